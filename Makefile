@@ -1,0 +1,51 @@
+# Everything a newcomer needs: `make demo` runs the main job, `make test` passes the tests; `make help` lists the rest.
+export PYTHONDONTWRITEBYTECODE :=
+V := .venv
+PY := $(V)/bin/python
+UV := $(V)/bin/uv
+COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
+OUT ?= demo
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-fast check format bench lock clean
+
+help:  ## print this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+$(V)/.run: requirements.lock pyproject.toml
+	python3 -m venv $(V)
+	$(PY) -m pip install -q --no-compile uv==0.13.7
+	$(UV) pip install -q --python $(PY) --require-hashes -r requirements.lock
+	$(UV) pip install -q --python $(PY) --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(V)/.dev: $(V)/.run requirements-dev.lock
+	$(UV) pip install -q --python $(PY) --require-hashes -r requirements-dev.lock
+	@touch $@
+
+demo: $(V)/.run  ## release a real table, mine it, and write a report to open (OUT=demo)
+	$(V)/bin/sfumato demo -o $(OUT) --force
+
+test: $(V)/.dev  ## run every check and every test
+	$(MAKE) --no-print-directory check
+	$(PY) -m pytest -n auto
+
+test-fast: $(V)/.dev  ## run the tests that take less than a second each
+	$(PY) -m pytest -n auto -m "not slow"
+
+check: $(V)/.dev  ## lint, types, import direction
+	$(V)/bin/ruff check .
+	$(V)/bin/ruff format --check .
+	$(V)/bin/mypy
+	$(V)/bin/lint-imports --no-cache
+
+format: $(V)/.dev  ## format the code
+	$(V)/bin/ruff check --fix-only -q .
+	$(V)/bin/ruff format -q .
+
+lock:  ## renew the two lock files (no registry address is written)
+	$(COMPILE) pyproject.toml --group build -o requirements.lock
+	$(COMPILE) pyproject.toml --all-extras --group build --group dev -c requirements.lock -o requirements-dev.lock
+
+clean:  ## remove what the build made
+	rm -rf $(V) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis dist demo

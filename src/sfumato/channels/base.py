@@ -1,0 +1,262 @@
+"""A channel: the law P(released | true) and the sampler that obeys it, in one frozen object.
+
+What a person writes (`Gaussian(privacy=0.5)`) is a wish; `on(attribute)` turns it into a law with all its parameters, which
+is what samples, serialises into the manifest and answers questions about itself.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import types
+import typing
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from sfumato.counts import FloatArray, Grid
+from sfumato.errors import UsageError, listed
+from sfumato.randomness import CHUNK, Addresses, CellWords, SecretKey, WordArray
+from sfumato.schema import Attribute
+
+CHANNELS: dict[str, type[Channel]] = {}
+"""Every law by its name; importing the module of a law enters it here."""
+
+MOST_CELLS = 1024
+"""An observed grid is made coarser rather than larger than this."""
+
+
+class Kernel(StrEnum):
+    """How P(released in s | true in p) is computed."""
+
+    EXACT = "exact"
+    MIDPOINT = "midpoint"
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """γ, the largest ratio P(y|x)/P(y|x′) over all outputs and inputs; where it is infinite, the reason."""
+
+    gamma: float
+    reason: str | None = None
+
+    @property
+    def epsilon(self) -> float:
+        """ε = ln γ: a law with amplification γ is ε-locally differentially private."""
+        return math.log(self.gamma) if math.isfinite(self.gamma) else math.inf
+
+
+@dataclass(frozen=True)
+class Channel(ABC):
+    """One law of perturbation. Subclasses are frozen dataclasses whose fields are all of the law."""
+
+    law: ClassVar[str]
+    categorical: ClassVar[bool] = False
+    """Whether the law can act on categories as well as on numbers."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "law" in cls.__dict__:
+            CHANNELS[cls.law] = cls
+
+    @abstractmethod
+    def on(self, attribute: Attribute) -> Self:
+        """The law with every parameter settled for one attribute."""
+
+    @abstractmethod
+    def sample(self, values: FloatArray, words: WordArray) -> FloatArray:
+        """Released values for true ones, given two random words a cell."""
+
+    @abstractmethod
+    def transition(self, true: Grid, observed: Grid, kernel: Kernel = Kernel.EXACT) -> FloatArray:
+        """K[s, p] = P(released value is located in `observed` cell s | true value is in `true` cell p)."""
+
+    @abstractmethod
+    def observed_grid(self, true: Grid) -> Grid:
+        """A grid on which released values of `true` are counted: wider than the domain where noise leads out of it."""
+
+    @abstractmethod
+    def guarantee(self) -> Guarantee:
+        """The amplification factor γ of the law, or why there is none."""
+
+    @abstractmethod
+    def interval_width(self, confidence: float) -> float:
+        """The width of the interval that holds the true value with this confidence (Agrawal & Srikant 2000, section 2.1)."""
+
+    def perturb(self, key: SecretKey, addresses: Addresses, values: FloatArray) -> FloatArray:
+        """Released values, each a function of the key, its address and itself alone."""
+        out = np.empty(len(values))
+        cells = CellWords(key)
+        for begin in range(0, len(values), CHUNK):
+            part = values[begin : begin + CHUNK]
+            words = cells(addresses.part(begin, begin + len(part)), part)
+            out[begin : begin + len(part)] = self.sample(part, words)
+        return out
+
+    def to_dict(self) -> dict[str, Any]:
+        """The law as plain data, defaults left out; `from_dict` gives the same law back, and equal laws look equal."""
+        hints = typing.get_type_hints(type(self))
+        fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if getattr(self, f.name) != f.default}
+        return {"law": self.law} | {k: _plain(_typed(f"{self.law}: {k}", v, hints[k])) for k, v in fields.items()}
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> Channel:
+        """A channel from the plain data of a manifest or a plan."""
+        cls = channel_class(str(data.get("law", "")))
+        known = {f.name for f in dataclasses.fields(cls)}
+        if unknown := set(data) - known - {"law"}:
+            raise UsageError(
+                f"{cls.law} has no parameter {listed(sorted(unknown))}; it has {listed(sorted(known), 12)}"
+            )
+        types_ = typing.get_type_hints(cls)
+        return cls(**{k: _typed(f"{cls.law}: {k}", v, types_[k]) for k, v in data.items() if k != "law"})
+
+    @classmethod
+    def parameters(cls) -> dict[str, str]:
+        """What a person may set, with a word on each."""
+        return {
+            f.name: str(f.metadata.get("about", "")) for f in dataclasses.fields(cls) if not f.metadata.get("bound")
+        }
+
+
+def channel_class(law: str) -> type[Channel]:
+    """The class of a law by its name."""
+    if law not in CHANNELS:
+        raise UsageError(f"there is no law {law!r}; the laws are {listed(sorted(CHANNELS), 12)}")
+    return CHANNELS[law]
+
+
+def wish(about: str, default: Any = None) -> Any:
+    """A field that a person may set."""
+    return dataclasses.field(default=default, metadata={"about": about})
+
+
+def bound(about: str, default: Any = None) -> Any:
+    """A field that `on(attribute)` settles."""
+    return dataclasses.field(default=default, metadata={"about": about, "bound": True})
+
+
+def _plain(value: Any) -> Any:
+    return [_plain(v) for v in value] if isinstance(value, tuple) else value
+
+
+def _typed(where: str, value: Any, hint: Any) -> Any:
+    """`value` as the field's type, so that 8, 8.0 and "8" from a file, a plan or a command line mean the same law."""
+    if isinstance(hint, types.UnionType):
+        if value is None:
+            return None
+        hint = next(h for h in hint.__args__ if h is not types.NoneType)
+    try:
+        if typing.get_origin(hint) is tuple:
+            inner = typing.get_args(hint)[0]
+            values = [v for v in value.split(",") if v.strip()] if isinstance(value, str) else value
+            return tuple(_typed(where, v, inner) for v in values)
+        if isinstance(value, bool):
+            raise TypeError
+        if hint is int and float(value) != int(float(value)):
+            raise ValueError
+        return int(float(value)) if hint is int else hint(value)
+    except (TypeError, ValueError, OverflowError):
+        raise UsageError(f"{where} = {value!r} is not {'a whole number' if hint is int else 'a number'}") from None
+
+
+def positive(law: str, **parameters: float | None) -> None:
+    """Refuse parameters that are not positive and finite."""
+    for name, value in parameters.items():
+        if value is not None and not (0 < value < math.inf):
+            raise UsageError(f"{law}: {name} = {value:g} must be a positive number")
+
+
+def exactly_one(law: str, **parameters: object) -> None:
+    """Refuse a wish that says the same thing twice, or not at all."""
+    if len(given := [n for n, v in parameters.items() if v is not None]) != 1:
+        many = f"{listed(given)} were given together" if given else "none was given"
+        raise UsageError(f"{law}: give exactly one of {listed(list(parameters))}; {many}")
+
+
+def numeric_only(law: str, attribute: Attribute) -> None:
+    """Refuse an attribute that has no distances."""
+    if not attribute.kind.numeric:
+        raise UsageError(
+            f"{attribute.name}: {law} noise needs a numeric column, and this one is {attribute.kind}; "
+            "use substitution for it"
+        )
+    if attribute.interval.range == 0:
+        raise UsageError(
+            f"{attribute.name}: its domain is the single value {attribute.interval.low:g}, so noise has no scale; "
+            "widen the domain, or withhold the column"
+        )
+
+
+def snap(values: FloatArray, step: float) -> FloatArray:
+    """The nearest multiples of `step`, halves upward; decimal steps give the decimals people expect."""
+    if not step:
+        return values
+    if step == 1.0:
+        return np.floor(values + 0.5)
+    inverse = round(1.0 / step)
+    if inverse > 1 and abs(inverse * step - 1.0) < 1e-12:
+        return np.floor(values * inverse + 0.5) / inverse
+    return np.floor(values / step + 0.5) * step
+
+
+def lattice_cut(cuts: FloatArray, step: float) -> FloatArray:
+    """Where the unrounded value crosses when the released one reaches the cut.
+
+    Released w = step·k with half-up rounding, so w ≥ c means k ≥ ⌈c/step⌉, that is, x + y ≥ step (⌈c/step⌉ − ½).
+    """
+    return cuts if not step else step * (np.ceil(cuts / step - 1e-9) - 0.5)
+
+
+def inner_cuts(grid: Grid) -> FloatArray:
+    """The cuts between neighbouring cells as `Grid.locate` sees them; beyond the outermost lie the tails."""
+    return grid.finite_edges[1:-1] if grid.atoms is not None else grid.points[1:-1]
+
+
+EXACT_MEMBERS = 64
+"""Up to so many lattice points a cell the mean over them is taken one by one; beyond, they are as good as continuous."""
+
+
+def members(grid: Grid) -> FloatArray | None:
+    """The single values inside each cell, one row per cell, padded by repeating evenly; None where they are continuous."""
+    if grid.atoms is not None:
+        return grid.atoms[:, None]
+    if not grid.step:
+        return None
+    edges = grid.points
+    first = np.ceil(edges[:-1] / grid.step - 1e-9)
+    last = np.ceil(edges[1:] / grid.step - 1e-9) - 1
+    last[-1] = np.floor(edges[-1] / grid.step + 1e-9)
+    sizes = last - first + 1
+    if sizes.max() > EXACT_MEMBERS or sizes.min() < 1:
+        return None
+    common = math.lcm(*(int(s) for s in np.unique(sizes)))
+    if common > 64 * EXACT_MEMBERS:
+        return None
+    places = np.arange(common)
+    return (first[:, None] + places * sizes[:, None] // common) * grid.step
+
+
+def cell_cdf(grid: Grid, points: FloatArray) -> FloatArray:
+    """C[j, p] = P(X < points[j] | X in cell p), X uniform over the cell's values or its width."""
+    values = members(grid)
+    if values is not None:
+        return np.mean(values[None, :, :] < points[:, None, None], axis=2)
+    edges = grid.finite_edges
+    low, high = edges[:-1], edges[1:]
+    return np.clip((points[:, None] - low) / (high - low), 0.0, 1.0)
+
+
+def differences(upper: FloatArray) -> FloatArray:
+    """Cell probabilities from the distribution function at the inner cuts: 0 before the first cell, 1 after the last.
+
+    Over narrow cells G(cut − lo) − G(cut − hi) loses digits, so rounding can bend a flat stretch downward; a distribution
+    function never falls, and no probability is negative.
+    """
+    ends = np.zeros((1, upper.shape[1]))
+    rising = np.maximum.accumulate(np.clip(upper, 0.0, 1.0), axis=0)
+    return np.diff(np.concatenate([ends, rising, ends + 1.0]), axis=0)

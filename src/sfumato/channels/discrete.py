@@ -1,0 +1,66 @@
+"""What laws with finitely many outputs share: bins of the true value, one representative each, a matrix between them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from sfumato.channels.base import Channel, Kernel, cell_cdf
+from sfumato.counts import FloatArray, Grid, IntArray
+from sfumato.schema import Attribute
+
+
+@dataclass(frozen=True)
+class Discrete(Channel):
+    """x falls into bin k; the release holds the representative of bin h with probability M[h, k]."""
+
+    @property
+    @abstractmethod
+    def bin_grid(self) -> Grid:
+        """The bins: cells of a numeric domain, or atoms."""
+
+    @abstractmethod
+    def matrix_product(self, shares: FloatArray) -> FloatArray:
+        """M @ shares, without building M where its form allows."""
+
+    @cached_property
+    def representatives(self) -> FloatArray:
+        """The values that can be released, one for each bin: its centre."""
+        return self.bin_grid.centres
+
+    def bins_of(self, values: FloatArray) -> IntArray:
+        """The bin of each true value."""
+        return self.bin_grid.locate(values)
+
+    def observed_grid(self, true: Grid) -> Grid:  # noqa: ARG002 - the same whatever the true grid
+        """The representatives themselves."""
+        grid = self.bin_grid
+        return grid if grid.atoms is not None else Grid(atoms=self.representatives)
+
+    def transition(self, true: Grid, observed: Grid, kernel: Kernel = Kernel.EXACT) -> FloatArray:
+        """Exact; a mid-point kernel takes each true cell to lie wholly in the bin of its centre."""
+        bins = self.bin_grid
+        if kernel is Kernel.MIDPOINT:
+            shares = np.zeros((bins.size, true.size))
+            shares[bins.locate(true.centres), np.arange(true.size)] = 1.0
+        else:
+            cuts = bins.finite_edges[1:-1] if bins.atoms is not None else bins.points[1:-1]
+            below = cell_cdf(true, cuts)
+            ends = np.zeros((1, true.size))
+            shares = np.diff(np.concatenate([ends, below, ends + 1.0]), axis=0)
+        by_bin = self.matrix_product(shares)
+        out = np.zeros((observed.size, true.size))
+        np.add.at(out, observed.locate(self.representatives), by_bin)
+        return out
+
+
+def bins_over(attribute: Attribute, size: int) -> tuple[float, ...] | None:
+    """Edges of `size` equal bins over a numeric domain; None where the domain has no more values than that.
+
+    "If the domain of an attribute has only d ≤ N distinct values, it is wise to choose N = d" (Dowd et al. 2006, section 6).
+    """
+    grid = Grid.over(attribute, size)
+    return None if grid.edges is None else tuple(float(e) for e in grid.edges)

@@ -1,0 +1,81 @@
+"""Value-class membership (Agrawal & Srikant 2000, section 2): the release says only which interval a value lies in."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar, Self
+
+import numpy as np
+
+from sfumato.channels.base import Guarantee, bound, exactly_one, numeric_only, positive, wish
+from sfumato.channels.discrete import Discrete
+from sfumato.counts import FloatArray, Grid
+from sfumato.errors import UsageError
+from sfumato.randomness import WordArray
+from sfumato.schema import Attribute
+
+
+@dataclass(frozen=True)
+class Intervals(Discrete):
+    """Disjoint intervals: `count` equal ones, given `edges`, or as wide as `privacy` asks for: 0.95 W = privacy × range.
+
+    The released value is the centre of its interval. There is no chance in it, so the interval itself is certain.
+    """
+
+    law: ClassVar[str] = "intervals"
+    privacy: float | None = wish("interval width at the given confidence, as a fraction of the domain's range")
+    confidence: float = wish("the confidence at which `privacy` is meant", 0.95)
+    count: int | None = wish("number of equal intervals")
+    edges: tuple[float, ...] | None = wish("the cuts between intervals, domain's ends included")
+    step: float | None = bound("spacing of the true values, 0 where continuous")
+
+    def on(self, attribute: Attribute) -> Self:
+        """Settle the edges on the domain."""
+        numeric_only(self.law, attribute)
+        where = f"{attribute.name}: {self.law}"
+        exactly_one(where, privacy=self.privacy, count=self.count, edges=self.edges)
+        positive(where, privacy=self.privacy, count=self.count)
+        low, high = attribute.interval.low, attribute.interval.high
+        edges = self.edges
+        if edges is None:
+            count = self.count
+            if count is None:
+                # W = privacy·R/confidence is the least width that keeps the promise, so round the number down.
+                count = math.floor(self.confidence / (self.privacy or math.inf) + 1e-9)
+                if count < 2:
+                    raise UsageError(
+                        f"{where}: privacy {self.privacy:g} leaves a single interval, which tells nothing; "
+                        f"ask for at most {self.confidence / 2:g}, or use gaussian noise"
+                    )
+            edges = tuple(float(e) for e in np.linspace(low, high, count + 1))
+        if len(edges) < 3 or any(a >= b for a, b in itertools.pairwise(edges)):
+            raise UsageError(f"{where}: edges must increase and make at least two intervals")
+        if edges[0] > low or edges[-1] < high:
+            raise UsageError(
+                f"{where}: edges reach from {edges[0]:g} to {edges[-1]:g} and leave part of [{low:g}, {high:g}] out"
+            )
+        return replace(self, privacy=None, confidence=0.95, count=None, edges=edges, step=attribute.step)
+
+    @cached_property
+    def bin_grid(self) -> Grid:
+        """The intervals."""
+        return Grid(edges=np.array(self.edges))
+
+    def sample(self, values: FloatArray, words: WordArray) -> FloatArray:  # noqa: ARG002 - membership needs no chance
+        """The centre of the interval that holds the value."""
+        return self.representatives[self.bins_of(values)]
+
+    def matrix_product(self, shares: FloatArray) -> FloatArray:
+        """M is the identity: every value stays in its interval."""
+        return shares
+
+    def guarantee(self) -> Guarantee:
+        """None: the interval is released as it is."""
+        return Guarantee(math.inf, "the interval of each value is released without any chance of another")
+
+    def interval_width(self, confidence: float) -> float:
+        """C × W of the narrowest interval."""
+        return confidence * float(np.diff(np.array(self.edges)).min())

@@ -1,0 +1,93 @@
+"""Laplace noise: x + Laplace(b), the additive law with a finite ε on a bounded domain."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+import numpy as np
+
+from sfumato.channels.additive import Additive
+from sfumato.channels.base import Guarantee, snap, wish
+from sfumato.counts import FloatArray, Grid
+from sfumato.randomness import WordArray, exponential, sign
+
+CUT_OFF = 16
+
+
+@dataclass(frozen=True)
+class Laplace(Additive):
+    """Two-sided exponential noise of scale `b`, or as much as `privacy` asks for: 2 ln 20 · b = privacy × range at 95 %."""
+
+    law: ClassVar[str] = "laplace"
+    b: float | None = wish("scale of the noise, in the attribute's own unit")
+
+    @property
+    def scale(self) -> float | None:
+        """The parameter b, whose double square is the variance."""
+        return self.b
+
+    def with_scale(self, scale: float) -> Self:
+        """The law with b settled."""
+        return replace(self, privacy=None, b=scale)
+
+    def cdf(self, t: FloatArray) -> FloatArray:
+        """½ e^{t/b} below zero, 1 − ½ e^{−t/b} above."""
+        half = 0.5 * np.exp(-np.abs(t) / self._b)
+        return np.where(t < 0, half, 1 - half)
+
+    def cdf_integral(self, t: FloatArray) -> FloatArray:
+        """max(t, 0) + (b/2) e^{−|t|/b}."""
+        return np.maximum(t, 0.0) + 0.5 * self._b * np.exp(-np.abs(t) / self._b)
+
+    def density(self, t: FloatArray) -> FloatArray:
+        """e^{−|t|/b} / 2b."""
+        return np.exp(-np.abs(t) / self._b) / (2 * self._b)
+
+    def quantile_width(self, confidence: float) -> float:
+        """P(|y| ≤ w/2) = 1 − e^{−w/2b} = c, so w = −2 b ln(1 − c)."""
+        return -2 * math.log1p(-confidence)
+
+    def noise(self, words: WordArray) -> FloatArray:
+        """±b · Exp(1)."""
+        return self._b * sign(words) * exponential(words)
+
+    def sample(self, values: FloatArray, words: WordArray) -> FloatArray:
+        """X + y on the grid, cut off 16 b beyond the domain.
+
+        Draws from finite words have a last value, and a last value would tell x from x′ for certain. Cut off where
+        words still are fine (a tail of 6e-8 against a grain of 2⁻⁶³), every output is possible for every input.
+        """
+        bottom, top = self._ends
+        return snap(np.clip(values + self.noise(words[:, 0]), bottom, top), self.step or 0.0)
+
+    def mean_cdf(self, true: Grid, cuts: FloatArray) -> FloatArray:
+        """As for any noise, but nothing is released beyond the ends."""
+        bottom, top = self._ends
+        inside = super().mean_cdf(true, np.clip(cuts, bottom, top))
+        return np.where((cuts > top)[:, None], 1.0, np.where((cuts <= bottom)[:, None], 0.0, inside))
+
+    @property
+    def _ends(self) -> tuple[float, float]:
+        if self.low is None or self.high is None:
+            return -math.inf, math.inf
+        return self.low - CUT_OFF * self._b, self.high + CUT_OFF * self._b
+
+    @property
+    def reach(self) -> float:
+        """12 b: beyond lies one value in 160,000."""
+        return 12 * self._b
+
+    def guarantee(self) -> Guarantee:
+        """ε = R/b, since |log f(y−x) − log f(y−x′)| ≤ |x − x′|/b ≤ R/b; rounding afterwards cannot raise it."""
+        if self.low is None or self.high is None or self.b is None:
+            return Guarantee(math.inf, "the law is not bound to a domain, and ε is the domain's range over b")
+        exponent = (self.high - self.low) / self.b
+        if exponent > 700:
+            return Guarantee(math.inf, f"ε = range/b = {exponent:.0f} is beyond any meaning")
+        return Guarantee(math.exp(exponent))
+
+    @property
+    def _b(self) -> float:
+        return math.nan if self.b is None else self.b

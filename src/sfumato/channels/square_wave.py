@@ -1,0 +1,168 @@
+"""The square wave mechanism (Li et al., SIGMOD 2020): ε-private reports whose distribution reconstructs well.
+
+With x scaled to [0, 1] the report y in [−b, 1+b] has density p where |y − x| ≤ b and q = p/e^ε elsewhere:
+b = (ε e^ε − e^ε + 1) / (2 e^ε (e^ε − 1 − ε)) maximises the mutual information.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar, Self
+
+import numpy as np
+
+from sfumato.channels.base import (
+    MOST_CELLS,
+    Channel,
+    Guarantee,
+    Kernel,
+    bound,
+    differences,
+    exactly_one,
+    inner_cuts,
+    lattice_cut,
+    numeric_only,
+    positive,
+    snap,
+    wish,
+)
+from sfumato.channels.uniform import Uniform
+from sfumato.counts import FloatArray, Grid
+from sfumato.errors import UsageError
+from sfumato.randomness import WordArray, uniform
+from sfumato.schema import Attribute, Kind
+
+STEPS_A_RANGE = 1000
+
+
+@dataclass(frozen=True)
+class SquareWave(Channel):
+    """ε-locally private noise on a numeric domain: near the true value with high density, anywhere with low."""
+
+    law: ClassVar[str] = "square-wave"
+    epsilon: float | None = wish("ε of local differential privacy")
+    privacy: float | None = wish("interval width at the given confidence, as a fraction of the domain's range")
+    confidence: float = wish("the confidence at which `privacy` is meant", 0.95)
+    low: float | None = bound("lower end of the domain")
+    high: float | None = bound("upper end of the domain")
+    step: float | None = bound("grid of the released values")
+
+    def on(self, attribute: Attribute) -> Self:
+        """Settle ε and the domain."""
+        numeric_only(self.law, attribute)
+        where = f"{attribute.name}: {self.law}"
+        exactly_one(where, epsilon=self.epsilon, privacy=self.privacy)
+        positive(where, epsilon=self.epsilon, privacy=self.privacy)
+        interval = attribute.interval
+        step = attribute.step
+        if attribute.kind is Kind.REAL and not step:
+            step = 10.0 ** math.floor(math.log10(interval.range / STEPS_A_RANGE))
+        epsilon = self.epsilon
+        if epsilon is None:
+            epsilon = _epsilon_of_width(where, self.privacy or 0.0, self.confidence)
+        if epsilon > 50:
+            raise UsageError(
+                f"{where}: epsilon = {epsilon:g} protects nothing; give at most 50, or release the column as true"
+            )
+        return replace(
+            self, epsilon=epsilon, privacy=None, confidence=0.95, low=interval.low, high=interval.high, step=step
+        )
+
+    @cached_property
+    def half_width(self) -> float:
+        """The b of the paper, on the unit scale."""
+        return half_width(self._epsilon)
+
+    @cached_property
+    def near(self) -> float:
+        """Weight of the near part: 2b(p − q), where p = e^ε/(2b e^ε + 1) and q = 1/(2b e^ε + 1)."""
+        grown = math.exp(self._epsilon)
+        return 2 * self.half_width * (grown - 1) / (2 * self.half_width * grown + 1)
+
+    def sample(self, values: FloatArray, words: WordArray) -> FloatArray:
+        """With weight 2b(p−q) near the value, else anywhere in [−b, 1+b]."""
+        low, span, b = self._low, self._span, self.half_width
+        place = uniform(words[:, 1])
+        near = values + span * b * (2 * place - 1)
+        anywhere = low + span * ((1 + 2 * b) * place - b)
+        return snap(np.where(uniform(words[:, 0]) < self.near, near, anywhere), self.step or 0.0)
+
+    def observed_grid(self, true: Grid) -> Grid:
+        """The true grid's spacing over [−b, 1+b]."""
+        step = self.step or 0.0
+        low = self._low - self.half_width * self._span
+        high = self._low + (1 + self.half_width) * self._span
+        width = max(float(np.median(np.diff(true.finite_edges))), step, (high - low) / MOST_CELLS)
+        if step:
+            width = step * max(1, round(width / step))
+        cells = math.ceil((high - low + step) / width)
+        cuts = np.unique(lattice_cut(low - step / 2 + width * np.arange(cells + 1, dtype=np.float64), step))
+        cuts[0], cuts[-1] = -np.inf, np.inf
+        return Grid(edges=cuts, step=step)
+
+    def transition(self, true: Grid, observed: Grid, kernel: Kernel = Kernel.EXACT) -> FloatArray:
+        """A mixture of uniform noise of half-width b and a uniform report that knows nothing."""
+        b, span = self.half_width, self._span
+        noise = Uniform(alpha=b * span, step=self.step)
+        if kernel is Kernel.MIDPOINT:
+            nothing = np.diff(observed.finite_edges)[:, None] / (span * (1 + 2 * b))
+            return self.near * noise.transition(true, observed, kernel) + (1 - self.near) * nothing
+        cuts = lattice_cut(inner_cuts(observed), self.step or 0.0)
+        anywhere = np.clip(((cuts - self._low) / span + b) / (1 + 2 * b), 0.0, 1.0)[:, None]
+        return differences(self.near * noise.mean_cdf(true, cuts) + (1 - self.near) * anywhere)
+
+    def guarantee(self) -> Guarantee:
+        """γ = e^ε, by construction; rounding afterwards cannot raise it."""
+        return Guarantee(math.exp(self._epsilon))
+
+    def interval_width(self, confidence: float) -> float:
+        """Posterior width on a uniform prior, averaged over reports from the middle of the domain."""
+        return square_width(self._epsilon, confidence) * self._span
+
+    @property
+    def _epsilon(self) -> float:
+        return math.nan if self.epsilon is None else self.epsilon
+
+    @property
+    def _low(self) -> float:
+        return math.nan if self.low is None else self.low
+
+    @property
+    def _span(self) -> float:
+        return math.nan if self.low is None or self.high is None else self.high - self.low
+
+
+def half_width(epsilon: float) -> float:
+    """The b that maximises mutual information; ½ in the limit ε → 0, where the quotient is 0/0."""
+    if epsilon < 1e-3:
+        return 0.5 - epsilon / 6  # (ε e^ε − e^ε + 1)/(2 e^ε(e^ε − 1 − ε)) = ½ − ε/6 + O(ε²)
+    grown = math.exp(epsilon)
+    return (epsilon * grown - grown + 1) / (2 * grown * (grown - 1 - epsilon))
+
+
+def square_width(epsilon: float, confidence: float, points: int = 201) -> float:
+    """The mean width of the smallest set of true values with this posterior probability, prior uniform on [0, 1]."""
+    b, ratio = half_width(epsilon), math.exp(epsilon)
+    place = np.linspace(0.0, 1 + 2 * b, points)
+    near = np.minimum.reduce(
+        [place, 1 + 2 * b - place, np.full(points, min(2 * b, 1.0))]
+    )  # of [0, 1], within b of the report
+    mass = near * ratio + (1 - near)
+    needed = confidence * mass
+    width = np.where(needed <= near * ratio, needed / ratio, near + (needed - near * ratio))
+    return float(np.average(width, weights=mass))
+
+
+def _epsilon_of_width(where: str, privacy: float, confidence: float) -> float:
+    low, high = 1e-3, 50.0
+    if not square_width(high, confidence) < privacy < square_width(low, confidence):
+        raise UsageError(
+            f"{where}: privacy {privacy:g} is out of reach, since a posterior stays within the domain; "
+            f"ask for less than {square_width(low, confidence):.3g}, or give epsilon"
+        )
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if square_width(middle, confidence) > privacy else (low, middle)
+    return (low + high) / 2

@@ -1,0 +1,204 @@
+"""Random substitution (Dowd, Xu & Zhang 2006): a value is replaced by another of its domain, by a matrix M."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar, Self
+
+import numpy as np
+
+from sfumato.channels.base import Guarantee, bound, exactly_one, positive, wish
+from sfumato.channels.discrete import Discrete, bins_over
+from sfumato.counts import FloatArray, Grid
+from sfumato.errors import UsageError
+from sfumato.randomness import WordArray, uniform
+from sfumato.schema import Attribute, Missing
+
+DEFAULT_BINS = 20
+
+
+@dataclass(frozen=True)
+class Substitution(Discrete):
+    """The gamma-diagonal matrix M = ((γ−1) I + J)/(γ+N−1), or any column-stochastic matrix that is given.
+
+    Keep the value with probability a = (γ−1)/(γ+N−1), else draw uniformly from all N values: the same law as picking row h
+    of column k, at constant cost. `gamma`, `epsilon` = ln γ, and the pair `rho1`, `rho2` say the same thing. `privacy` asks
+    for the width of the 95 % interval, as for noise; it cannot exceed the domain.
+    """
+
+    law: ClassVar[str] = "substitution"
+    categorical: ClassVar[bool] = True
+    gamma: float | None = wish("γ, the ratio of keeping a value to any one replacement")
+    epsilon: float | None = wish("ln γ")
+    rho1: float | None = wish("prior belief that must not …")
+    rho2: float | None = wish("… become a belief as strong as this one")
+    privacy: float | None = wish("interval width at the given confidence, as a fraction of the domain's range")
+    signal: float | None = wish("correlation of true and released value under a uniform prior, a = (γ−1)/(γ+N−1)")
+    confidence: float = wish("the confidence at which `privacy` is meant", 0.95)
+    matrix: tuple[tuple[float, ...], ...] | None = wish("a column-stochastic matrix: row h, column k is P(k → h)")
+    bins: int = wish("N, the number of bins of a numeric domain", DEFAULT_BINS)
+    edges: tuple[float, ...] | None = bound("edges of the bins; absent where each value is its own bin")
+    values: tuple[float, ...] | None = bound("the values of a numeric domain that are their own bins")
+    size: int | None = bound("N as it turned out")
+
+    def on(self, attribute: Attribute) -> Self:
+        """Settle N from the domain, and γ from whatever says it."""
+        where = f"{attribute.name}: {self.law}"
+        rho = None if self.rho1 is None and self.rho2 is None else (self.rho1, self.rho2)
+        exactly_one(
+            where,
+            gamma=self.gamma,
+            epsilon=self.epsilon,
+            rho1=rho,
+            privacy=self.privacy,
+            signal=self.signal,
+            matrix=self.matrix,
+        )
+        positive(where, gamma=self.gamma, epsilon=self.epsilon, privacy=self.privacy, bins=self.bins)
+        edges: tuple[float, ...] | None = None
+        values: tuple[float, ...] | None = None
+        if attribute.kind.numeric:
+            edges = bins_over(attribute, self.bins)
+            if edges is None:
+                values = tuple(float(v) for v in Grid.over(attribute, self.bins).points)
+            size = len(values) if values is not None else len(edges or ()) - 1
+        else:
+            size = len(attribute.categories) + (attribute.missing is Missing.CATEGORY)
+        if size < 2:
+            raise UsageError(
+                f"{where}: the domain has a single value, so there is nothing to put in its place; withhold the column"
+            )
+        settled = type(self)(edges=edges, values=values, size=size)
+        if self.matrix is not None:
+            return replace(settled, matrix=_checked(where, self.matrix, size))
+        return replace(settled, gamma=self._settled_gamma(where, size))
+
+    def _settled_gamma(self, where: str, size: int) -> float:
+        if self.epsilon is not None:
+            gamma = math.exp(self.epsilon)
+        elif self.rho1 is not None or self.rho2 is not None:
+            gamma = gamma_of_rho(where, self.rho1, self.rho2)
+        elif self.signal is not None:
+            if not 0 < self.signal < 1:
+                raise UsageError(f"{where}: signal = {self.signal:g} must lie between 0 and 1")
+            gamma = 1 + size * self.signal / (1 - self.signal)
+        elif self.privacy is not None:
+            gamma = gamma_of_width(self.privacy * size, size, self.confidence)
+            if not gamma > 1:
+                most = gamma_width(1.0, size, self.confidence) / size
+                raise UsageError(
+                    f"{where}: privacy {self.privacy:g} is out of reach, since a substitute stays within the domain; "
+                    f"ask for less than {most:.3g}, or give gamma"
+                )
+        else:
+            gamma = self.gamma or 0.0
+        if not gamma > 1:
+            raise UsageError(
+                f"{where}: gamma = {gamma:g} must exceed 1; at 1 the release is pure chance and tells nothing"
+            )
+        return gamma
+
+    @cached_property
+    def bin_grid(self) -> Grid:
+        """Bins of a numeric domain, or one atom a value."""
+        if self.edges is not None:
+            return Grid(edges=np.array(self.edges))
+        return Grid(atoms=np.arange(self._size, dtype=np.float64) if self.values is None else np.array(self.values))
+
+    @property
+    def keep(self) -> float:
+        """A = (γ−1)/(γ+N−1), the probability of not drawing at all."""
+        gamma = self.gamma or math.nan
+        return (gamma - 1) / (gamma + self._size - 1)
+
+    def sample(self, values: FloatArray, words: WordArray) -> FloatArray:
+        """Keep, or draw from all N values (Algorithm 1 for a matrix that is given)."""
+        bins = self.bins_of(values)
+        first = uniform(words[:, 0])
+        if self.matrix is None:
+            other = np.floor(uniform(words[:, 1]) * self._size).astype(np.int64)
+            return self.representatives[np.where(first < self.keep, bins, other)]
+        row = np.searchsorted(self._steps, bins + first, side="right") - bins * self._size
+        return self.representatives[np.minimum(row, self._size - 1)]  # k + u may round up to k + 1
+
+    @cached_property
+    def _steps(self) -> FloatArray:
+        """Cumulative columns laid end to end: column k climbs from k to k + 1, the last step of each just short of it."""
+        cumulative: FloatArray = np.cumsum(np.array(self.matrix, dtype=np.float64), axis=0).T
+        cumulative[:, -1] = 1.0
+        return (cumulative + np.arange(self._size, dtype=np.float64)[:, None]).ravel()
+
+    def matrix_product(self, shares: FloatArray) -> FloatArray:
+        """M @ shares; for gamma-diagonal a·shares + (1−a)/N × column sums."""
+        if self.matrix is not None:
+            return np.array(self.matrix) @ shares
+        return self.keep * shares + (1 - self.keep) / self._size * shares.sum(axis=0, keepdims=True)
+
+    def guarantee(self) -> Guarantee:
+        """γ itself; for a given matrix the largest ratio within a row."""
+        if self.matrix is None:
+            return Guarantee(self.gamma or math.nan)
+        rows = np.array(self.matrix)
+        rows = rows[rows.max(axis=1) > 0]
+        if (rows == 0).any():
+            return Guarantee(math.inf, "the matrix has zeros: some released values rule some true values out")
+        return Guarantee(float((rows.max(axis=1) / rows.min(axis=1)).max()))
+
+    def interval_width(self, confidence: float) -> float:
+        """The smallest set of values with this posterior probability, on a uniform prior; in bins times the bin's width."""
+        if self.matrix is None:
+            bins = gamma_width(self.gamma or math.nan, self._size, confidence)
+        else:
+            posterior = np.sort(np.array(self.matrix), axis=1)[:, ::-1]
+            posterior /= posterior.sum(axis=1, keepdims=True)
+            bins = float(np.mean([_width_of(row, confidence) for row in posterior]))
+        edges = self.bin_grid.finite_edges
+        return bins * float(edges[-1] - edges[0]) / self._size
+
+    @property
+    def _size(self) -> int:
+        return self.size or 0
+
+
+def gamma_of_rho(where: str, rho1: float | None, rho2: float | None) -> float:
+    """γ = ρ2(1−ρ1)/(ρ1(1−ρ2)): the largest amplification that keeps a belief of ρ1 from becoming ρ2 (section 4)."""
+    if rho1 is None or rho2 is None or not 0 < rho1 < rho2 < 1:
+        raise UsageError(
+            f"{where}: rho1 = {rho1} and rho2 = {rho2} must satisfy 0 < rho1 < rho2 < 1; for example 0.05 and 0.5"
+        )
+    return rho2 * (1 - rho1) / (rho1 * (1 - rho2))
+
+
+def gamma_width(gamma: float, size: int, confidence: float) -> float:
+    """How many values the smallest posterior set of this confidence holds, on a uniform prior.
+
+    The likeliest value has γ/t, t = γ+N−1, each other one 1/t; so 1 + (c − γ/t)·t values, or c·t/γ of the likeliest alone.
+    """
+    total = gamma + size - 1
+    if confidence <= gamma / total:
+        return confidence * total / gamma
+    return 1 + confidence * total - gamma
+
+
+def gamma_of_width(width: float, size: int, confidence: float) -> float:
+    """The inverse of `gamma_width`: γ = (1 + c(N−1) − w)/(1−c) above one value, c(N−1)/(w−c) up to it."""
+    if width <= 1:
+        return confidence * (size - 1) / (width - confidence) if width > confidence else math.inf
+    return (1 + confidence * (size - 1) - width) / (1 - confidence)
+
+
+def _width_of(row: FloatArray, confidence: float) -> float:
+    below = np.concatenate([[0.0], np.cumsum(row)])
+    return float(np.interp(confidence, below, np.arange(len(below))))
+
+
+def _checked(where: str, matrix: tuple[tuple[float, ...], ...], size: int) -> tuple[tuple[float, ...], ...]:
+    array = np.array([list(r) for r in matrix if len(r) == size], dtype=np.float64)
+    if array.shape != (size, size):
+        raise UsageError(f"{where}: the matrix must be {size} × {size}, one row and column for each value")
+    if (array < 0).any() or not np.allclose(array.sum(axis=0), 1.0, atol=1e-9):
+        raise UsageError(f"{where}: each column of the matrix must hold probabilities that add up to 1")
+    array /= array.sum(axis=0, keepdims=True)
+    return tuple(tuple(float(v) for v in row) for row in array)

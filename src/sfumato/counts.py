@@ -1,0 +1,158 @@
+"""Grids and counts: all that mining ever needs of a table.
+
+A `Grid` cuts a column into cells or atoms. `Counts` is a contingency table over grids; ``a + b`` is the table of the rows
+of both, so blocks, processes and machines can count apart and add up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import UsageError
+from sfumato.schema import Attribute
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+MOST_ATOMS = 256
+"""A whole-number domain with more values than this is cut into cells rather than kept value by value."""
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Either `edges` of half-open cells [e_i, e_{i+1}) (the last one closed), or `atoms`, single values.
+
+    ``step`` says that the values inside the cells lie on the lattice ``step × integer``; 0 means anywhere.
+    Outer edges may be infinite: the end cells then hold the tails. Categories are the atoms 0, 1, 2, … with `labels`.
+    """
+
+    edges: FloatArray | None = None
+    atoms: FloatArray | None = None
+    step: float = 0.0
+    labels: tuple[str, ...] | None = field(default=None)
+
+    def __post_init__(self) -> None:
+        points = self.points
+        if (self.edges is None) == (self.atoms is None):
+            raise UsageError("a grid has either edges or atoms")
+        if points.ndim != 1 or len(points) < (2 if self.atoms is None else 1) or not np.all(np.diff(points) > 0):
+            raise UsageError("the edges or atoms of a grid must increase")
+
+    @classmethod
+    def cells(cls, low: float, high: float, size: int, step: float = 0.0) -> Grid:
+        """`size` equal intervals over [low, high]."""
+        return cls(edges=np.linspace(low, high, size + 1), step=step)
+
+    @classmethod
+    def categories(cls, labels: Sequence[str]) -> Grid:
+        """One atom a category."""
+        return cls(atoms=np.arange(len(labels), dtype=np.float64), labels=tuple(labels))
+
+    @classmethod
+    def over(cls, attribute: Attribute, size: int) -> Grid:
+        """The natural grid of an attribute: its categories, its few whole numbers, or `size` equal cells."""
+        if not attribute.kind.numeric:
+            return cls.categories(attribute.categories)
+        low, high = attribute.interval.low, attribute.interval.high
+        step = attribute.step
+        if low == high:
+            return cls(atoms=np.array([low]))
+        if step:
+            first, last = np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9)
+            values = last - first + 1
+            if values <= min(MOST_ATOMS, max(size, 2)):
+                return cls(atoms=np.arange(first, last + 1) * step)
+            if attribute.kind.value != "real":
+                # Whole cells of the lattice, half a step beyond each end, so that no cell is short of a value.
+                return cls(edges=np.linspace((first - 0.5) * step, (last + 0.5) * step, size + 1), step=step)
+        return cls.cells(low, high, size)
+
+    @property
+    def points(self) -> FloatArray:
+        """The edges, or the atoms."""
+        points = self.edges if self.edges is not None else self.atoms
+        return np.empty(0) if points is None else points
+
+    @property
+    def size(self) -> int:
+        """The number of cells or atoms."""
+        return len(self.points) - (self.edges is not None)
+
+    @cached_property
+    def finite_edges(self) -> FloatArray:
+        """Edges for drawing: infinite ends are brought in to one cell's width, atoms get half the way to their neighbours."""
+        if self.edges is not None:
+            edges = self.edges.copy()
+            inner = np.diff(edges[np.isfinite(edges)])
+            width = float(np.median(inner)) if len(inner) else 1.0
+            if np.isinf(edges[0]):
+                edges[0] = edges[1] - width
+            if np.isinf(edges[-1]):
+                edges[-1] = edges[-2] + width
+            return edges
+        atoms = self.points
+        if len(atoms) == 1:
+            return np.array([atoms[0] - 0.5, atoms[0] + 0.5])
+        middle = (atoms[1:] + atoms[:-1]) / 2
+        return np.concatenate([[2 * atoms[0] - middle[0]], middle, [2 * atoms[-1] - middle[-1]]])
+
+    @cached_property
+    def centres(self) -> FloatArray:
+        """m(I_p): the mid-point of each cell, or the atom itself."""
+        if self.atoms is not None:
+            return self.atoms
+        edges = self.finite_edges
+        return (edges[1:] + edges[:-1]) / 2
+
+    def locate(self, values: FloatArray) -> IntArray:
+        """The cell of each value: the nearest atom, or the interval it falls into; beyond the ends, the end cell."""
+        cuts = self.finite_edges[1:-1] if self.atoms is not None else self.points[1:-1]
+        return np.searchsorted(cuts, values, side="right").astype(np.int64)
+
+    def merged(self, factor: int) -> Grid:
+        """The same range in cells `factor` times as wide."""
+        if self.edges is None:
+            raise UsageError("only cells can be merged")
+        kept = self.edges[:-1:factor]
+        return replace(self, edges=np.concatenate([kept, self.edges[-1:]]))
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """How many rows (or how much weight) fall into each combination of cells; one array axis per grid."""
+
+    grids: tuple[Grid, ...]
+    table: FloatArray
+
+    def __post_init__(self) -> None:
+        if self.table.shape != tuple(g.size for g in self.grids):
+            raise UsageError(f"a table of shape {self.table.shape} does not fit its grids")
+
+    @classmethod
+    def of(cls, grids: Sequence[Grid], codes: Sequence[IntArray], weights: FloatArray | None = None) -> Counts:
+        """Count rows by their cells; a negative code on any axis (a missing value) leaves the row out."""
+        shape = tuple(g.size for g in grids)
+        flat = np.zeros(len(codes[0]), dtype=np.int64)
+        present = np.ones(len(codes[0]), dtype=bool)
+        for code, size in zip(codes, shape, strict=True):
+            flat = flat * size + code
+            present &= code >= 0
+        if not present.all():
+            flat, weights = flat[present], None if weights is None else weights[present]
+        table = np.bincount(flat, weights, minlength=int(np.prod(shape))).astype(np.float64)
+        return cls(tuple(grids), table.reshape(shape))
+
+    def __add__(self, other: Counts) -> Counts:
+        if self.table.shape != other.table.shape:
+            raise UsageError(f"counts of shapes {self.table.shape} and {other.table.shape} cannot be added")
+        return Counts(self.grids, self.table + other.table)
+
+    @property
+    def total(self) -> float:
+        """n, the number of rows counted."""
+        return float(self.table.sum())

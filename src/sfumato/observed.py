@@ -1,0 +1,91 @@
+"""What a miner holds: released values, the law of each column, and the class. Never an original value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.counts import FloatArray, Grid, IntArray
+from sfumato.errors import UsageError, listed
+from sfumato.schema import Attribute, Missing
+
+if TYPE_CHECKING:
+    from sfumato.channels import Channel
+
+MISSING_LABEL = "(missing)"
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One released column: numbers as they are, categories as their codes, NaN where the value is missing.
+
+    ``channel`` is None where values were released as true.
+    """
+
+    attribute: Attribute
+    channel: Channel | None
+    values: FloatArray
+
+    @property
+    def name(self) -> str:
+        """The attribute's name."""
+        return self.attribute.name
+
+    def true_grid(self, size: int) -> Grid:
+        """The natural grid of the true values; a missing value that took part as a category is its last atom."""
+        if self.attribute.missing is Missing.CATEGORY:
+            return Grid.categories((*self.attribute.categories, MISSING_LABEL))
+        return Grid.over(self.attribute, size)
+
+    def observed_grid(self, true: Grid) -> Grid:
+        """The grid on which released values are counted."""
+        return true if self.channel is None else self.channel.observed_grid(true)
+
+    def located(self, grid: Grid) -> IntArray:
+        """Cell codes of the released values; −1 where missing."""
+        absent = np.isnan(self.values)
+        codes = grid.locate(np.where(absent, 0.0, self.values))
+        codes[absent] = -1
+        return codes
+
+    def take(self, rows: NDArray[np.bool_] | IntArray) -> Column:
+        """The column of some of the rows."""
+        return replace(self, values=self.values[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class ObservedTable:
+    """The columns of a release, with the class of each row where there is a target (−1 where that is missing)."""
+
+    columns: tuple[Column, ...]
+    classes: IntArray | None = None
+    labels: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        sizes = {len(c.values) for c in self.columns} | ({len(self.classes)} if self.classes is not None else set())
+        if len(sizes) > 1:
+            raise UsageError(f"columns of {listed(sorted(sizes))} rows do not make a table")
+
+    def __getitem__(self, name: str) -> Column:
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise UsageError(f"there is no column {name!r}; the columns are {listed(c.name for c in self.columns)}")
+
+    @property
+    def rows(self) -> int:
+        """N."""
+        if self.classes is not None:
+            return len(self.classes)
+        return len(self.columns[0].values) if self.columns else 0
+
+    def take(self, rows: NDArray[np.bool_] | IntArray) -> ObservedTable:
+        """Some of the rows."""
+        return ObservedTable(
+            tuple(c.take(rows) for c in self.columns),
+            None if self.classes is None else self.classes[rows],
+            self.labels,
+        )

@@ -1,0 +1,289 @@
+"""The only birthplace of randomness: keyed, secure, addressed.
+
+Noise is a pseudo-random function, not a stream. The 128 random bits of one cell are AES-256 under a key derived from
+(owner's key, scope, attribute, law), applied to one block that holds *whose* value it is and *which* value it is::
+
+    bits = AES_k( address ‖ 0  ⊕  0 ‖ value )
+
+- Any order, any block size, any number of processes gives the same bits: there is no state to share.
+- The same release run again is the same release; another name, law or scale has another key, so its noise is independent.
+  Were it the same, x = 2y₁ − y₂ would undo two releases at scales 1 and 2.
+- A corrected value is another block, so its noise is fresh; were it not, the difference of two releases would be exactly
+  the correction.
+- Row addresses are (row, 0). Entity addresses are 128-bit keyed digests of the id: distinct cells collide with
+  probability about n² 2⁻¹²⁹.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+WordArray = NDArray[np.uint64]
+FloatArray = NDArray[np.float64]
+
+CHUNK = 8192
+"""Cells worked at a time: their 128 KiB of bits stay in the cache from the cipher to the released value."""
+
+KEY_BYTES = 32
+
+
+@dataclass(frozen=True)
+class SecretKey:
+    """Thirty-two secret bytes; printing one shows nothing."""
+
+    secret: bytes = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if len(self.secret) != KEY_BYTES:
+            raise ValueError(f"a key has {KEY_BYTES} bytes")
+
+    @classmethod
+    def fresh(cls) -> SecretKey:
+        """A new key from the operating system's entropy."""
+        return cls(os.urandom(KEY_BYTES))
+
+    def derive(self, *labels: Any) -> SecretKey:
+        """HMAC-SHA-256 of the labels: an independent key for each distinct list of labels."""
+        return SecretKey(hmac.digest(self.secret, canonical(labels), hashlib.sha256))
+
+    def fingerprint(self, *labels: Any) -> str:
+        """A short public name for a derived key, from which the key cannot be found."""
+        return self.derive("fingerprint", *labels).secret[:12].hex()
+
+
+def canonical(value: Any) -> bytes:
+    """One byte string per value: JSON with sorted keys and no spaces."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode()
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Addresses of consecutive rows, from `start` on."""
+
+    start: int
+    size: int
+
+    @cached_property
+    def high(self) -> WordArray:
+        """The row number."""
+        return np.arange(self.start, self.start + self.size, dtype=np.uint64)
+
+    @cached_property
+    def low(self) -> WordArray:
+        """Nothing: a row number fits one word."""
+        return np.zeros(1, np.uint64)
+
+    def part(self, begin: int, end: int) -> Rows:
+        """The addresses of rows `begin` to `end` of these."""
+        return Rows(self.start + begin, end - begin)
+
+    def take(self, present: NDArray[np.bool_]) -> Entities:
+        """The addresses of some of the rows."""
+        high = self.high[present]
+        return Entities(high, np.zeros(len(high), np.uint64))
+
+
+@dataclass(frozen=True, eq=False)
+class Entities:
+    """Addresses that belong to people or things rather than to places in a table."""
+
+    high: WordArray
+    low: WordArray
+
+    @property
+    def size(self) -> int:
+        """How many."""
+        return len(self.high)
+
+    def part(self, begin: int, end: int) -> Entities:
+        """The addresses `begin` to `end` of these."""
+        return Entities(self.high[begin:end], self.low[begin:end])
+
+    def take(self, present: NDArray[np.bool_]) -> Entities:
+        """The addresses of some of the rows."""
+        return Entities(self.high[present], self.low[present])
+
+
+Addresses = Rows | Entities
+
+
+class CellWords:
+    """The pseudo-random function of one key: two secure 64-bit words for each address and value."""
+
+    def __init__(self, key: SecretKey) -> None:
+        self._cipher = Cipher(algorithms.AES(key.secret), modes.ECB()).encryptor()  # noqa: S305 - single blocks, as a PRF
+
+    def __call__(self, addresses: Addresses, values: FloatArray) -> WordArray:
+        """Words of shape (cells, 2); the same for the same address and value, whatever else is asked with them."""
+        size = addresses.size
+        blocks = np.empty((size, 2), np.uint64)
+        blocks[:, 0] = addresses.high
+        bits = (values + 0.0).view(np.uint64)  # −0.0 and 0.0 are one value
+        if isinstance(addresses, Rows):
+            blocks[:, 1] = bits
+        else:
+            np.bitwise_xor(bits, addresses.low, out=blocks[:, 1])
+        out = np.empty((size + 1, 2), np.uint64)  # the cipher asks for one block of slack
+        if size:
+            self._cipher.update_into(blocks.data.cast("B"), out.data.cast("B"))
+        return out[:size]
+
+
+def random_words(key: SecretKey, addresses: Addresses, values: FloatArray) -> WordArray:
+    """Two secure 64-bit words per cell, a function of key, address and value alone."""
+    return CellWords(key)(addresses, values)
+
+
+def entity_addresses(key: SecretKey, ids: pa.Array) -> Entities:
+    """Keyed digests of the ids: 42 and "42" are the same entity, whatever type a file gave it.
+
+    Integers go through AES in one vectorised call, other texts through BLAKE2b, once for each distinct id.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_dictionary(ids.type):
+        ids = ids.cast(ids.type.value_type)
+    integer_key, text_key = key.derive("entity", "integer"), key.derive("entity", "text")
+    if pa.types.is_integer(ids.type):
+        return _integer_entities(integer_key, ids.cast(pa.int64()).to_numpy(zero_copy_only=False))
+    texts = ids.cast(pa.string())
+    whole = pc.match_substring_regex(texts, r"^(0|-?[1-9][0-9]{0,17})$").to_numpy(zero_copy_only=False)
+    high, low = np.empty(len(texts), np.uint64), np.empty(len(texts), np.uint64)
+    if whole.any():
+        integers = texts.filter(pa.array(whole)).cast(pa.int64()).to_numpy(zero_copy_only=False)
+        numbers = _integer_entities(integer_key, integers)
+        high[whole], low[whole] = numbers.high, numbers.low
+    if not whole.all():
+        coded = texts.filter(pa.array(~whole)).dictionary_encode()
+        digests = b"".join(
+            hashlib.blake2b(str(text).encode(), key=text_key.secret, digest_size=16).digest()
+            for text in coded.dictionary.to_pylist()
+        )
+        words = np.frombuffer(digests, np.uint64).reshape(-1, 2)[coded.indices.to_numpy(zero_copy_only=False)]
+        high[~whole], low[~whole] = words[:, 0], words[:, 1]
+    return Entities(high, low)
+
+
+def _integer_entities(key: SecretKey, ids: NDArray[np.int64]) -> Entities:
+    place = Entities(ids.view(np.uint64), np.zeros(len(ids), np.uint64))
+    words = random_words(key, place, np.zeros(len(ids)))
+    return Entities(words[:, 0].copy(), words[:, 1].copy())
+
+
+def uniform(words: WordArray) -> FloatArray:
+    """U[0, 1) on the multiples of 2⁻⁵³."""
+    return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def exponential(words: WordArray) -> FloatArray:
+    """−ln U from 63 bits, so that the tail is as fine as the head: the largest value is 44.4, the spacing there 0.7."""
+    return -np.log(((words >> np.uint64(1)) + 0.5) * 2.0**-63)
+
+
+def sign(words: WordArray) -> FloatArray:
+    """±1 from the last bit, which `exponential` does not use."""
+    return (words & np.uint64(1)).astype(np.float64) * 2.0 - 1.0
+
+
+CELL_BITS = 12
+TAIL_CELLS = 64
+
+
+@dataclass(frozen=True)
+class _NormalTable:
+    """Cubic pieces of Φ⁻¹ on 4096 equal cells; the outermost 64 on each side are left to `ndtri` (error below 6e-11)."""
+
+    coefficients: FloatArray
+
+    @classmethod
+    def build(cls) -> _NormalTable:
+        from scipy.special import ndtri
+
+        cells = 2**CELL_BITS
+        left = np.arange(cells) / cells
+        # The cubic through four Chebyshev points of each cell.
+        nodes = 0.5 - 0.5 * np.cos((np.arange(4) + 0.5) * np.pi / 4)
+        values = ndtri(left[:, None] + nodes / cells)
+        return cls(np.ascontiguousarray(np.linalg.solve(np.vander(nodes, 4, increasing=True), values.T)))
+
+
+_TABLE: list[_NormalTable] = []
+
+
+def normal(words: WordArray) -> FloatArray:
+    """Standard normal by inversion: one word each, 12 bits for the cell of a cubic table and 52 for the place in it."""
+    from scipy.special import ndtri
+
+    if not _TABLE:
+        _TABLE.append(_NormalTable.build())
+    c0, c1, c2, c3 = _TABLE[0].coefficients
+    cell = (words >> np.uint64(64 - CELL_BITS)).astype(np.int64)
+    place = (words & np.uint64(2 ** (64 - CELL_BITS) - 1)).astype(np.float64)
+    place += 0.5
+    place *= 2.0 ** (CELL_BITS - 64)
+    z = c3.take(cell)
+    for coefficient in (c2, c1, c0):
+        z *= place
+        z += coefficient.take(cell)
+    tail = np.flatnonzero((cell + TAIL_CELLS) % 2**CELL_BITS < 2 * TAIL_CELLS)
+    extreme = words[tail]
+    upper = extreme >= np.uint64(2**63)
+    # Work in the lower tail, where a float64 is fine: Φ⁻¹(u) = −Φ⁻¹(1 − u).
+    z[tail] = np.where(upper, -1.0, 1.0) * ndtri((np.where(upper, ~extreme, extreme) + 0.5) * 2.0**-64)
+    return z
+
+
+class Stream:
+    """Secure draws in sequence, for methods that see the whole table and draw for it as one.
+
+    The n-th word is AES_k(n): the same key gives the same sequence, and nothing else does.
+    """
+
+    def __init__(self, key: SecretKey) -> None:
+        self._key = key
+        self._used = 0
+
+    def words(self, size: int) -> WordArray:
+        """The next `size` random words."""
+        blocks = (size + 1) // 2
+        out = random_words(self._key, Rows(self._used, blocks), np.zeros(blocks)).ravel()[:size]
+        self._used += blocks
+        return out
+
+    def uniform(self, *shape: int) -> FloatArray:
+        """U[0, 1)."""
+        return uniform(self.words(int(np.prod(shape)))).reshape(shape)
+
+    def normal(self, *shape: int) -> FloatArray:
+        """N(0, 1)."""
+        return normal(self.words(int(np.prod(shape)))).reshape(shape)
+
+    def integers(self, size: int, bound: int) -> NDArray[np.int64]:
+        """Uniform on 0 … bound − 1 (the bias, at most bound/2⁵³, is nothing)."""
+        return np.floor(self.uniform(size) * bound).astype(np.int64)
+
+    def permutation(self, size: int) -> NDArray[np.int64]:
+        """A random order, by sorting random words."""
+        return np.argsort(self.words(size), kind="stable")
+
+    def permutation_within(self, groups: NDArray[np.int64]) -> NDArray[np.int64]:
+        """For each place, a place of the same group: a random order inside every group at once."""
+        home = np.lexsort((np.arange(len(groups)), groups))
+        shuffled = np.lexsort((self.words(len(groups)), groups))
+        out = np.empty(len(groups), np.int64)
+        out[home] = shuffled
+        return out

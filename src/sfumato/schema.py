@@ -1,0 +1,308 @@
+"""What a column may hold, and what its people agreed to.
+
+A `Schema` is declared by the owner, not learned by the software: the domain of a column enters the law of its noise and
+is published with the release, so a minimum or maximum that is some person's value would be given away by it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from sfumato.errors import UsageError, listed
+
+E = TypeVar("E", bound=StrEnum)
+EPOCH = date(1970, 1, 1)
+EXACT_INTEGERS = 2**53
+"""Beyond this a float64 no longer holds every integer, so a value could change without any noise."""
+
+
+class Kind(StrEnum):
+    """How the values of a column are read."""
+
+    REAL = "real"
+    INTEGER = "integer"
+    DATE = "date"
+    CATEGORICAL = "categorical"
+    ORDINAL = "ordinal"
+
+    @property
+    def numeric(self) -> bool:
+        """Whether distances between values mean something."""
+        return self in (Kind.REAL, Kind.INTEGER, Kind.DATE)
+
+
+class Role(StrEnum):
+    """What a column is for."""
+
+    IDENTIFIER = "identifier"
+    TARGET = "target"
+    ATTRIBUTE = "attribute"
+
+
+class Consent(StrEnum):
+    """The three answers people give when asked for a value (Agrawal & Srikant 2000, section 1)."""
+
+    WITHHOLD = "withhold"
+    TRUE = "true"
+    MODIFIED = "modified"
+
+
+class Missing(StrEnum):
+    """The law of an absent value: it stays visibly absent, or it is one more category that noise may turn into another."""
+
+    KEEP = "keep"
+    CATEGORY = "category"
+
+
+@dataclass(frozen=True)
+class Interval:
+    """All numbers from `low` to `high`, both included."""
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "low", float(self.low))  # 17 and 17.0 are one domain, and so one law
+        object.__setattr__(self, "high", float(self.high))
+        if not (math.isfinite(self.low) and math.isfinite(self.high)):
+            raise UsageError(f"domain [{self.low}, {self.high}] is not finite; give two finite ends")
+        if self.low > self.high:
+            raise UsageError(f"domain [{self.low}, {self.high}] is upside down; give the lower end first")
+
+    @property
+    def range(self) -> float:
+        """R, the width that the 2000 paper measures privacy against."""
+        return self.high - self.low
+
+
+@dataclass(frozen=True)
+class Categories:
+    """A finite list of labels; the order matters only where the column is ordinal."""
+
+    values: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if not self.values:
+            raise UsageError("a list of categories is empty; name at least one")
+        seen: set[str] = set()
+        for value in self.values:
+            if value in seen:
+                raise UsageError(f"category {value!r} is listed twice; list each once")
+            seen.add(value)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+Domain = Interval | Categories
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One column: how to read it, what it may hold, and what may be released of it.
+
+    ``resolution`` is the step of the grid on which values are published: 1 for integers and dates unless said otherwise.
+    ``learned`` records that the domain came from the data, which a recipient must know.
+    """
+
+    name: str
+    kind: Kind
+    domain: Domain | None = None
+    role: Role = Role.ATTRIBUTE
+    consent: Consent = Consent.MODIFIED
+    resolution: float | None = None
+    learned: bool = False
+    missing: Missing = Missing.KEEP
+
+    def __post_init__(self) -> None:
+        if self.consent is Consent.WITHHOLD or self.role is Role.IDENTIFIER:
+            if self.role is Role.IDENTIFIER and self.consent is Consent.MODIFIED:
+                raise UsageError(f"{self.name}: an identifier cannot be modified; withhold it, or release it as true")
+            return
+        if self.domain is None:
+            raise UsageError(
+                f"{self.name}: no domain is declared; add one to the plan, or let `sfumato plan` propose it"
+            )
+        if self.kind.numeric != isinstance(self.domain, Interval):
+            expected = "an interval [low, high]" if self.kind.numeric else "a list of categories"
+            raise UsageError(f"{self.name}: a column of kind {self.kind} needs {expected} as its domain")
+        if self.resolution is not None and not (self.kind.numeric and 0 < self.resolution < math.inf):
+            raise UsageError(f"{self.name}: resolution {self.resolution} is not a positive step of a numeric column")
+        if self.kind in (Kind.INTEGER, Kind.DATE):
+            self._check_whole_numbers()
+        if self.missing is Missing.CATEGORY and self.kind.numeric:
+            raise UsageError(
+                f"{self.name}: missing values can take part as a category only in a categorical or ordinal column; "
+                "keep them missing, or declare the column categorical"
+            )
+
+    def _check_whole_numbers(self) -> None:
+        step = self.step
+        for end in (self.interval.low, self.interval.high):
+            if abs(end) > EXACT_INTEGERS:
+                raise UsageError(f"{self.name}: {end:g} is beyond ±2^53, where integers are no longer exact; use real")
+            if not (end / step).is_integer():
+                raise UsageError(f"{self.name}: the domain's end {end:g} is not a multiple of the resolution {step:g}")
+
+    @property
+    def interval(self) -> Interval:
+        """The domain of a numeric column."""
+        if not isinstance(self.domain, Interval):
+            raise UsageError(f"{self.name}: a {self.kind} column has no interval")
+        return self.domain
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        """The labels of a categorical or ordinal column."""
+        if not isinstance(self.domain, Categories):
+            raise UsageError(f"{self.name}: a {self.kind} column has no categories")
+        return self.domain.values
+
+    @property
+    def step(self) -> float:
+        """The spacing of the true values: 1 for whole numbers unless declared, 0 where they are continuous."""
+        if self.resolution is not None:
+            return self.resolution
+        return 1.0 if self.kind in (Kind.INTEGER, Kind.DATE) else 0.0
+
+    @property
+    def released(self) -> bool:
+        """Whether the column appears in a release at all."""
+        return self.consent is not Consent.WITHHOLD
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attribute as plain data, for plans and manifests."""
+        out: dict[str, Any] = {
+            "name": self.name,
+            "kind": str(self.kind),
+            "role": str(self.role),
+            "consent": str(self.consent),
+        }
+        if isinstance(self.domain, Interval):
+            out["domain"] = [self.shown(self.domain.low), self.shown(self.domain.high)]
+        elif isinstance(self.domain, Categories):
+            out["categories"] = list(self.domain.values)
+        if self.resolution is not None:
+            out["resolution"] = self.resolution
+        if self.domain is not None:
+            out["domain_from"] = "data" if self.learned else "declaration"
+        if self.missing is not Missing.KEEP:
+            out["missing"] = str(self.missing)
+        return out
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Attribute:
+        """The inverse of `to_dict`; unknown fields are refused, so that a typing error does not pass as a wish."""
+        known = {"name", "kind", "role", "consent", "domain", "categories", "resolution", "domain_from", "missing"}
+        name = data.get("name")
+        if not isinstance(name, str):
+            raise UsageError(f"a column's name must be text, not {name!r}")
+        if unknown := set(data) - known:
+            raise UsageError(f"{name}: unknown field {listed(sorted(unknown))}; known are {listed(sorted(known), 12)}")
+        kind = _member(Kind, data.get("kind"), name, "kind")
+        domain: Domain | None = None
+        if "domain" in data:
+            domain = _interval(name, kind, data["domain"])
+        elif "categories" in data:
+            values = data["categories"]
+            if not isinstance(values, list | tuple) or not all(isinstance(v, str) for v in values):
+                raise UsageError(f'{name}: categories must be a list of texts, such as ["yes", "no"]')
+            try:
+                domain = Categories(tuple(values))
+            except UsageError as error:
+                raise UsageError(f"{name}: {error}") from None
+        resolution = data.get("resolution")
+        if resolution is not None and (isinstance(resolution, bool) or not isinstance(resolution, int | float)):
+            raise UsageError(f"{name}: resolution {resolution!r} is not a number")
+        return cls(
+            name=name,
+            kind=kind,
+            domain=domain,
+            role=_member(Role, data.get("role", "attribute"), name, "role"),
+            consent=_member(Consent, data.get("consent", "modified"), name, "consent"),
+            resolution=None if resolution is None else float(resolution),
+            learned=data.get("domain_from") == "data",
+            missing=_member(Missing, data.get("missing", "keep"), name, "missing"),
+        )
+
+    def shown(self, value: float) -> float | int | str:
+        """A numeric value as people write it: a calendar day for dates, a whole number without its point."""
+        if self.kind is Kind.DATE:
+            return (EPOCH + timedelta(days=round(value))).isoformat()
+        return int(value) if float(value).is_integer() else value
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of a table, in order."""
+
+    attributes: tuple[Attribute, ...]
+
+    def __post_init__(self) -> None:
+        names = [a.name for a in self.attributes]
+        if twice := sorted({n for n in names if names.count(n) > 1}):
+            raise UsageError(f"column {listed(twice)} is described twice; describe each once")
+        for role in (Role.TARGET, Role.IDENTIFIER):
+            if len(several := [a.name for a in self.attributes if a.role is role]) > 1:
+                raise UsageError(f"{listed(several)}: only one column can be the {role}; give the others another role")
+
+    def __iter__(self) -> Iterator[Attribute]:
+        return iter(self.attributes)
+
+    def __len__(self) -> int:
+        return len(self.attributes)
+
+    def __getitem__(self, name: str) -> Attribute:
+        for attribute in self.attributes:
+            if attribute.name == name:
+                return attribute
+        raise UsageError(f"there is no column {name!r}; the columns are {listed(self.names)}")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Column names in table order."""
+        return tuple(a.name for a in self.attributes)
+
+    @property
+    def target(self) -> Attribute | None:
+        """The class column, if one is declared."""
+        return next((a for a in self.attributes if a.role is Role.TARGET), None)
+
+    @property
+    def identifier(self) -> Attribute | None:
+        """The column that says whose row this is, if one is declared."""
+        return next((a for a in self.attributes if a.role is Role.IDENTIFIER), None)
+
+
+def _member(enum: type[E], value: object, name: str, field: str) -> E:
+    try:
+        return enum(str(value))
+    except ValueError:
+        raise UsageError(f"{name}: {field} {value!r} is not one of {listed(list(enum))}") from None
+
+
+def _interval(name: str, kind: Kind, ends: object) -> Interval:
+    if not isinstance(ends, list | tuple) or len(ends) != 2:
+        raise UsageError(f"{name}: domain {ends!r} must be two ends, such as [0, 120]")
+    try:
+        low, high = (day_number(e) if kind is Kind.DATE else _number(e) for e in ends)
+        return Interval(low, high)
+    except (TypeError, ValueError, UsageError) as error:
+        raise UsageError(f"{name}: {error}") from None
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise UsageError(f"domain end {value!r} is not a number")
+    return float(value)
+
+
+def day_number(value: object) -> float:
+    """Days since 1970-01-01, the number behind a calendar day."""
+    day = value if isinstance(value, date) else date.fromisoformat(str(value))
+    return float((date(day.year, day.month, day.day) - EPOCH).days)

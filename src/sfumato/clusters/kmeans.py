@@ -1,0 +1,235 @@
+"""k-means: the best of several k-means++ starts, run until it stands still, with no cluster too small to hide in."""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sfumato.clusters.lloyd import lloyd, within_scatter
+from sfumato.clusters.partition import LabelArray, cluster_means, finite_table
+from sfumato.counts import FloatArray
+from sfumato.errors import DataError, UsageError, listed
+
+LEAST = 10
+"""Fewest records of a cluster: below it a cluster is neither stable nor private (a swap in a pair is half no swap)."""
+
+LARGE = 100_000
+"""From this many rows on, starts are compared by mini-batches and only the best is run on the whole table."""
+
+ONE_THREAD = 20_000
+"""Rows below which one thread is enough."""
+
+SAMPLE = 2_000
+"""Rows on which silhouettes are measured."""
+
+LARGEST_K = 10
+
+
+@dataclass(frozen=True, eq=False)
+class KMeans:
+    """A clustering of a scaled table: its labels, its centres (the means of the labels), and how it was found."""
+
+    labels: LabelArray
+    centres: FloatArray
+    scatter: float
+    method: str
+    starts: int
+    seed: int
+    converged: bool
+    chosen_by: str = "given"
+    scores: dict[int, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def k(self) -> int:
+        """The number of clusters."""
+        return len(self.centres)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Records of each cluster."""
+        return tuple(np.bincount(self.labels, minlength=self.k).tolist())
+
+    def to_dict(self) -> dict[str, Any]:
+        """What may be said of the clustering in public: everything but who belongs where."""
+        return {
+            "k": self.k,
+            "chosen_by": self.chosen_by,
+            "scores": {str(k): s for k, s in self.scores.items()},
+            "method": self.method,
+            "starts": self.starts,
+            "seed": self.seed,
+            "converged": self.converged,
+            "sizes": list(self.sizes),
+            "centres": self.centres.tolist(),
+            "scatter": self.scatter,
+            "notes": list(self.notes),
+        }
+
+
+def kmeans(
+    values: ArrayLike,
+    k: int | None = None,
+    *,
+    starts: int = 10,
+    seed: int = 0,
+    least: int = LEAST,
+    small: str = "refuse",
+    large: int = LARGE,
+) -> KMeans:
+    """Cluster a scaled table.
+
+    Parameters
+    ----------
+    values
+        Rows × attributes, scaled, without missing values.
+    k
+        The number of clusters; if None, the one between 2 and 10 with the largest silhouette on a sample.
+    starts
+        k-means++ starts, of which the best is kept.
+    seed
+        Of the starts. A clustering is no secret noise, so an ordinary generator serves.
+    least
+        Fewest records of a cluster.
+    small
+        What to do about smaller ones: ``refuse``, or ``merge`` each, smallest first, into its neighbours.
+    large
+        Rows from which on mini-batches compare the starts.
+    """
+    table = finite_table(values)
+    if small not in ("refuse", "merge"):
+        raise UsageError(f"small: {small!r} is unknown; clusters below {least} records can be refused or merged")
+    if k is None:
+        return _chosen(table, starts, seed, least, small, large)
+    if k < 1:
+        raise UsageError(f"k: {k} clusters cannot be; give a whole number from 1 on")
+    if len(table) < k * max(least, 1):
+        raise DataError(f"k: {len(table)} records cannot fill {k} clusters of at least {least}; take a smaller k")
+    fit = _best_start(table, k, starts, seed, large)
+    return _without_small(table, fit, least, small)
+
+
+def _sklearn() -> Any:
+    try:
+        import sklearn.cluster
+        import sklearn.metrics
+    except ImportError as error:
+        raise UsageError("k-means needs scikit-learn; install it with: pip install 'sfumato[learn]'") from error
+    return sklearn
+
+
+def _best_start(table: FloatArray, k: int, starts: int, seed: int, large: int) -> KMeans:
+    sk = _sklearn()
+    with warnings.catch_warnings(), _threads(len(table)):
+        # Fewer distinct rows than clusters: reported below in our own words.
+        warnings.simplefilter("ignore", category=_convergence_warning())
+        if len(table) < large:
+            fitted = sk.cluster.KMeans(k, n_init=starts, max_iter=300, tol=0.0, random_state=seed).fit(table)
+            method = "k-means++ and Lloyd"
+        else:
+            batches = sk.cluster.MiniBatchKMeans(k, n_init=starts, batch_size=8192, random_state=seed).fit(table)
+            fitted = sk.cluster.KMeans(
+                k, init=batches.cluster_centers_, n_init=1, max_iter=50, tol=1e-6, random_state=seed
+            ).fit(table)
+            method = "mini-batch k-means++ and Lloyd"
+    # Two or three rounds of our own make labels and means one fixed point where scikit-learn stopped a step before it.
+    run = lloyd(table, fitted.cluster_centers_.astype(np.float64), 100 if len(table) < large else 3)
+    sizes = np.bincount(run.labels, minlength=k)
+    if (sizes == 0).any():
+        raise DataError(f"k: the table has too few distinct rows for {k} clusters; take a smaller k")
+    centres = cluster_means(table, run.labels, k)
+    scatter = within_scatter(table, run.labels, centres)
+    return KMeans(run.labels, centres, scatter, method, starts, seed, run.converged)
+
+
+def _threads(rows: int) -> AbstractContextManager[Any]:
+    """One thread for a table on which several would mostly wait for each other, on a busy machine for long."""
+    return _controller().limit(limits=1, user_api="openmp") if rows < ONE_THREAD else nullcontext()
+
+
+@cache
+def _controller() -> Any:
+    import threadpoolctl  # type: ignore[import-untyped]  # scikit-learn's own dependency
+
+    return threadpoolctl.ThreadpoolController()
+
+
+def _convergence_warning() -> type[Warning]:
+    import sklearn.exceptions
+
+    warning: type[Warning] = sklearn.exceptions.ConvergenceWarning
+    return warning
+
+
+def _without_small(table: FloatArray, fit: KMeans, least: int, small: str) -> KMeans:
+    """The clustering without clusters below `least` records."""
+    notes: list[str] = []
+    labels, centres, converged = fit.labels, fit.centres, fit.converged
+    while (sizes := np.bincount(labels, minlength=len(centres))).min() < least:
+        smallest = int(sizes.argmin())
+        reason = f"a cluster of {int(sizes[smallest])} records, below {least}, is neither stable nor private"
+        if small == "refuse":
+            raise DataError(
+                f"k: {reason} ({fit.k} clusters of {listed(sorted(fit.sizes), 12)}); take a smaller k or merge"
+            )
+        notes.append(f"merged: {reason}")
+        run = lloyd(table, np.delete(centres, smallest, axis=0))
+        labels, centres, converged = run.labels, run.centres, run.converged
+    if not notes:
+        return fit
+    centres = cluster_means(table, labels, len(centres))
+    scatter = within_scatter(table, labels, centres)
+    return KMeans(
+        labels, centres, scatter, fit.method, fit.starts, fit.seed, converged, fit.chosen_by, fit.scores, tuple(notes)
+    )
+
+
+def silhouette(table: FloatArray, labels: LabelArray, seed: int = 0, sample: int = SAMPLE) -> float:
+    """The mean of (b − a)/max(a, b) over a sample: a the mean distance to one's own cluster, b to the next nearest."""
+    pick = np.arange(len(table))
+    if len(table) > sample:
+        pick = np.sort(np.random.default_rng(seed).choice(len(table), sample, replace=False))
+    here = labels[pick]
+    if len(np.unique(here)) < 2:
+        return -1.0
+    return float(_sklearn().metrics.silhouette_score(table[pick], here))
+
+
+def _chosen(table: FloatArray, starts: int, seed: int, least: int, small: str, large: int) -> KMeans:
+    """The k of the largest silhouette; of equal ones the smallest k."""
+    most = min(LARGEST_K, len(table) // max(least, 1))
+    if most < 2:
+        raise DataError(f"k: {len(table)} records cannot be divided into clusters of at least {least}; give k = 1")
+    best: KMeans | None = None
+    scores: dict[int, float] = {}
+    refusals: list[str] = []
+    for k in range(2, most + 1):
+        try:
+            fit = kmeans(table, k, starts=starts, seed=seed, least=least, small=small, large=large)
+        except DataError as error:
+            refusals.append(str(error))
+            continue
+        if fit.k not in scores:
+            scores[fit.k] = silhouette(table, fit.labels, seed)
+            if best is None or scores[fit.k] > scores[best.k]:
+                best = fit
+    if best is None:
+        raise DataError(f"no k from 2 to {most} gives clusters that may be released: {refusals[0]}")
+    return KMeans(
+        best.labels,
+        best.centres,
+        best.scatter,
+        best.method,
+        starts,
+        seed,
+        best.converged,
+        f"largest silhouette on at most {SAMPLE} rows",
+        scores,
+        best.notes,
+    )

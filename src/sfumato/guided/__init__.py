@@ -1,0 +1,1 @@
+"""Guided perturbation: the owner mines first, then bends the noise around the pattern so that it stays."""

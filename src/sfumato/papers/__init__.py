@@ -1,0 +1,1 @@
+"""One module per paper: its experiment, data in, table and figure out."""

@@ -1,0 +1,130 @@
+"""Reconstruction measured: errors on the shapes of the 2000 paper's Figure 2, and time against plain loops.
+
+Run it as `python benchmarks/reconstruct.py [seeds]`. Times are ratios where a rival runs beside it in the same process.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+from measure import timed
+
+from sfumato.channels import Gaussian, Kernel, Uniform
+from sfumato.counts import Counts, FloatArray, Grid
+from sfumato.generators.shapes import plateau, triangles
+from sfumato.observed import Column
+from sfumato.reconstruct import Problem, averaged, bayes, em, ems, joint_em, kernel_of, reconstruct
+from sfumato.reconstruct.loop import gap_stop, iterate, step_stop
+from sfumato.reconstruct.substituted import exact_counts
+from sfumato.schema import Attribute, Interval, Kind
+
+UNIT = Attribute("x", Kind.REAL, Interval(0.0, 1.0))
+LAWS = {"gaussian": Gaussian(sigma=0.25).on(UNIT), "uniform": Uniform(alpha=0.5).on(UNIT)}
+SHAPES = {"plateau": plateau, "triangles": triangles}
+COLUMNS: dict[str, Callable[[Column], FloatArray]] = {
+    "paper": lambda c: reconstruct(c, bins=20, method="bayes", kernel=Kernel.MIDPOINT).mass,
+    "exact chi2": lambda c: reconstruct(c, bins=20, method="bayes").mass,
+    "em 1e-7": lambda c: iterate(_problem(c), step_stop(1e-7), method="em", most=20_000).mass,
+    "maximum": lambda c: reconstruct(c, bins=20, method="em").mass,
+    "ems .02": lambda c: reconstruct(c, bins=20, method="ems", smoothing=0.02).mass,
+    "ems .05": lambda c: reconstruct(c, bins=20, method="ems", smoothing=0.05).mass,
+    "default": lambda c: reconstruct(c, bins=20).mass,
+}
+
+
+def _problem(column: Column) -> Problem:
+    from sfumato.reconstruct import problem_of
+
+    return problem_of(column, Grid.cells(0.0, 1.0, 20))
+
+
+def released(law: str, shape: str, n: int, seed: int) -> Column:
+    rng = np.random.default_rng([seed, n])
+    values = SHAPES[shape].quantile(rng.random(n))
+    return Column(UNIT, LAWS[law], LAWS[law].sample(values, rng.integers(0, 2**64, (n, 2), dtype=np.uint64)))
+
+
+def figure_2(seeds: int) -> None:
+    print(f"Total variation to the true masses of 20 intervals, mean of {seeds} seeds")
+    print(f"{'n':>7} {'shape':<10}{'noise':<9}" + "".join(f"{name:>12}" for name in COLUMNS))
+    for n in (10**4, 10**5):
+        for shape, drawn in SHAPES.items():
+            truth = drawn.true_mass(np.linspace(0, 1, 21))
+            for law in LAWS:
+                errors = []
+                for seed in range(seeds):
+                    column = released(law, shape, n, seed)
+                    errors.append([0.5 * np.abs(method(column) - truth).sum() for method in COLUMNS.values()])
+                means = np.mean(errors, axis=0)
+                best = means.min()
+                marks = "".join(f"{v:>11.4f}{'*' if v <= best + 5e-4 else ' '}" for v in means)
+                print(f"{n:>7} {shape:<10}{law:<9}{marks}", flush=True)
+
+
+def ems_on_1024_bins() -> None:
+    n, size = 10**6, 1024
+    column = released("gaussian", "triangles", n, 0)
+    true = Grid.cells(0.0, 1.0, size)
+
+    def whole() -> None:
+        observed = LAWS["gaussian"].observed_grid(true)
+        kernel = LAWS["gaussian"].transition(true, observed)
+        counts = Counts.of([observed], [column.located(observed)]).table
+        ems(Problem(kernel, counts, np.full(size, 1 / size)), smoothing=0.5)
+
+    took = timed(whole, 2)
+    observed, kernel = kernel_of(LAWS["gaussian"], true)
+    counts = Counts.of([observed], [column.located(observed)]).table
+
+    def plain() -> None:
+        problem = Problem(kernel, counts, np.full(size, 1 / size))
+        iterate(problem, step_stop(1e-6), method="ems", smoothing=0.5, most=2000)
+
+    naive = timed(plain, 1)
+    print(
+        f"EMS, n = 1e6, 1,024 bins: {took:.2f} s with counting and kernel; 2,000 plain steps alone take {naive / took:.0f} ×"
+    )
+
+
+def one_column() -> None:
+    for size in (20, 50, 100):
+        column = released("gaussian", "triangles", 10**4, 0)
+        observed, kernel = kernel_of(LAWS["gaussian"], Grid.cells(0.0, 1.0, size))
+        counts = Counts.of([observed], [column.located(observed)]).table
+        problem = Problem(kernel, counts, np.full(size, 1 / size))
+        times = {m.__name__: timed(partial(m, problem), 3) for m in (bayes, em, ems, averaged)}
+        print(f"m = {size:>3}: " + ", ".join(f"{name} {1e3 * t:.1f} ms" for name, t in times.items()))
+
+
+def exact_against_em() -> None:
+    rng = np.random.default_rng(0)
+    size, gamma = 100, 10.0
+    kernel = (np.ones((size, size)) + (gamma - 1) * np.eye(size)) / (gamma + size - 1)
+    y = rng.multinomial(10**5, kernel @ rng.dirichlet(np.ones(size))).astype(float)
+    problem = Problem(kernel, y)
+    closed = timed(lambda: exact_counts(y, gamma), 20)
+    climbed = timed(lambda: em(problem, nats=1e-6))
+    plain = timed(lambda: iterate(problem, gap_stop(problem.n, 1e-6), method="em", most=10**6), 1)
+    ratios = f"em takes {climbed / closed:.0f} ×, the plain loop {plain / closed:.0f} ×"
+    print(f"Exact maximum at N = 100: {1e6 * closed:.0f} µs; {ratios}")
+
+
+def joint_tables() -> None:
+    rng = np.random.default_rng(0)
+    for cells, seen, axes in ((52, 64, 2), (26, 40, 3)):
+        edges = np.concatenate([[-np.inf], np.linspace(-0.7, 1.7, seen - 1), [np.inf]])
+        kernel = LAWS["gaussian"].transition(Grid.cells(0.0, 1.0, cells), Grid(edges=edges))
+        counts = rng.integers(0, 60, (seen,) * axes).astype(float)
+        took = timed(partial(joint_em, [kernel] * axes, counts, 0.02, 300), 1)
+        print(f"Joint table {cells}^{axes} from {seen}^{axes}, 300 steps: {took:.2f} s")
+
+
+if __name__ == "__main__":
+    figure_2(int(sys.argv[1]) if len(sys.argv) > 1 else 5)
+    ems_on_1024_bins()
+    one_column()
+    exact_against_em()
+    joint_tables()

@@ -1,0 +1,39 @@
+"""Privacy in every unit people ask for: one function a published formula, and `figures` to collect them for a law."""
+
+from sfumato.privacy.entropy import (
+    entropy_privacy,
+    matrix_entropy,
+    mutual_information,
+    privacy_loss,
+    substitution_entropy,
+)
+from sfumato.privacy.figures import condition_number, figures, keep_probability, record_figures
+from sfumato.privacy.gamma import (
+    epsilon_of_gamma,
+    gamma_of_rho,
+    record_gamma,
+    repeated_gamma,
+    rho1_of_gamma,
+    rho2_of_gamma,
+)
+from sfumato.privacy.gaussian import gaussian_delta, gaussian_epsilon
+
+__all__ = [
+    "condition_number",
+    "entropy_privacy",
+    "epsilon_of_gamma",
+    "figures",
+    "gamma_of_rho",
+    "gaussian_delta",
+    "gaussian_epsilon",
+    "keep_probability",
+    "matrix_entropy",
+    "mutual_information",
+    "privacy_loss",
+    "record_figures",
+    "record_gamma",
+    "repeated_gamma",
+    "rho1_of_gamma",
+    "rho2_of_gamma",
+    "substitution_entropy",
+]

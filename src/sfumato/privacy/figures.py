@@ -1,0 +1,125 @@
+"""Every privacy figure of a law at once, as plain data. A figure that does not exist is null, with the reason."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from sfumato.channels import Channel, Gaussian, Substitution
+from sfumato.counts import Grid
+from sfumato.privacy.entropy import entropy_privacy, matrix_entropy, privacy_loss, substitution_entropy
+from sfumato.privacy.gamma import record_gamma, rho1_of_gamma, rho2_of_gamma
+from sfumato.privacy.gaussian import gaussian_epsilon
+from sfumato.schema import Attribute, Missing
+
+CONFIDENCES = {"50": 0.5, "95": 0.95, "999": 0.999}
+PRIOR = 0.05
+"""ρ₁ of the usual example: a belief of one in twenty."""
+DELTA = 1e-6
+CELLS = 100
+CELLS_A_WIDTH = 20
+MOST_CELLS = 1000
+"""Π is computed on at least `CELLS` cells, and on `CELLS_A_WIDTH` to the 95 % interval: cells wider than the noise hide what
+a release tells, and Π would come out too large."""
+
+
+def figures(channel: Channel, attribute: Attribute) -> dict[str, Any]:
+    """Interval widths, γ, ε, ρ, entropies and, for substitution, how likely a value is kept and how well M inverts."""
+    promised = channel.guarantee()
+    finite = math.isfinite(promised.gamma)
+    span = attribute.interval.range if attribute.kind.numeric else float(_labels(attribute))
+    out: dict[str, Any] = {}
+    for name, confidence in CONFIDENCES.items():
+        width = channel.interval_width(confidence)
+        out[f"interval_width_{name}"] = width
+        out[f"interval_width_{name}_share"] = width / span
+    out["gamma"] = promised.gamma if finite else None
+    out["epsilon"] = promised.epsilon if finite else None
+    out["reason"] = promised.reason
+    out["rho"] = {
+        "rho1": PRIOR,
+        "rho2": rho2_of_gamma(promised.gamma, PRIOR),
+        "weakest_belief_that_can_become_half": rho1_of_gamma(promised.gamma, 0.5),
+    }
+    out |= _information(channel, attribute)
+    if isinstance(channel, Gaussian) and channel.sigma:
+        out["epsilon_delta"] = {"delta": DELTA, "epsilon": _finite(gaussian_epsilon(DELTA, span, channel.sigma))}
+    if isinstance(channel, Substitution):
+        out |= _substitution(channel)
+    return out
+
+
+def _labels(attribute: Attribute) -> int:
+    return len(attribute.categories) + (attribute.missing is Missing.CATEGORY)
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _information(channel: Channel, attribute: Attribute) -> dict[str, Any]:
+    """Π and the loss under a uniform prior: what the release tells someone who knew nothing but the domain."""
+    grid = _grid(channel, attribute)
+    if grid is None:
+        return {"entropy_privacy": None, "privacy_loss": None}
+    prior = np.full(grid.size, 1 / grid.size)
+    kernel = channel.transition(grid, channel.observed_grid(grid))
+    widths = np.diff(grid.finite_edges)
+    return {
+        "entropy_privacy": entropy_privacy(prior, kernel, widths),
+        "privacy_loss": privacy_loss(prior, kernel),
+    }
+
+
+def _grid(channel: Channel, attribute: Attribute) -> Grid | None:
+    """Cells fine enough for the noise, or None where that would take too many."""
+    if not attribute.kind.numeric:
+        return Grid.categories(tuple(map(str, range(_labels(attribute)))))
+    share = channel.interval_width(CONFIDENCES["95"]) / attribute.interval.range
+    wanted = math.ceil(CELLS_A_WIDTH / share) if share > 0 else math.inf
+    grid = Grid.over(attribute, int(min(max(wanted, CELLS), MOST_CELLS)))
+    return grid if wanted <= 4 * MOST_CELLS or grid.atoms is not None else None
+
+
+def _substitution(channel: Substitution) -> dict[str, Any]:
+    if channel.matrix is not None:
+        matrix = np.array(channel.matrix)
+        return {
+            "entropy_bits": matrix_entropy(matrix),
+            "condition_number": _finite(float(np.linalg.cond(matrix))),
+            "keep_probability": float(np.diag(matrix).mean()),
+        }
+    gamma, size = channel.gamma or math.nan, channel.size or 0
+    return {
+        "entropy_bits": substitution_entropy(gamma, size),
+        "condition_number": condition_number(gamma, size),
+        "keep_probability": keep_probability(gamma, size),
+    }
+
+
+def condition_number(gamma: float, size: int) -> float:
+    """(γ+N−1)/(γ−1): eigenvalues of the gamma-diagonal matrix are 1 and a = (γ−1)/(γ+N−1)."""
+    return (gamma + size - 1) / (gamma - 1)
+
+
+def keep_probability(gamma: float, size: int) -> float:
+    """γ/(γ+N−1): the probability that the released value is the true one, by keeping it or by chance."""
+    return gamma / (gamma + size - 1)
+
+
+def record_figures(attributes: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The record as a whole: γ multiplies and ε adds up over independently perturbed attributes."""
+    infinite = [name for name, about in attributes.items() if about["epsilon"] is None]
+    if infinite or not attributes:
+        reason = "one attribute without a finite ε leaves the record without one" if infinite else "nothing is modified"
+        return {"epsilon": None, "gamma": None, "infinite": infinite, "reason": reason}
+    gamma = record_gamma(about["gamma"] for about in attributes.values())
+    return {
+        "epsilon": math.fsum(about["epsilon"] for about in attributes.values()),
+        "gamma": _finite(gamma),
+        "infinite": [],
+        "rho": {"rho1": PRIOR, "rho2": rho2_of_gamma(gamma, PRIOR)},
+    }

@@ -1,0 +1,149 @@
+"""How sure a reconstruction is: a standard error and a 95 % band for each cell.
+
+The truth meant is the distribution that the rows were drawn from. Two ways, by what the channel allows:
+
+- substitution and other kernels that can be inverted: the unbiased estimate is linear in the counts, and the counts are
+  multinomial through the channel. These bands hold what they promise cell by cell, whichever of inverse, projection,
+  exact, em or auto gave the masses;
+- noise on ordered cells: normal posterior intervals under the smoothness priors that the penalties of `auto` stand for,
+  with the distance between its candidates added (Buckland, Burnham & Augustin 1997). They cover on average over the
+  cells of a shape, and less at a spike or a gap narrower than the noise can show.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from sfumato.counts import FloatArray
+from sfumato.reconstruct.loop import Fit
+from sfumato.reconstruct.penalised import MOST_CELLS, Averaged, Expansion, Family, in_blocks
+from sfumato.reconstruct.problem import Problem
+from sfumato.reconstruct.quadratic import Differences
+from sfumato.reconstruct.substituted import gamma_of
+
+Z = 1.959963984540054
+INVERTIBLE = 100.0
+"""A kernel with a condition number up to this is inverted with confidence."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bands:
+    """Standard error and the ends of the 95 % band, one each a cell."""
+
+    standard_error: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+
+
+def wilson(share: FloatArray, n: float, z: float = Z) -> tuple[FloatArray, FloatArray]:
+    """Wilson's score interval for a binomial share: the p with |share − p| ≤ z √(p(1−p)/n)."""
+    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    return centre - half, centre + half
+
+
+def multinomial_bands(mass: FloatArray, n: float) -> Bands:
+    """Values released as true: each count is binomial."""
+    lower, upper = wilson(mass, n)
+    return Bands(np.sqrt(mass * (1 - mass) / n), np.clip(lower, 0.0, 1.0), np.clip(upper, 0.0, 1.0))
+
+
+def gamma_bands(share: FloatArray, n: float, gamma: float) -> Bands:
+    """Substitution: y_i is binomial with q_i = a p_i + b, so the interval of q_i is one of p_i = (q_i − b)/a."""
+    size = len(share)
+    a, b = (gamma - 1) / (gamma + size - 1), 1 / (gamma + size - 1)
+    lower, upper = wilson(share, n)
+    error = np.sqrt(share * (1 - share) / n) / a
+    return Bands(error, np.clip((lower - b) / a, 0.0, 1.0), np.clip((upper - b) / a, 0.0, 1.0))
+
+
+def linear_bands(problem: Problem, mass: FloatArray) -> Bands:
+    """X̂ = K⁺y: Var X̂_p = (Σ_s L[p,s]² q_s − (L q)_p²)/n with L = K⁺ and q = K P."""
+    inverse = np.linalg.pinv(problem.kernel)
+    estimate = inverse @ problem.share
+    q = problem.expected(mass)
+    q = q / q.sum()
+    error = np.sqrt(np.maximum(inverse**2 @ q - (inverse @ q) ** 2, 0.0) / problem.n)
+    return Bands(error, np.clip(estimate - Z * error, 0.0, 1.0), np.clip(estimate + Z * error, 0.0, 1.0))
+
+
+def averaged_bands(problem: Problem, fit: Averaged, collect: FloatArray | None = None) -> Bands:
+    """se_p = Σ_j w_j √(Var_j(p) + (P_j(p) − P(p))²), the unconditional standard error of an average of models."""
+    gather = np.eye(problem.size) if collect is None else collect
+    mass = gather @ fit.mass
+    if fit.candidates is None or fit.weights is None:
+        return multinomial_bands(mass, problem.n)
+    error = np.zeros(len(mass))
+    spreads = candidate_covariances(problem, fit.candidates)
+    for weight, candidate, covariance in zip(fit.weights, fit.candidates, spreads, strict=True):
+        error += weight * np.sqrt(_variances(covariance, gather) + (gather @ candidate - mass) ** 2)
+    return _around(mass, error)
+
+
+def smoothness_bands(problem: Problem, mass: FloatArray) -> Bands:
+    """The same priors around masses found in another way; blocks of cells where the grid is too fine to invert."""
+    if problem.size == 1:
+        return multinomial_bands(mass, problem.n)
+    if problem.size > MOST_CELLS:
+        blocks, spread = in_blocks(problem)
+        factor = -(-problem.size // MOST_CELLS)
+        coarse = np.add.reduceat(mass, np.arange(0, problem.size, factor))
+        return _around(mass, spread @ smoothness_bands(blocks, coarse).standard_error)
+    family = Family.on(problem.widths if problem.widths is not None else np.ones(problem.size))
+    spreads = candidate_covariances(problem, np.tile(mass, (len(family.names), 1)))
+    gather = np.eye(problem.size)
+    return _around(mass, np.mean([np.sqrt(_variances(c, gather)) for c in spreads], axis=0))
+
+
+def candidate_covariances(problem: Problem, candidates: FloatArray) -> list[FloatArray]:
+    """The covariance (A + ½λ² DᵀD + C)⁻¹ of each candidate, held to Σ P = 1.
+
+    A penalty λ|t| is the prior of a Laplace variable of variance 2/λ²; put a normal one of the same variance in its place
+    and the posterior is normal. Its spread holds bias as well as chance, which is why such intervals of smoothed estimates
+    cover on average over the cells (Wahba 1983, Nychka 1988). C = ½/max(P, 1/m)² is the curvature of −½ log P: positive
+    masses have a scale. The smoothed candidate, which has no penalty, borrows the spread of the last one that has.
+    """
+    family = Family.on(problem.widths if problem.widths is not None else np.ones(problem.size))
+    a = problem.n * Expansion.of(problem).curvature
+    ones = np.ones(problem.size)
+    out: list[FloatArray] = []
+    for strength, rows, mass in zip(family.strengths, family.bands, candidates, strict=False):
+        d = Differences(rows).matrix
+        inverse = np.linalg.inv(a + strength**2 / 2 * d.T @ d + np.diag(0.5 / np.maximum(mass, 1 / problem.size) ** 2))
+        column = inverse @ ones
+        out.append(inverse - np.outer(column, column) / column.sum())
+    while len(out) < len(candidates):
+        out.append(out[-1])
+    return out
+
+
+def bands(problem: Problem, fit: Fit, *, collect: FloatArray | None = None) -> Bands:
+    """The bands that suit the kernel and the method; `collect` adds up the cells solved for into those reported."""
+    gamma = gamma_of(problem.kernel) if collect is None else None
+    if gamma is not None:
+        found = gamma_bands(problem.share, problem.n, gamma)
+    elif isinstance(fit, Averaged):
+        found = averaged_bands(problem, fit, collect)
+    elif problem.widths is None or fit.method in ("inverse", "projection") or _condition(problem.kernel) <= INVERTIBLE:
+        found = linear_bands(problem, fit.mass)
+    else:
+        found = smoothness_bands(problem, fit.mass)
+    mass = fit.mass if collect is None else collect @ fit.mass
+    return Bands(found.standard_error, np.minimum(found.lower, mass), np.maximum(found.upper, mass))
+
+
+def _variances(covariance: FloatArray, gather: FloatArray) -> FloatArray:
+    return np.maximum(np.sum((gather @ covariance) * gather, axis=1), 0.0)
+
+
+def _condition(kernel: FloatArray) -> float:
+    if kernel.shape[0] < kernel.shape[1]:
+        return math.inf
+    return float(np.linalg.cond(kernel))
+
+
+def _around(mass: FloatArray, error: FloatArray) -> Bands:
+    return Bands(error, np.clip(mass - Z * error, 0.0, 1.0), np.clip(mass + Z * error, 0.0, 1.0))

@@ -1,0 +1,230 @@
+"""From a released column to the distribution of its true values, overall and by class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.channels import Channel, Kernel
+from sfumato.channels.discrete import Discrete
+from sfumato.counts import Counts, FloatArray, Grid
+from sfumato.errors import DataError, UsageError, listed
+from sfumato.observed import Column, ObservedTable
+from sfumato.reconstruct.distribution import Distribution, Source
+from sfumato.reconstruct.loop import Fit, bayes, em, ems
+from sfumato.reconstruct.penalised import MOST_CELLS, averaged, in_blocks
+from sfumato.reconstruct.problem import Problem, paper_size
+from sfumato.reconstruct.substituted import exact, inverse, projection
+from sfumato.schema import Kind, Missing
+
+METHODS = ("auto", "bayes", "em", "ems", "inverse", "projection", "exact")
+
+FINEST = 50
+"""Up to so many cells `auto` solves on cells half as wide and adds them up in pairs."""
+
+
+def true_grid(column: Column, bins: int | None, n: float) -> Grid:
+    """The grid of the true values: `bins` cells, or the bins of a law that has its own, or m = n/100 within 10 … 100."""
+    channel = column.channel
+    if bins is not None and bins < 1:
+        raise UsageError(f"{column.name}: {bins} bins are too few; give at least 1")
+    if bins is None and isinstance(channel, Discrete) and column.attribute.kind.numeric:
+        own = channel.bin_grid
+        return own if own.atoms is not None else replace(own, step=_lattice(column))
+    return column.true_grid(paper_size(n) if bins is None else bins)
+
+
+def _lattice(column: Column) -> float:
+    return column.attribute.step if column.attribute.kind is not Kind.REAL else 0.0
+
+
+@lru_cache(maxsize=32)
+def _kernel(channel: Channel, points: bytes, cells: bool, step: float, kernel: Kernel) -> tuple[Grid, FloatArray]:
+    values = np.frombuffer(points)
+    true = Grid(edges=values, step=step) if cells else Grid(atoms=values, step=step)
+    observed = channel.observed_grid(true)
+    matrix = channel.transition(true, observed, kernel)
+    matrix.setflags(write=False)
+    return observed, matrix
+
+
+def kernel_of(channel: Channel, true: Grid, kernel: Kernel = Kernel.EXACT) -> tuple[Grid, FloatArray]:
+    """The observed grid and K[s, p] of a channel on a true grid; remembered, since classes and nodes ask again and again."""
+    return _kernel(channel, true.points.tobytes(), true.edges is not None, true.step, Kernel(kernel))
+
+
+def spacing(column: Column, true: Grid) -> FloatArray | None:
+    """Widths of the true cells where order and distance mean something, None for categories."""
+    kind = column.attribute.kind
+    if kind is Kind.CATEGORICAL or (kind is Kind.ORDINAL and column.attribute.missing is Missing.CATEGORY):
+        return None
+    return np.diff(true.finite_edges) if true.edges is not None else np.ones(true.size)
+
+
+def problem_of(
+    column: Column, true: Grid, *, kernel: Kernel = Kernel.EXACT, weights: FloatArray | None = None
+) -> Problem:
+    """The counts of a released column and the kernel that explains them."""
+    if column.channel is None:
+        observed, matrix = true, np.eye(true.size)
+    else:
+        observed, matrix = kernel_of(column.channel, true, kernel)
+    counts = Counts.of([observed], [column.located(observed)], weights).table
+    return Problem(matrix, counts, spacing(column, true))
+
+
+def reconstruct(
+    column: Column,
+    *,
+    bins: int | None = None,
+    method: str = "auto",
+    kernel: Kernel | str = Kernel.EXACT,
+    weights: FloatArray | None = None,
+    smoothing: float = 0.02,
+) -> Distribution:
+    """The distribution of the true values of a released column.
+
+    Parameters
+    ----------
+    column
+        Released values with their attribute and law; NaN where missing.
+    bins
+        Cells of a numeric domain; by default m = n/100 within 10 … 100, or the bins of the law itself.
+    method
+        ``auto``: on numbers, penalised fits averaged by held-out likelihood, through any law (see `penalised`); on
+        categories exact, or em where the matrix is not gamma-diagonal. Or ``bayes``, ``em``, ``ems``, ``inverse``,
+        ``projection``, ``exact`` by name.
+    kernel
+        ``exact``, or ``midpoint`` as the 2000 paper has it.
+    weights
+        How many rows each row stands for.
+    smoothing
+        Strength of ``ems``.
+    """
+    if method not in METHODS:
+        raise UsageError(f"there is no method {method!r}; the methods are {listed(METHODS)}")
+    kernel = _kernel_name(kernel)
+    absent = np.isnan(column.values)
+    present = float((~absent).sum()) if weights is None else float(weights[~absent].sum())
+    missing = float(absent.sum()) if weights is None else float(weights[absent].sum())
+    if not present > 0:
+        raise DataError(f"{column.name}: no value is present, so there is nothing to reconstruct; leave the column out")
+    true = true_grid(column, bins, present)
+    if column.channel is None:
+        counts = problem_of(column, true, weights=weights).counts
+        return Distribution(
+            column.name, true, counts / counts.sum(), present, "counts", stopped="released as true", missing=missing
+        )
+    problem = problem_of(column, true, kernel=kernel, weights=weights)
+    if not problem.n > 0:
+        raise DataError(
+            f"{column.name}: none of its values can come from {column.channel.law} noise on this domain; "
+            "check that the manifest belongs to the data"
+        )
+    if method == "auto" and column.attribute.kind.numeric and _averages(problem):
+        source = _averaged(column.channel, true, problem, kernel)
+    else:
+        source = Source(problem, _fitted(column.name, problem, method, smoothing))
+    fit = source.fit
+    return Distribution(
+        column.name,
+        true,
+        fit.mass if source.collect is None else source.collect @ fit.mass,
+        problem.n,
+        fit.method,
+        fit.iterations,
+        fit.stopped,
+        fit.trail,
+        missing,
+        float(problem.counts.sum() - problem.n),
+        source,
+    )
+
+
+def by_class(
+    table: ObservedTable,
+    name: str,
+    *,
+    bins: int | None = None,
+    method: str = "auto",
+    kernel: Kernel | str = Kernel.EXACT,
+    weights: FloatArray | None = None,
+    smoothing: float = 0.02,
+) -> dict[str, Distribution]:
+    """One distribution for each class that has rows, all on the same grid; rows without a class are left out."""
+    if table.classes is None:
+        raise UsageError(f"{name}: the table has no class to divide by; name a target, or reconstruct it overall")
+    column = table[name]
+    rows = table.classes >= 0
+    if bins is None:
+        present = rows & ~np.isnan(column.values)
+        grid = true_grid(column, None, float(present.sum()) / max(1, len(np.unique(table.classes[present]))))
+        bins = grid.size if not isinstance(column.channel, Discrete) else None
+    out: dict[str, Distribution] = {}
+    for code, label in enumerate(table.labels):
+        chosen: NDArray[np.bool_] = table.classes == code
+        if not (chosen & ~np.isnan(column.values)).any():
+            continue
+        out[label] = reconstruct(
+            column.take(chosen),
+            bins=bins,
+            method=method,
+            kernel=kernel,
+            weights=None if weights is None else weights[chosen],
+            smoothing=smoothing,
+        )
+    return out
+
+
+def _kernel_name(kernel: Kernel | str) -> Kernel:
+    try:
+        return Kernel(kernel)
+    except ValueError:
+        raise UsageError(f"there is no kernel {kernel!r}; the kernels are {listed(list(Kernel))}") from None
+
+
+def _averages(problem: Problem) -> bool:
+    """Whether there is noise to make up for; cells that are certain are simply counted."""
+    if problem.widths is None or problem.size < 2:
+        return False
+    square = problem.kernel.shape == (problem.size, problem.size)
+    return not (square and np.allclose(problem.kernel, np.eye(problem.size), atol=1e-12))
+
+
+def _averaged(channel: Channel, true: Grid, problem: Problem, kernel: Kernel) -> Source:
+    """`auto` on ordered cells; where there is room, on halved cells, so that a slope within a cell is not taken for flat."""
+    if problem.size > MOST_CELLS:
+        blocks, spread = in_blocks(problem)
+        return Source(blocks, averaged(blocks), collect=spread)
+    if true.edges is None or true.step or true.size > FINEST or isinstance(channel, Discrete):
+        return Source(problem, averaged(problem))
+    halves = np.sort(np.concatenate([true.edges, (true.edges[1:] + true.edges[:-1]) / 2]))
+    observed, _ = kernel_of(channel, true, kernel)
+    matrix = channel.transition(Grid(edges=halves), observed, kernel)
+    fine = Problem(matrix, problem.counts, np.diff(halves))
+    return Source(fine, averaged(fine), collect=np.repeat(np.eye(true.size), 2, axis=1))
+
+
+def _fitted(name: str, problem: Problem, method: str, smoothing: float) -> Fit:
+    if method in ("auto", "exact"):
+        closed = exact(problem)
+        if closed is not None:
+            return closed
+        if method == "exact":
+            raise UsageError(
+                f"{name}: exact is for the gamma-diagonal matrix of substitution only; use em, which climbs to the same maximum"
+            )
+        return em(problem)
+    if method == "ems":
+        return ems(problem, smoothing=smoothing)
+    methods: dict[str, Callable[[Problem], Fit]] = {
+        "bayes": bayes,
+        "em": em,
+        "inverse": inverse,
+        "projection": projection,
+    }
+    return methods[method](problem)

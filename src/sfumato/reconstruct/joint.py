@@ -1,0 +1,145 @@
+"""Contingency tables of two or three attributes, reconstructed through the channels of all of them at once.
+
+One attribute at a time, reconstruction loses how attributes depend on each other. The counts of their combinations keep it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sfumato.channels import Kernel
+from sfumato.counts import Counts, FloatArray, Grid, IntArray
+from sfumato.errors import DataError, UsageError
+from sfumato.observed import Column, ObservedTable
+from sfumato.reconstruct.columns import spacing
+from sfumato.reconstruct.separable import JointFit, joint_em, joint_fit
+
+TRUE_CELLS = {1: 100, 2: 52, 3: 26, 4: 12}
+OBSERVED_CELLS = {1: 256, 2: 64, 3: 40, 4: 20}
+"""How finely a table is cut, by its number of axes: as fine as some seconds of work allow."""
+
+TAIL = 0.001
+"""Share of the released values beyond the outermost inner cuts on each side."""
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """One attribute of a joint table: its two grids, its kernel (None where released as true) and its smoothing."""
+
+    name: str
+    true: Grid
+    observed: Grid
+    kernel: FloatArray | None
+    ordered: bool
+    codes: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class JointDistribution:
+    """Masses of all combinations of true cells, one array axis an attribute."""
+
+    names: tuple[str, ...]
+    grids: tuple[Grid, ...]
+    mass: FloatArray
+    n: float
+    trail: tuple[float, ...] = ()
+
+    def marginal(self, *names: str) -> FloatArray:
+        """The masses of some of the attributes, in the order asked for."""
+        for name in names:
+            if name not in self.names:
+                raise UsageError(f"there is no axis {name!r}; the axes are {', '.join(self.names)}")
+        places = [self.names.index(name) for name in names]
+        others = tuple(i for i in range(self.mass.ndim) if i not in places)
+        left = [i for i in range(self.mass.ndim) if i in places]
+        return np.transpose(self.mass.sum(axis=others), [left.index(p) for p in places])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: the axes with their edges or categories, and the masses as nested lists."""
+        axes = []
+        for name, grid in zip(self.names, self.grids, strict=True):
+            key = "edges" if grid.edges is not None else "categories"
+            values = list(grid.labels) if grid.labels is not None else [float(v) for v in grid.points]
+            axes.append({"name": name, key: values})
+        return {"axes": axes, "mass": self.mass.tolist(), "n": float(self.n), "iterations": max(len(self.trail) - 1, 0)}
+
+
+def axis_of(column: Column, bins: int, most_observed: int, kernel: Kernel = Kernel.EXACT) -> Axis:
+    """Grids and kernel of one column; an observed grid finer than `most_observed` cells is made coarser."""
+    true = column.true_grid(bins)
+    ordered = spacing(column, true) is not None
+    if column.channel is None:
+        return Axis(column.name, true, true, None, ordered, column.located(true))
+    observed = column.channel.observed_grid(true)
+    if observed.edges is not None:
+        observed = coarser(observed, column, most_observed)
+    matrix = column.channel.transition(true, observed, kernel)
+    return Axis(column.name, true, observed, matrix, ordered, column.located(observed))
+
+
+def coarser(grid: Grid, column: Column, most: int) -> Grid:
+    """Thinly filled tails are added to the end cells, then neighbours are merged until at most `most` cells are left."""
+    present = column.values[~np.isnan(column.values)]
+    if grid.edges is None or grid.size <= most or not len(present):
+        return grid
+    low, high = np.quantile(present, [TAIL, 1 - TAIL])
+    inner = grid.edges[1:-1]
+    kept = inner[(inner >= low) & (inner <= high)]
+    if len(kept) < 2:
+        kept = inner
+    # k cuts make k + 1 cells, two of them tails; every factor-th cut and the last one leave at most `most` cells.
+    factor = -(-(len(kept) - 1) // max(most - 2, 1))
+    cuts = np.unique(np.concatenate([kept[::factor], kept[-1:]]))
+    return replace(grid, edges=np.concatenate([grid.edges[:1], cuts, grid.edges[-1:]]))
+
+
+def reconstruct_joint(
+    table: ObservedTable,
+    names: Sequence[str],
+    *,
+    bins: int | Mapping[str, int] | None = None,
+    by_class: bool = False,
+    smoothing: float = 0.02,
+    iterations: int = 300,
+    kernel: Kernel | str = Kernel.EXACT,
+) -> JointDistribution | dict[str, JointDistribution]:
+    """The joint distribution of the true values of two or three attributes, overall or for each class.
+
+    Rows with a missing value in any of them are left out. Any mix of laws will do, also columns released as true;
+    smoothing acts along ordered attributes only.
+    """
+    if not 1 <= len(names) <= max(TRUE_CELLS) or len(set(names)) != len(names):
+        raise UsageError(f"a joint table takes one to {max(TRUE_CELLS)} different attributes, not {list(names)}")
+    axes = []
+    for name in names:
+        size = bins.get(name) if isinstance(bins, Mapping) else bins
+        axes.append(axis_of(table[name], size or TRUE_CELLS[len(names)], OBSERVED_CELLS[len(names)], Kernel(kernel)))
+    if not by_class:
+        return _fitted(axes, np.ones(table.rows, dtype=bool), smoothing, iterations)
+    if table.classes is None:
+        raise UsageError("the table has no class to divide by; name a target, or reconstruct without by_class")
+    out = {}
+    for code, label in enumerate(table.labels):
+        rows = table.classes == code
+        if rows.any():
+            out[label] = _fitted(axes, rows, smoothing, iterations)
+    return out
+
+
+def _fitted(axes: Sequence[Axis], rows: FloatArray, smoothing: float, iterations: int) -> JointDistribution:
+    counts = Counts.of([a.observed for a in axes], [a.codes[rows] for a in axes])
+    if not counts.total:
+        raise DataError(f"{', '.join(a.name for a in axes)}: no row has all of these values; reconstruct fewer at once")
+    fit: JointFit = joint_fit(
+        [a.kernel for a in axes], counts.table, [smoothing if a.ordered else 0.0 for a in axes], iterations
+    )
+    return JointDistribution(
+        tuple(a.name for a in axes), tuple(a.true for a in axes), fit.mass, counts.total, fit.trail
+    )
+
+
+__all__ = ["Axis", "JointDistribution", "axis_of", "coarser", "joint_em", "joint_fit", "reconstruct_joint"]

@@ -10,7 +10,7 @@ from sfumato.errors import UsageError
 
 
 def test_the_registry_holds_the_tables_of_the_papers():
-    assert generators.names() == ("agrawal", "plateau", "triangles", "plateau200", "triangles200")
+    assert generators.names() == ("agrawal", "crd", "csd", "plateau", "triangles", "plateau200", "triangles200")
     assert all(name == generator.name for name, generator in generators.GENERATORS.items())
 
 

@@ -13,12 +13,16 @@ import difflib
 from sfumato.errors import UsageError, listed
 from sfumato.generators.agrawal import agrawal as _agrawal
 from sfumato.generators.base import BLOCK, Block, Column, Generator
+from sfumato.generators.crd import crd as _crd
+from sfumato.generators.csd import csd as _csd
 from sfumato.generators.shapes import as_generator, plateau, plateau200, triangles, triangles200
 
 GENERATORS: dict[str, Generator] = {
     generator.name: generator
     for generator in (
         _agrawal,
+        _crd,
+        _csd,
         as_generator(plateau, "one column, uniform on the middle half of [0, 1] (Agrawal & Srikant 2000, Figure 2)"),
         as_generator(triangles, "one column, two triangles side by side on [0, 1] (Agrawal & Srikant 2000, Figure 2)"),
         as_generator(plateau200, "the plateau over the integers 1 to 200 (Dowd, Xu & Zhang 2006, section 5.1)"),

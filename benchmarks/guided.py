@@ -1,0 +1,86 @@
+"""Tree-guided perturbation: the C4.5-like builder beside scikit-learn's exact tree, and releases of whole tables.
+
+python benchmarks/guided.py [rows]
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import numpy as np
+from measure import timed, versions
+
+from sfumato.generators import get
+from sfumato.guided.class_noise import ClassRandom
+from sfumato.guided.detective import Detective
+from sfumato.guided.framework import Framework
+from sfumato.guided.innocent import Innocent
+from sfumato.guided.leaf_swap import LeafSwap
+from sfumato.observed import Column, ObservedTable
+from sfumato.papers.owners import bundled
+from sfumato.randomness import SecretKey, Stream
+from sfumato.schema import Attribute, Categories, Interval, Kind
+from sfumato.trees.c45 import c45
+
+CATEGORICAL = ("elevel", "car", "zipcode")
+FLIPPED = 0.05
+
+
+def applicants(rows: int, seed: int = 1) -> ObservedTable:
+    """Loan applicants, function 2: six continuous columns, three categories, 5 % of the labels flipped."""
+    blocks = list(get("agrawal").blocks(rows, seed=seed, function=2))
+    table = {name: np.concatenate([b[name] for b in blocks]) for name in blocks[0]}
+    flip = np.random.default_rng(seed).random(rows) < FLIPPED
+    classes = ((table.pop("class") == "B") ^ flip).astype(np.int64)
+    columns = []
+    for name, values in table.items():
+        values = values.astype(np.float64)
+        if name in CATEGORICAL:
+            values -= values.min()
+            labels = tuple(str(i) for i in range(int(values.max()) + 1))
+            columns.append(Column(Attribute(name, Kind.CATEGORICAL, Categories(labels)), None, values))
+        else:
+            columns.append(Column(Attribute(name, Kind.REAL, Interval(values.min(), values.max())), None, values))
+    return ObservedTable(tuple(columns), classes, ("A", "B"))
+
+
+def builder(rows: int) -> None:
+    from sklearn.tree import DecisionTreeClassifier
+
+    table = applicants(rows)
+    numbers = np.column_stack([c.values for c in table.columns])
+    ours, tree = timed(lambda: c45(table), 3), c45(table)
+    print(f"\n{rows:,} × 9 mixed columns (6 continuous, 3 categorical)\n")
+    print("| builder | cpu s | ratio | leaves |\n|---|---|---|---|")
+    print(f"| C4.5, grown and pruned | {ours:.2f} | 1.0 | {tree.leaves} |")
+    whole = c45(table, prune=False)
+    print(f"| C4.5, grown only | {timed(lambda: c45(table, prune=False), 3):.2f} | | {whole.leaves} |")
+    for criterion in ("entropy", "gini"):
+        model = DecisionTreeClassifier(criterion=criterion, min_samples_leaf=2, random_state=0)
+        theirs = timed(lambda model=model: model.fit(numbers, table.classes), 3)
+        print(f"| scikit-learn, exact, {criterion} | {theirs:.2f} | {theirs / ours:.1f} | {model.get_n_leaves()} |")
+
+
+def releases() -> None:
+    methods = (ClassRandom(), Innocent(), Detective(), LeafSwap(), Framework(), Framework(numbers="swap", chained=True))
+    print("\n| table | rows × columns | method | cpu s | cells changed | in clear |\n|---|---|---|---|---|---|")
+    for name in ("german_credit", "mushroom", "adult"):
+        table = bundled(name, complete=False)
+        for method in methods:
+            if isinstance(method, Innocent) and not any(c.attribute.kind.numeric for c in table.columns):
+                continue
+            start = time.process_time()
+            done = method.perturb(table, Stream(SecretKey.fresh()))
+            took = time.process_time() - start
+            clear = sum(share == 0 for share in done.changed.values())
+            changed = 100 * float(np.mean(list(done.changed.values())))
+            size = f"{table.rows:,} × {len(table.columns)}"
+            label = method.law + (" (swap)" if getattr(method, "numbers", "") == "swap" else "")
+            print(f"| {name} | {size} | {label} | {took:.2f} | {changed:.0f} % | {clear} |")
+
+
+if __name__ == "__main__":
+    print(versions("numpy", "scikit-learn"))
+    builder(int(sys.argv[1]) if len(sys.argv) > 1 else 100_000)
+    releases()

@@ -1,0 +1,205 @@
+"""A release whose noise is bent around a pattern of the whole table.
+
+The owner mines first, so the table has to be in memory. Noise is drawn as one stream under a key that a digest of the table
+enters: the same table gives the same release, and any change of it draws everything afresh (which the ledger then refuses,
+as it refuses any fresh noise for the same rows).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.clusters.method import CLUSTER_METHODS
+from sfumato.counts import FloatArray
+from sfumato.encoding import Decoder
+from sfumato.errors import DataError, UsageError, listed
+from sfumato.guided import (  # noqa: F401 - importing a module enters its methods into the registries
+    class_noise,
+    detective,
+    framework,
+    geometric,
+    innocent,
+    leaf_swap,
+    racc,
+    racc_v,
+    rdd,
+    swap_v,
+)
+from sfumato.guided.clustered import Clustered
+from sfumato.guided.tree_method import TREE_METHODS, Perturbed
+from sfumato.observed import ObservedTable
+from sfumato.randomness import Rows, SecretKey, Stream
+from sfumato.release.folder import appearing
+from sfumato.release.ledger import Entry
+from sfumato.release.manifest import Manifest, ReleasedColumn
+from sfumato.release.original import true_table
+from sfumato.release.plan import Plan
+from sfumato.release.release import Release, owner_key, publish, refuse_input_inside
+from sfumato.release.sketch import sketch_of
+from sfumato.schema import Attribute, Consent, Kind, Role
+from sfumato.tables import ROW_GROUP, Written, writing
+
+
+class GuidedMethod(Protocol):
+    """What every guided method can do."""
+
+    @property
+    def law(self) -> str:
+        """Its name."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its public statement."""
+
+    def perturb(self, table: ObservedTable, stream: Stream, *, target: str = "class") -> Perturbed:
+        """The perturbed table."""
+
+
+def method_names() -> tuple[str, ...]:
+    """All guided methods."""
+    return tuple(sorted([*TREE_METHODS, *CLUSTER_METHODS]))
+
+
+def guided_method(law: str, parameters: Mapping[str, Any]) -> GuidedMethod:
+    """A guided method by its name, with parameters as texts or numbers."""
+    if law in TREE_METHODS:
+        return TREE_METHODS[law].from_dict(parameters)
+    if law in CLUSTER_METHODS:
+        return Clustered.from_dict(CLUSTER_METHODS[law], parameters)
+    raise UsageError(f"there is no method {law!r}; the methods are {listed(method_names(), 20)}")
+
+
+@dataclass(frozen=True)
+class GuidedRelease:
+    """The release, and what only its owner should know of how it came about."""
+
+    release: Release
+    perturbed: Perturbed
+
+
+def guided_release(
+    table: Any,
+    plan: Plan,
+    method: GuidedMethod,
+    folder: str | Path,
+    *,
+    key: SecretKey | str | Path | None = None,
+    again: bool = False,
+    force: bool = False,
+    format: str = "parquet",  # noqa: A002 - the word users expect
+    encoding: str = "utf-8",
+) -> GuidedRelease:
+    """Perturb a whole table by a guided method and make its release folder."""
+    folder = Path(folder)
+    refuse_input_inside(table, folder)
+    owner, ledger = owner_key(key, folder)
+    if plan.schema.identifier is not None:
+        raise UsageError(
+            f"{method.law}: noise that follows the whole table cannot be tied to an entity; leave --id out"
+        )
+    truth = true_table(plan, table, encoding)
+    if not truth.rows:
+        raise DataError("the table has a header but no rows; a release needs at least one")
+    target = plan.schema.target.name if plan.schema.target else "class"
+    labels = ["guided", plan.release_name, method.to_dict(), _digest(truth)]
+    perturbed = method.perturb(truth, Stream(owner.derive(*labels)), target=target)
+    released = _with_true_columns(plan, truth, perturbed.table)
+    with appearing(folder, force=force) as hidden:
+        attributes = [a for a in plan.schema if a.released]
+        written = _write(hidden, format, attributes, released, target)
+        values = {c.name: c.values for c in truth.columns}
+        entry = Entry.now(
+            plan.release_name,
+            dict.fromkeys(values, owner.fingerprint(*labels)),
+            sketch_of(owner.derive("sketch"), values, Rows(0, truth.rows)),
+        )
+        manifest = publish(
+            hidden,
+            entry,
+            ledger,
+            lambda earlier: _manifest(plan, method, perturbed, released, written, earlier),
+            again=again,
+        )
+    return GuidedRelease(Release(folder, manifest), perturbed)
+
+
+def _digest(table: ObservedTable) -> str:
+    digest = hashlib.sha256()
+    for column in table.columns:
+        digest.update(column.name.encode())
+        digest.update(np.ascontiguousarray(column.values + 0.0).tobytes())
+    if table.classes is not None:
+        digest.update(np.ascontiguousarray(table.classes).tobytes())
+    return digest.hexdigest()
+
+
+def _with_true_columns(plan: Plan, truth: ObservedTable, released: ObservedTable) -> ObservedTable:
+    """Columns whose people agreed to true values keep them."""
+    keep = {a.name for a in plan.schema if a.consent is Consent.TRUE and a.role is not Role.TARGET}
+    if keep and released.rows != truth.rows:
+        raise UsageError(
+            f"{listed(sorted(keep))}: to be released as true, but the method leaves rows out and others no longer correspond; "
+            "choose another way with small cells, or modify the columns"
+        )
+    columns = tuple(truth[c.name] if c.name in keep else c for c in released.columns)
+    return ObservedTable(columns, released.classes, released.labels)
+
+
+def _values(table: ObservedTable, attribute: Attribute, target: str) -> FloatArray:
+    if attribute.name == target and table.classes is not None:
+        return np.where(table.classes < 0, np.nan, table.classes.astype(np.float64))
+    return table[attribute.name].values
+
+
+def _whole(attribute: Attribute, values: FloatArray) -> bool:
+    if attribute.kind not in (Kind.INTEGER, Kind.DATE):
+        return False
+    known = values[~np.isnan(values)]
+    return bool(np.all(known == np.floor(known)))
+
+
+def _write(hidden: Path, form: str, attributes: list[Attribute], table: ObservedTable, target: str) -> Written:
+    columns = {a.name: _values(table, a, target) for a in attributes}
+    decoders = {a.name: Decoder(a, _whole(a, columns[a.name])) for a in attributes}
+    schema = pa.schema([(name, d.type) for name, d in decoders.items()])
+    with writing(hidden, form, schema) as (put, written):
+        for begin in range(0, table.rows, ROW_GROUP):
+            arrays = [decoders[n](values[begin : begin + ROW_GROUP]) for n, values in columns.items()]
+            put(pa.RecordBatch.from_arrays(arrays, schema=schema))
+    return written[0]
+
+
+def _manifest(
+    plan: Plan,
+    method: GuidedMethod,
+    perturbed: Perturbed,
+    table: ObservedTable,
+    written: Written,
+    earlier: tuple[str, ...],
+) -> Manifest:
+    target = plan.schema.target.name if plan.schema.target else "class"
+    columns = []
+    for attribute in plan.schema:
+        if not attribute.released:
+            continue
+        missing = int(np.isnan(_values(table, attribute, target)).sum())
+        changed = perturbed.changed.get(attribute.name, 0.0) > 0
+        kept = attribute.consent is Consent.TRUE and attribute.role is not Role.TARGET
+        guided = method.law if changed and not kept else None
+        consent = Consent.MODIFIED if guided else Consent.TRUE
+        columns.append(ReleasedColumn(replace(attribute, consent=consent), None, missing, guided))
+    return Manifest(
+        name=plan.release_name,
+        columns=tuple(columns),
+        data=written,
+        addressing="table",
+        withheld=tuple(a.name for a in plan.schema if not a.released),
+        again=earlier,
+        extra={"method": method.to_dict(), "public": dict(perturbed.public)},
+    )

@@ -1,0 +1,211 @@
+"""What every perturbation around a tree has in common: parameters in fields, one call for the owner's table.
+
+The public statement of a method is its parameters. Figures of the original table (how many labels were changed, the
+owner's tree, what was expected) stay with the owner.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from sfumato.clusters.method import parameter
+from sfumato.counts import FloatArray, IntArray
+from sfumato.errors import DataError, UsageError, listed
+from sfumato.guided.leaves import Leaves
+from sfumato.observed import ObservedTable
+from sfumato.randomness import Stream
+from sfumato.trees.c45 import CLASS, c45
+from sfumato.trees.similarity import Similarity, compare_trees
+from sfumato.trees.tree import Tree
+
+TREE_METHODS: dict[str, type[TreeMethod]] = {}
+"""Every method by its name; importing its module enters it here."""
+
+HARDLY = 0.01
+"""A column of which a smaller share of values changed is named in a warning."""
+
+
+@dataclass(frozen=True, eq=False)
+class Perturbed:
+    """A perturbed table and what is to be said of it.
+
+    Attributes
+    ----------
+    table
+        The release: the same rows in the same order.
+    changed
+        For every column, and the class, the share of its cells that differ from the original.
+    public
+        What the manifest says beside the parameters.
+    owner
+        Figures of the original table, for the owner alone.
+    warnings
+        Sentences for the owner, above all the columns that stayed in clear.
+    similarity
+        Likeness of the release's tree to the owner's, where draws were compared (`best_of` above 1).
+    """
+
+    table: ObservedTable
+    changed: Mapping[str, float]
+    public: Mapping[str, Any] = field(default_factory=dict)
+    owner: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    similarity: Similarity | None = None
+
+    @classmethod
+    def of(cls, original: ObservedTable, table: ObservedTable, target: str = CLASS, **more: Any) -> Perturbed:
+        """Measure what changed, and name the columns that stayed in clear."""
+        changed = changed_shares(original, table, target)
+        clear = [name for name, share in changed.items() if share == 0 and name != target]
+        warnings = list(more.pop("warnings", ()))
+        if clear:
+            warnings.append(
+                f"{listed(clear, 30)}: released as in the original; whoever knows these values finds the record by them. "
+                "Withhold the columns, or perturb them by another method"
+            )
+        hardly = [name for name, share in changed.items() if 0 < share < HARDLY and name != target]
+        if hardly:
+            warnings.append(
+                f"{listed(hardly, 30)}: fewer than {HARDLY:.0%} of the values changed, which protects hardly anybody; raise "
+                "the noise, or perturb them by another method"
+            )
+        return cls(table, changed, warnings=tuple(warnings), **more)
+
+
+@dataclass(frozen=True)
+class TreeMethod(ABC):
+    """One way to perturb a table around its decision tree. Subclasses are frozen dataclasses of their parameters."""
+
+    law: ClassVar[str]
+    best_of: int = parameter(
+        1, "draws among which the one whose tree is most like the original is released; costs log2 of it in bits"
+    )
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "law" in cls.__dict__:
+            TREE_METHODS[cls.law] = cls
+
+    def __post_init__(self) -> None:
+        if self.best_of < 1:
+            raise UsageError(f"{self.law}: best_of = {self.best_of} leaves nothing to release; give 1 or more")
+
+    def perturb(
+        self, table: ObservedTable, stream: Stream, *, tree: Tree | None = None, target: str = CLASS
+    ) -> Perturbed:
+        """The perturbed table. `tree` is the owner's, grown here unless given; `target` is what the class is called."""
+        if table.classes is None or not table.labels:
+            raise UsageError(f"{self.law} perturbs around a decision tree and needs a class; name the target column")
+        if not table.rows:
+            raise DataError(f"{self.law}: the table has no rows; there is nothing to release")
+        if not table.columns:
+            raise UsageError(f"{self.law}: the table has no column beside the class; there is no tree to grow")
+        owned = c45(table, target=target) if tree is None else tree
+        prepared = self._prepared(table, owned, target)
+        if self.best_of == 1:
+            return self._draw(table, prepared, stream, target)
+        best: Perturbed | None = None
+        seen: list[float] = []
+        for _ in range(self.best_of):
+            draw = self._draw(table, prepared, stream, target)
+            found = compare_trees(owned, c45(draw.table, target=target), table)
+            seen.append(found.rule_similarity)
+            if best is None or _rank(found) > _rank(best.similarity):
+                best = replace(draw, similarity=found)
+        assert best is not None
+        return replace(best, owner={**best.owner, "rule_similarity_of_draws": seen})
+
+    def _prepared(self, table: ObservedTable, tree: Tree, target: str) -> Any:  # noqa: ARG002
+        """What all draws share: the owner's leaves."""
+        return Leaves.of(tree, table)
+
+    @abstractmethod
+    def _draw(self, table: ObservedTable, prepared: Any, stream: Stream, target: str) -> Perturbed:
+        """One release."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The method and its parameters as plain data; `from_dict` gives it back."""
+        return {"law": self.law} | dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """The method with the given parameters; values may be texts, as a command line gives them."""
+        fields = {f.name: f for f in dataclasses.fields(cls)}
+        if unknown := set(data) - set(fields) - {"law"}:
+            raise UsageError(
+                f"{cls.law} has no parameter {listed(sorted(unknown))}; it has {listed(sorted(fields), 12)}"
+            )
+        return cls(
+            **{name: _read(cls.law, name, value, fields[name].default) for name, value in data.items() if name != "law"}
+        )
+
+    @classmethod
+    def parameters(cls) -> dict[str, str]:
+        """What a person may set, with a word on each."""
+        return {f.name: str(f.metadata.get("about", "")) for f in dataclasses.fields(cls)}
+
+
+def method_class(law: str) -> type[TreeMethod]:
+    """The class of a method by its name."""
+    if law not in TREE_METHODS:
+        raise UsageError(f"there is no tree method {law!r}; there are {listed(sorted(TREE_METHODS), 12)}")
+    return TREE_METHODS[law]
+
+
+def changed_shares(original: ObservedTable, released: ObservedTable, target: str = CLASS) -> dict[str, float]:
+    """The share of cells of each column, and of the class, that differ; missing in both is the same."""
+    out = {}
+    for before, after in zip(original.columns, released.columns, strict=True):
+        same = (before.values == after.values) | (np.isnan(before.values) & np.isnan(after.values))
+        out[before.name] = float(np.mean(~same)) if len(same) else 0.0
+    if original.classes is not None and released.classes is not None:
+        out[target] = float(np.mean(original.classes != released.classes)) if original.rows else 0.0
+    return out
+
+
+def with_values(
+    table: ObservedTable, values: Mapping[str, FloatArray], classes: IntArray | None = None
+) -> ObservedTable:
+    """The table with other values in some columns, and other classes if given."""
+    columns = tuple(replace(c, values=values[c.name]) if c.name in values else c for c in table.columns)
+    return ObservedTable(columns, table.classes if classes is None else classes, table.labels)
+
+
+def choice(law: str, name: str, value: str, allowed: tuple[str, ...]) -> None:
+    """Refuse a word that is not among the allowed ones."""
+    if value not in allowed:
+        raise UsageError(f"{law}: {name} = {value!r} is unknown; choose {' or '.join(allowed)}")
+
+
+def probability(law: str, **values: float) -> None:
+    """Refuse numbers outside [0, 1]."""
+    for name, value in values.items():
+        if not 0 <= value <= 1:
+            raise UsageError(f"{law}: {name} = {value} is no probability; give a number from 0 to 1")
+
+
+def _rank(found: Similarity | None) -> tuple[float, float]:
+    return (-1.0, -1.0) if found is None else (found.rule_similarity, found.agreement)
+
+
+def _read(law: str, name: str, value: Any, default: Any) -> Any:
+    kind: Any = type(default)
+    if kind is bool and isinstance(value, str):
+        if value.lower() in ("true", "yes", "1"):
+            return True
+        if value.lower() in ("false", "no", "0"):
+            return False
+    elif kind is int and isinstance(value, float) and not value.is_integer():
+        pass
+    else:
+        try:
+            return kind(value)
+        except (TypeError, ValueError):
+            pass
+    raise UsageError(f"{law}: {name} = {value!r} is no {kind.__name__}; see what it means in the method's parameters")

@@ -1,1 +1,67 @@
-"""sfumato: privacy-preserving data mining by perturbation. Blur every value, keep the patterns."""
+"""sfumato: privacy-preserving data mining by perturbation. Blur every value, keep the patterns.
+
+>>> import sfumato as sf
+>>> plan = sf.Plan.propose("iris", law="gaussian", privacy=0.5)
+>>> sorted(plan.channels)[:2]
+['petal_length', 'petal_width']
+
+Names are loaded when they are first used, so that importing the package costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+PUBLIC = {
+    "Attribute": "sfumato.schema",
+    "Categories": "sfumato.schema",
+    "Consent": "sfumato.schema",
+    "Interval": "sfumato.schema",
+    "Kind": "sfumato.schema",
+    "Role": "sfumato.schema",
+    "Schema": "sfumato.schema",
+    "Gaussian": "sfumato.channels",
+    "Intervals": "sfumato.channels",
+    "Laplace": "sfumato.channels",
+    "SquareWave": "sfumato.channels",
+    "Substitution": "sfumato.channels",
+    "Uniform": "sfumato.channels",
+    "Manifest": "sfumato.release",
+    "Plan": "sfumato.release",
+    "Release": "sfumato.release",
+    "release": "sfumato.release",
+    "describe": "sfumato.release.describe",
+    "Distribution": "sfumato.reconstruct",
+    "reconstruct": "sfumato.reconstruct",
+    "Model": "sfumato.mining",
+    "mine": "sfumato.mining",
+    "PerturbedTreeClassifier": "sfumato.estimators",
+    "SfumatoError": "sfumato.errors",
+}
+"""Every public name and where it lives; the documentation is tested against this list, both ways."""
+
+__version__ = "0.1.0"
+__all__ = ["PUBLIC", "__version__", *PUBLIC]
+
+if TYPE_CHECKING:
+    from sfumato.channels import Gaussian, Intervals, Laplace, SquareWave, Substitution, Uniform
+    from sfumato.errors import SfumatoError
+    from sfumato.estimators import PerturbedTreeClassifier
+    from sfumato.mining import Model, mine
+    from sfumato.reconstruct import Distribution, reconstruct
+    from sfumato.release import Manifest, Plan, Release, release
+    from sfumato.release.describe import describe
+    from sfumato.schema import Attribute, Categories, Consent, Interval, Kind, Role, Schema
+
+
+def __getattr__(name: str) -> Any:
+    if name not in PUBLIC:
+        raise AttributeError(f"sfumato has no {name!r}; it has {', '.join(sorted(PUBLIC))}")
+    value = getattr(importlib.import_module(PUBLIC[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

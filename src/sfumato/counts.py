@@ -109,10 +109,21 @@ class Grid:
         edges = self.finite_edges
         return (edges[1:] + edges[:-1]) / 2
 
+    @cached_property
+    def thresholds(self) -> FloatArray:
+        """From where on a value belongs to the next cell: the inner edges, a few units in the last place lower.
+
+        Binary fractions hold decimals only nearly: 0.3 as a person writes it is less than an edge that was computed as
+        0.1 + 0.1 + 0.1, and still belongs to the cell that begins there.
+        """
+        if self.atoms is not None:
+            return self.finite_edges[1:-1]
+        largest = np.abs(self.points[np.isfinite(self.points)]).max(initial=0.0)
+        return self.points[1:-1] - 4 * np.spacing(largest)
+
     def locate(self, values: FloatArray) -> IntArray:
         """The cell of each value: the nearest atom, or the interval it falls into; beyond the ends, the end cell."""
-        cuts = self.finite_edges[1:-1] if self.atoms is not None else self.points[1:-1]
-        return np.searchsorted(cuts, values, side="right").astype(np.int64)
+        return np.searchsorted(self.thresholds, values, side="right").astype(np.int64)
 
     def merged(self, factor: int) -> Grid:
         """The same range in cells `factor` times as wide."""

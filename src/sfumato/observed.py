@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.errors import UsageError, listed
+from sfumato.randomness import Addresses, Rows, SecretKey
 from sfumato.schema import Attribute, Missing
 
 if TYPE_CHECKING:
@@ -54,6 +55,21 @@ class Column:
     def take(self, rows: NDArray[np.bool_] | IntArray) -> Column:
         """The column of some of the rows."""
         return replace(self, values=self.values[rows])
+
+    def through(self, channel: Channel, key: SecretKey) -> Column:
+        """The column of true values as it is released through a law: missing values stay missing, rows are the addresses."""
+        return replace(self, channel=channel, values=released(channel, key, Rows(0, len(self.values)), self.values))
+
+
+def released(channel: Channel, key: SecretKey, addresses: Addresses, values: FloatArray) -> FloatArray:
+    """Present values through the law, missing ones still missing."""
+    missing = np.isnan(values)
+    if not missing.any():
+        return channel.perturb(key, addresses, values)
+    out = np.full(len(values), np.nan)
+    present = ~missing
+    out[present] = channel.perturb(key, addresses.take(present), values[present])
+    return out
 
 
 @dataclass(frozen=True, eq=False)

@@ -38,6 +38,8 @@ CHUNK = 8192
 """Cells worked at a time: their 128 KiB of bits stay in the cache from the cipher to the released value."""
 
 KEY_BYTES = 32
+MOST_DIGITS = 18
+"""Longer ids are texts, whatever type a file gave them: not all of 19 digits fit a 64-bit integer."""
 
 
 @dataclass(frozen=True)
@@ -158,10 +160,12 @@ def entity_addresses(key: SecretKey, ids: pa.Array) -> Entities:
     if pa.types.is_dictionary(ids.type):
         ids = ids.cast(ids.type.value_type)
     integer_key, text_key = key.derive("entity", "integer"), key.derive("entity", "text")
-    if pa.types.is_integer(ids.type):
+    if pa.types.is_integer(ids.type) and _short(pc.min_max(ids).as_py()):
         return _integer_entities(integer_key, ids.cast(pa.int64()).to_numpy(zero_copy_only=False))
     texts = ids.cast(pa.string())
-    whole = pc.match_substring_regex(texts, r"^(0|-?[1-9][0-9]{0,17})$").to_numpy(zero_copy_only=False)
+    whole = pc.match_substring_regex(texts, rf"^(0|-?[1-9][0-9]{{0,{MOST_DIGITS - 1}}})$").to_numpy(
+        zero_copy_only=False
+    )
     high, low = np.empty(len(texts), np.uint64), np.empty(len(texts), np.uint64)
     if whole.any():
         integers = texts.filter(pa.array(whole)).cast(pa.int64()).to_numpy(zero_copy_only=False)
@@ -178,6 +182,11 @@ def entity_addresses(key: SecretKey, ids: pa.Array) -> Entities:
     return Entities(high, low)
 
 
+def _short(ends: dict[str, int | None]) -> bool:
+    """Whether all integers have few enough digits to be told from texts by their look alone."""
+    return all(end is None or abs(end) < 10**MOST_DIGITS for end in ends.values())
+
+
 def _integer_entities(key: SecretKey, ids: NDArray[np.int64]) -> Entities:
     place = Entities(ids.view(np.uint64), np.zeros(len(ids), np.uint64))
     words = random_words(key, place, np.zeros(len(ids)))
@@ -189,9 +198,13 @@ def uniform(words: WordArray) -> FloatArray:
     return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
-def exponential(words: WordArray) -> FloatArray:
-    """−ln U from 63 bits, so that the tail is as fine as the head: the largest value is 44.4, the spacing there 0.7."""
-    return -np.log(((words >> np.uint64(1)) + 0.5) * 2.0**-63)
+def exponential(words: WordArray, finer: WordArray | None = None) -> FloatArray:
+    """−ln U from 63 bits: the largest value is 44.4, and the spacing there 0.7.
+
+    A second word continues U by 53 bits: the largest value is then 81, and up to 44 the spacing is that of float64.
+    """
+    rest = 0.5 if finer is None else uniform(finer) + 2.0**-54
+    return -np.log(((words >> np.uint64(1)) + rest) * 2.0**-63)
 
 
 def sign(words: WordArray) -> FloatArray:

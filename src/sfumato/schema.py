@@ -17,6 +17,7 @@ from sfumato.errors import UsageError, listed
 
 E = TypeVar("E", bound=StrEnum)
 EPOCH = date(1970, 1, 1)
+LARGEST = 1e300
 EXACT_INTEGERS = 2**53
 """Beyond this a float64 no longer holds every integer, so a value could change without any noise."""
 
@@ -73,6 +74,8 @@ class Interval:
             raise UsageError(f"domain [{self.low}, {self.high}] is not finite; give two finite ends")
         if self.low > self.high:
             raise UsageError(f"domain [{self.low}, {self.high}] is upside down; give the lower end first")
+        if max(-self.low, self.high) > LARGEST:
+            raise UsageError(f"domain [{self.low}, {self.high}] leaves no room for noise; stay within ±{LARGEST:g}")
 
     @property
     def range(self) -> float:
@@ -234,7 +237,7 @@ class Attribute:
         """A numeric value as people write it: a calendar day for dates, a whole number without its point."""
         if self.kind is Kind.DATE:
             return (EPOCH + timedelta(days=round(value))).isoformat()
-        return int(value) if float(value).is_integer() else value
+        return int(value) if float(value).is_integer() and abs(value) <= EXACT_INTEGERS else value
 
 
 @dataclass(frozen=True)

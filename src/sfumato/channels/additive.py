@@ -13,24 +13,28 @@ from sfumato.channels.base import (
     MOST_CELLS,
     Channel,
     Kernel,
+    Members,
+    between_0_and_1,
     bound,
+    decade,
     differences,
     exactly_one,
     inner_cuts,
     lattice_cut,
-    members,
     numeric_only,
     positive,
+    representable,
     snap,
     wish,
 )
 from sfumato.counts import FloatArray, Grid
-from sfumato.errors import UsageError
 from sfumato.randomness import WordArray
 from sfumato.schema import Attribute, Kind
 
 STEPS_A_SCALE = 500
 """A continuous column is released on a grid at least this much finer than the scale of its noise."""
+FARTHEST = 16
+"""Scales beyond which no noise leads, whatever its law and however many rows."""
 
 
 @dataclass(frozen=True)
@@ -83,15 +87,15 @@ class Additive(Channel):
         own = next(f for f in self.__dataclass_fields__ if f not in Additive.__dataclass_fields__)
         exactly_one(f"{attribute.name}: {self.law}", **{"privacy": self.privacy, own: self.scale})
         positive(f"{attribute.name}: {self.law}", **{"privacy": self.privacy, own: self.scale})
-        if not 0 < self.confidence < 1:
-            raise UsageError(f"{attribute.name}: confidence {self.confidence:g} must lie between 0 and 1")
+        between_0_and_1(f"{attribute.name}: {self.law}", confidence=self.confidence)
         span = attribute.interval.range
         scale = self.scale
         if scale is None:
             scale = (self.privacy or 0.0) * span / self.quantile_width(self.confidence)
         step = attribute.step
         if attribute.kind is Kind.REAL and not step:
-            step = 10.0 ** math.floor(math.log10(scale / STEPS_A_SCALE))
+            step = decade(scale / STEPS_A_SCALE)
+        representable(attribute, step, FARTHEST * scale)
         return replace(
             self.with_scale(float(scale)),
             confidence=0.95,
@@ -137,9 +141,9 @@ class Additive(Channel):
 
         For x uniform on [lo, hi] that is [G(cut − lo) − G(cut − hi)] / (hi − lo).
         """
-        values = members(true)
-        if values is not None:
-            return np.mean(self.cdf(cuts[:, None, None] - values[None, :, :]), axis=2)
+        members = Members.of(true)
+        if members is not None:
+            return members.mean(self.cdf(cuts[:, None] - members.values))
         edges = true.finite_edges
-        low, high = edges[:-1], edges[1:]
-        return (self.cdf_integral(cuts[:, None] - low) - self.cdf_integral(cuts[:, None] - high)) / (high - low)
+        grown = self.cdf_integral(cuts[:, None] - edges)
+        return (grown[:, :-1] - grown[:, 1:]) / np.diff(edges)

@@ -13,15 +13,16 @@ import typing
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 from enum import StrEnum
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from sfumato.counts import FloatArray, Grid
+from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.errors import UsageError, listed
 from sfumato.randomness import CHUNK, Addresses, CellWords, SecretKey, WordArray
-from sfumato.schema import Attribute
+from sfumato.schema import EXACT_INTEGERS, LARGEST, Attribute, Kind, day_number
 
 CHANNELS: dict[str, type[Channel]] = {}
 """Every law by its name; importing the module of a law enters it here."""
@@ -171,6 +172,23 @@ def positive(law: str, **parameters: float | None) -> None:
             raise UsageError(f"{law}: {name} = {value:g} must be a positive number")
 
 
+def between_0_and_1(law: str, **parameters: float | None) -> None:
+    """Refuse parameters that are not proper fractions."""
+    for name, value in parameters.items():
+        if value is not None and not 0 < value < 1:
+            raise UsageError(f"{law}: {name} = {value:g} must lie between 0 and 1")
+
+
+MOST_BINS = 1_000_000
+
+
+def not_too_many(law: str, **parameters: int | None) -> None:
+    """Refuse numbers of bins that no memory holds and no miner wants."""
+    for name, value in parameters.items():
+        if value is not None and value > MOST_BINS:
+            raise UsageError(f"{law}: {name} = {value:g} is too many; give at most {MOST_BINS:,}")
+
+
 def exactly_one(law: str, **parameters: object) -> None:
     """Refuse a wish that says the same thing twice, or not at all."""
     if len(given := [n for n, v in parameters.items() if v is not None]) != 1:
@@ -192,6 +210,28 @@ def numeric_only(law: str, attribute: Attribute) -> None:
         )
 
 
+EXACT_STEPS = 2.0**52
+
+
+def representable(attribute: Attribute, step: float, beyond: float) -> None:
+    """Refuse noise whose sums float64 rounds more coarsely than the release's grid, or that no calendar holds.
+
+    A sum of 2⁵² steps still has its half step, which rounding to the grid needs; beyond, the law would be another.
+    """
+    low, high = attribute.interval.low - beyond, attribute.interval.high + beyond
+    most = min(EXACT_STEPS * step, LARGEST if attribute.kind is Kind.REAL else EXACT_INTEGERS)
+    if not max(-low, high) <= most:
+        raise UsageError(
+            f"{attribute.name}: noise that reaches {beyond:g} beyond {attribute.interval.low:g} … {attribute.interval.high:g} "
+            f"cannot be held exactly in steps of {step:g}; ask for other noise, declare a coarser resolution, or subtract a "
+            "constant from the column"
+        )
+    if attribute.kind is Kind.DATE and not (day_number(date.min) <= low and high <= day_number(date.max)):
+        raise UsageError(
+            f"{attribute.name}: noise that reaches {beyond:g} days leads out of the calendar; ask for less"
+        )
+
+
 def snap(values: FloatArray, step: float) -> FloatArray:
     """The nearest multiples of `step`, halves upward; decimal steps give the decimals people expect."""
     if not step:
@@ -202,6 +242,11 @@ def snap(values: FloatArray, step: float) -> FloatArray:
     if inverse > 1 and abs(inverse * step - 1.0) < 1e-12:
         return np.floor(values * inverse + 0.5) / inverse
     return np.floor(values / step + 0.5) * step
+
+
+def decade(value: float) -> float:
+    """The largest power of ten that is not above `value`; 0 where float64 has none."""
+    return 10.0 ** math.floor(math.log10(value)) if 0 < value < math.inf else 0.0
 
 
 def lattice_cut(cuts: FloatArray, step: float) -> FloatArray:
@@ -221,31 +266,41 @@ EXACT_MEMBERS = 64
 """Up to so many lattice points a cell the mean over them is taken one by one; beyond, they are as good as continuous."""
 
 
-def members(grid: Grid) -> FloatArray | None:
-    """The single values inside each cell, one row per cell, padded by repeating evenly; None where they are continuous."""
-    if grid.atoms is not None:
-        return grid.atoms[:, None]
-    if not grid.step:
-        return None
-    edges = grid.points
-    first = np.ceil(edges[:-1] / grid.step - 1e-9)
-    last = np.ceil(edges[1:] / grid.step - 1e-9) - 1
-    last[-1] = np.floor(edges[-1] / grid.step + 1e-9)
-    sizes = last - first + 1
-    if sizes.max() > EXACT_MEMBERS or sizes.min() < 1:
-        return None
-    common = math.lcm(*(int(s) for s in np.unique(sizes)))
-    if common > 64 * EXACT_MEMBERS:
-        return None
-    places = np.arange(common)
-    return (first[:, None] + places * sizes[:, None] // common) * grid.step
+@dataclass(frozen=True, eq=False)
+class Members:
+    """The single values inside the cells of a grid, laid end to end; `first` is where each cell begins."""
+
+    values: FloatArray
+    first: IntArray
+
+    @classmethod
+    def of(cls, grid: Grid) -> Members | None:
+        """The atoms, or the lattice points of each cell; None where values are, or are as good as, continuous."""
+        if grid.atoms is not None:
+            return cls(grid.atoms, np.arange(grid.size))
+        if not grid.step:
+            return None
+        edges = grid.points
+        begin = np.ceil(edges[:-1] / grid.step - 1e-9)
+        end = np.ceil(edges[1:] / grid.step - 1e-9) - 1
+        end[-1] = np.floor(edges[-1] / grid.step + 1e-9)
+        sizes = (end - begin + 1).astype(np.int64)
+        if sizes.max() > EXACT_MEMBERS or sizes.min() < 1:
+            return None
+        values = np.arange(begin[0], end[-1] + 1) * grid.step
+        return cls(values, np.cumsum(sizes) - sizes)
+
+    def mean(self, at_values: FloatArray) -> FloatArray:
+        """The mean over each cell of something known at every value (the last axis)."""
+        sizes = np.diff(self.first, append=len(self.values))
+        return np.asarray(np.add.reduceat(at_values, self.first, axis=-1) / sizes)
 
 
 def cell_cdf(grid: Grid, points: FloatArray) -> FloatArray:
     """C[j, p] = P(X < points[j] | X in cell p), X uniform over the cell's values or its width."""
-    values = members(grid)
-    if values is not None:
-        return np.mean(values[None, :, :] < points[:, None, None], axis=2)
+    members = Members.of(grid)
+    if members is not None:
+        return members.mean((members.values < points[:, None]).astype(np.float64))
     edges = grid.finite_edges
     low, high = edges[:-1], edges[1:]
     return np.clip((points[:, None] - low) / (high - low), 0.0, 1.0)

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from sfumato.channels.base import Channel, Kernel, cell_cdf
+from sfumato.channels.base import Channel, Kernel, cell_cdf, differences, snap
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.schema import Attribute
 
@@ -26,10 +26,18 @@ class Discrete(Channel):
     def matrix_product(self, shares: FloatArray) -> FloatArray:
         """M @ shares, without building M where its form allows."""
 
+    @property
+    def lattice(self) -> float:
+        """The spacing of the true values, 0 where they are continuous."""
+        return 0.0
+
     @cached_property
     def representatives(self) -> FloatArray:
-        """The values that can be released, one for each bin: its centre."""
-        return self.bin_grid.centres
+        """The values that can be released, one for each bin: its centre, or the true value next to it (the lower of two)."""
+        grid, step = self.bin_grid, self.lattice
+        if grid.edges is None or not step or np.diff(grid.edges).min() < step * (1 - 1e-9):
+            return grid.centres
+        return snap(grid.centres - 1e-6 * step, step)
 
     def bins_of(self, values: FloatArray) -> IntArray:
         """The bin of each true value."""
@@ -47,10 +55,7 @@ class Discrete(Channel):
             shares = np.zeros((bins.size, true.size))
             shares[bins.locate(true.centres), np.arange(true.size)] = 1.0
         else:
-            cuts = bins.finite_edges[1:-1] if bins.atoms is not None else bins.points[1:-1]
-            below = cell_cdf(true, cuts)
-            ends = np.zeros((1, true.size))
-            shares = np.diff(np.concatenate([ends, below, ends + 1.0]), axis=0)
+            shares = differences(cell_cdf(true, bins.thresholds))
         by_bin = self.matrix_product(shares)
         out = np.zeros((observed.size, true.size))
         np.add.at(out, observed.locate(self.representatives), by_bin)

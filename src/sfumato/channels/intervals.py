@@ -10,7 +10,16 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from sfumato.channels.base import Guarantee, bound, exactly_one, numeric_only, positive, wish
+from sfumato.channels.base import (
+    Guarantee,
+    between_0_and_1,
+    bound,
+    exactly_one,
+    not_too_many,
+    numeric_only,
+    positive,
+    wish,
+)
 from sfumato.channels.discrete import Discrete
 from sfumato.counts import FloatArray, Grid
 from sfumato.errors import UsageError
@@ -38,6 +47,8 @@ class Intervals(Discrete):
         where = f"{attribute.name}: {self.law}"
         exactly_one(where, privacy=self.privacy, count=self.count, edges=self.edges)
         positive(where, privacy=self.privacy, count=self.count)
+        between_0_and_1(where, confidence=self.confidence)
+        not_too_many(where, count=self.count)
         low, high = attribute.interval.low, attribute.interval.high
         edges = self.edges
         if edges is None:
@@ -45,19 +56,27 @@ class Intervals(Discrete):
             if count is None:
                 # W = privacy·R/confidence is the least width that keeps the promise, so round the number down.
                 count = math.floor(self.confidence / (self.privacy or math.inf) + 1e-9)
+                not_too_many(where, count=count)
                 if count < 2:
                     raise UsageError(
                         f"{where}: privacy {self.privacy:g} leaves a single interval, which tells nothing; "
                         f"ask for at most {self.confidence / 2:g}, or use gaussian noise"
                     )
             edges = tuple(float(e) for e in np.linspace(low, high, count + 1))
-        if len(edges) < 3 or any(a >= b for a, b in itertools.pairwise(edges)):
+        if len(edges) < 3 or not all(a < b for a, b in itertools.pairwise(edges)):
             raise UsageError(f"{where}: edges must increase and make at least two intervals")
+        if not (math.isfinite(edges[0]) and math.isfinite(edges[-1])):
+            raise UsageError(f"{where}: edges must be finite; begin and end with those of the domain")
         if edges[0] > low or edges[-1] < high:
             raise UsageError(
                 f"{where}: edges reach from {edges[0]:g} to {edges[-1]:g} and leave part of [{low:g}, {high:g}] out"
             )
         return replace(self, privacy=None, confidence=0.95, count=None, edges=edges, step=attribute.step)
+
+    @property
+    def lattice(self) -> float:
+        """The attribute's own spacing."""
+        return self.step or 0.0
 
     @cached_property
     def bin_grid(self) -> Grid:

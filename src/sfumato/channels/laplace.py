@@ -14,6 +14,8 @@ from sfumato.counts import FloatArray, Grid
 from sfumato.randomness import WordArray, exponential, sign
 
 CUT_OFF = 16
+MOST_EPSILON = 40
+"""Beyond, the tails of 128-bit draws grow coarser than the grid, and a bound of e⁴⁰ protects nobody."""
 
 
 @dataclass(frozen=True)
@@ -53,14 +55,18 @@ class Laplace(Additive):
         """±b · Exp(1)."""
         return self._b * sign(words) * exponential(words)
 
+    def fine_noise(self, words: WordArray) -> FloatArray:
+        """±b · Exp(1) from two words each, so that even draws of 50 b and more lie closer together than the grid."""
+        return self._b * sign(words[:, 0]) * exponential(words[:, 0], words[:, 1])
+
     def sample(self, values: FloatArray, words: WordArray) -> FloatArray:
         """X + y on the grid, cut off 16 b beyond the domain.
 
         Draws from finite words have a last value, and a last value would tell x from x′ for certain. Cut off where
-        words still are fine (a tail of 6e-8 against a grain of 2⁻⁶³), every output is possible for every input.
+        words still are fine (a tail of e⁻¹⁶⁻ᵋ/2 against a grain of 2⁻¹¹⁶), every output is possible for every input.
         """
         bottom, top = self._ends
-        return snap(np.clip(values + self.noise(words[:, 0]), bottom, top), self.step or 0.0)
+        return snap(np.clip(values + self.fine_noise(words), bottom, top), self.step or 0.0)
 
     def mean_cdf(self, true: Grid, cuts: FloatArray) -> FloatArray:
         """As for any noise, but nothing is released beyond the ends."""
@@ -84,7 +90,7 @@ class Laplace(Additive):
         if self.low is None or self.high is None or self.b is None:
             return Guarantee(math.inf, "the law is not bound to a domain, and ε is the domain's range over b")
         exponent = (self.high - self.low) / self.b
-        if exponent > 700:
+        if exponent > MOST_EPSILON:
             return Guarantee(math.inf, f"ε = range/b = {exponent:.0f} is beyond any meaning")
         return Guarantee(math.exp(exponent))
 

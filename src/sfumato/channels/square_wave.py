@@ -18,13 +18,16 @@ from sfumato.channels.base import (
     Channel,
     Guarantee,
     Kernel,
+    between_0_and_1,
     bound,
+    decade,
     differences,
     exactly_one,
     inner_cuts,
     lattice_cut,
     numeric_only,
     positive,
+    representable,
     snap,
     wish,
 )
@@ -55,10 +58,12 @@ class SquareWave(Channel):
         where = f"{attribute.name}: {self.law}"
         exactly_one(where, epsilon=self.epsilon, privacy=self.privacy)
         positive(where, epsilon=self.epsilon, privacy=self.privacy)
+        between_0_and_1(where, confidence=self.confidence)
         interval = attribute.interval
         step = attribute.step
         if attribute.kind is Kind.REAL and not step:
-            step = 10.0 ** math.floor(math.log10(interval.range / STEPS_A_RANGE))
+            step = decade(interval.range / STEPS_A_RANGE)
+        representable(attribute, step, interval.range)  # since b ≤ ½
         epsilon = self.epsilon
         if epsilon is None:
             epsilon = _epsilon_of_width(where, self.privacy or 0.0, self.confidence)

@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from sfumato.channels.base import Guarantee, bound, exactly_one, positive, wish
+from sfumato.channels.base import Guarantee, between_0_and_1, bound, exactly_one, not_too_many, positive, wish
 from sfumato.channels.discrete import Discrete, bins_over
 from sfumato.counts import FloatArray, Grid
 from sfumato.errors import UsageError
@@ -42,6 +42,7 @@ class Substitution(Discrete):
     edges: tuple[float, ...] | None = bound("edges of the bins; absent where each value is its own bin")
     values: tuple[float, ...] | None = bound("the values of a numeric domain that are their own bins")
     size: int | None = bound("N as it turned out")
+    spacing: float | None = bound("spacing of the true values of a numeric domain that is cut into bins")
 
     def on(self, attribute: Attribute) -> Self:
         """Settle N from the domain, and γ from whatever says it."""
@@ -57,6 +58,8 @@ class Substitution(Discrete):
             matrix=self.matrix,
         )
         positive(where, gamma=self.gamma, epsilon=self.epsilon, privacy=self.privacy, bins=self.bins)
+        between_0_and_1(where, confidence=self.confidence)
+        not_too_many(where, bins=self.bins)
         edges: tuple[float, ...] | None = None
         values: tuple[float, ...] | None = None
         if attribute.kind.numeric:
@@ -70,19 +73,22 @@ class Substitution(Discrete):
             raise UsageError(
                 f"{where}: the domain has a single value, so there is nothing to put in its place; withhold the column"
             )
-        settled = type(self)(edges=edges, values=values, size=size)
+        settled = type(self)(edges=edges, values=values, size=size, spacing=(attribute.step or None) if edges else None)
         if self.matrix is not None:
             return replace(settled, matrix=_checked(where, self.matrix, size))
         return replace(settled, gamma=self._settled_gamma(where, size))
 
     def _settled_gamma(self, where: str, size: int) -> float:
         if self.epsilon is not None:
+            if self.epsilon > 50:
+                raise UsageError(
+                    f"{where}: epsilon = {self.epsilon:g} protects nothing; give at most 50, or release the column as true"
+                )
             gamma = math.exp(self.epsilon)
         elif self.rho1 is not None or self.rho2 is not None:
             gamma = gamma_of_rho(where, self.rho1, self.rho2)
         elif self.signal is not None:
-            if not 0 < self.signal < 1:
-                raise UsageError(f"{where}: signal = {self.signal:g} must lie between 0 and 1")
+            between_0_and_1(where, signal=self.signal)
             gamma = 1 + size * self.signal / (1 - self.signal)
         elif self.privacy is not None:
             gamma = gamma_of_width(self.privacy * size, size, self.confidence)
@@ -106,6 +112,11 @@ class Substitution(Discrete):
         if self.edges is not None:
             return Grid(edges=np.array(self.edges))
         return Grid(atoms=np.arange(self._size, dtype=np.float64) if self.values is None else np.array(self.values))
+
+    @property
+    def lattice(self) -> float:
+        """The attribute's own spacing."""
+        return self.spacing or 0.0
 
     @property
     def keep(self) -> float:

@@ -6,7 +6,6 @@ knows the centre has x back: only the residual after the best linear reconstruct
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -16,6 +15,7 @@ from numpy.typing import ArrayLike
 from sfumato.clusters.partition import LabelArray, Partition, checked_labels, finite_table
 from sfumato.counts import FloatArray
 from sfumato.errors import UsageError
+from sfumato.reconstruct.bands import wilson
 
 INVERTIBLE = 0.01
 """A release whose residual share is below this part of its ceiling is a disguise, not a perturbation."""
@@ -133,7 +133,7 @@ def nearest_neighbour_linkage(
     pick = np.arange(n) if allowed >= n else np.sort(np.random.default_rng(seed).choice(n, allowed, replace=False))
     credit = _tree_credit(x[pick], y, pick) if d <= TREE_DIMENSIONS else _brute_credit(x[pick], y, pick)
     rate, size = float(credit.mean()), len(pick)
-    low, high = (rate, rate) if size == n else wilson(rate, size)
+    low, high = (rate, rate) if size == n else (float(end) for end in wilson(np.asarray(rate), size))
     return Linkage(rate, 1.0 / n, size, low, high)
 
 
@@ -169,13 +169,6 @@ def _brute_credit(targets: FloatArray, y: FloatArray, own: LabelArray) -> FloatA
         mine = distances[np.arange(len(distances)), own[part]] <= limit
         credit[part] = mine / (distances <= limit[:, None]).sum(axis=1)
     return credit
-
-
-def wilson(rate: float, size: int, z: float = 1.959964) -> tuple[float, float]:
-    """Wilson's interval for a share of `size` trials."""
-    centre = (rate + z * z / (2 * size)) / (1 + z * z / size)
-    half = z * math.sqrt(rate * (1 - rate) / size + z * z / (4 * size * size)) / (1 + z * z / size)
-    return max(0.0, centre - half), min(1.0, centre + half)
 
 
 def known_sample_attack(original: ArrayLike, released: ArrayLike, known: ArrayLike) -> FloatArray:

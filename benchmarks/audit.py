@@ -1,0 +1,150 @@
+"""Linkability and inference beside anonymeter's, on adult: the same columns, release, control table and number of attacks.
+
+``python benchmarks/audit.py [ATTACKS]``. Anonymeter is installed into an environment of its own under a temporary folder
+(ANONYMETER_PYTHON names one that is there already). Both sides attack random people, so rates are compared by whether
+their 95 % intervals meet; seconds are CPU seconds of one thread, compilation and reading left out.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from measure import versions
+
+from sfumato.attacks import Linkability, NearestInference, Sight, Targets
+from sfumato.attacks.rates import Rate
+from sfumato.attacks.score import hits
+from sfumato.audit import audit
+from sfumato.auditing.truth import attributes_of, read_truth
+from sfumato.datasets import path
+from sfumato.randomness import SecretKey
+from sfumato.release import Plan, Release, release
+
+LEFT = ("age", "education_num", "hours_per_week", "sex", "marital_status")
+RIGHT = ("fnlwgt", "capital_gain", "capital_loss", "race", "relationship")
+KNOWN = ("age", "education_num", "hours_per_week", "fnlwgt", "marital_status", "sex", "race")
+SECRETS = ("relationship", "education")
+NEIGHBOURS = (1, 10)
+PRIVACY = 0.05
+
+PEER = """
+import json, sys, time, warnings
+import pandas as pd
+warnings.simplefilter("ignore")
+from anonymeter.evaluators import LinkabilityEvaluator, InferenceEvaluator
+about = json.loads(sys.argv[1])
+ori, syn, control = (pd.read_csv(about[k]) for k in ("original", "release", "control"))
+def rate(r):
+    return [r.value, r.error]
+def run(make, attacks):
+    evaluator = make(attacks)
+    start = time.process_time()
+    evaluator.evaluate(n_jobs=1)
+    return evaluator, time.process_time() - start
+out = {}
+for k in about["neighbours"]:
+    cols = about["left"] + about["right"]
+    make = lambda n: LinkabilityEvaluator(ori=ori[cols], syn=syn[cols], control=control[cols], n_attacks=n, n_neighbors=k,
+                                          aux_cols=(about["left"], about["right"]))
+    run(make, 5)
+    e, seconds = run(make, about["attacks"])
+    r = e._evaluate_results() if hasattr(e, "_evaluate_results") else e.results()
+    out[f"linkability, {k} neighbours"] = [rate(r.attack_rate), rate(r.control_rate), seconds]
+for secret in about["secrets"]:
+    cols = about["known"] + [secret]
+    make = lambda n: InferenceEvaluator(ori=ori[cols], syn=syn[cols], control=control[cols], n_attacks=n,
+                                        aux_cols=about["known"], secret=secret)
+    run(make, 5)
+    e, seconds = run(make, about["attacks"])
+    r = e.results()
+    out[f"inference of {secret}"] = [rate(r.attack_rate), rate(r.control_rate), seconds]
+print(json.dumps(out))
+"""
+
+
+def peer_python(folder: Path) -> str:
+    if given := os.environ.get("ANONYMETER_PYTHON"):
+        return given
+    subprocess.run([sys.executable, "-m", "venv", folder / "peer"], check=True)
+    python = str(folder / "peer" / "bin" / "python")
+    subprocess.run([python, "-m", "pip", "install", "-q", "anonymeter"], check=True)
+    return python
+
+
+def write_csv(made: Release, file: Path) -> None:
+    from pyarrow import csv
+
+    table = made.to_arrow()
+    plain = [c.cast(c.type.value_type) if pa.types.is_dictionary(c.type) else c for c in table.columns]
+    csv.write_csv(pa.table(dict(zip(table.column_names, plain, strict=True))), file)
+
+
+def ours(made: Release, attacks: int) -> dict[str, tuple[Rate, Rate, float]]:
+    sight, attributes = Sight.of(made), attributes_of(made.manifest)
+    rng = np.random.default_rng(1)
+    people = {}
+    for name, table in (("inside", "adult"), ("outside", "adult_test")):
+        truth = read_truth(made.manifest, table)
+        rows = rng.choice(len(truth["age"]), attacks, replace=False)
+        people[name] = {n: v[rows] for n, v in truth.items()}
+    out = {}
+    for k in NEIGHBOURS:
+        start, rates = time.process_time(), []
+        for who in people.values():
+            targets = Targets({n: who[n] for n in LEFT + RIGHT})
+            rates.append(Rate.of(Linkability(targets, LEFT, RIGHT, k, 1).run(sight)))
+        out[f"linkability, {k} neighbours"] = (*rates, time.process_time() - start)
+    for secret in SECRETS:
+        start, rates = time.process_time(), []
+        for who in people.values():
+            claim = NearestInference(Targets({n: who[n] for n in KNOWN}), secret, 1).run(sight)
+            rates.append(Rate.of(hits(attributes[secret], claim.recoveries[0].pick, who[secret])))
+        out[f"inference of {secret}"] = (*rates, time.process_time() - start)
+    return out
+
+
+def meets(rate: Rate, value: float, error: float) -> bool:
+    low, high = rate.interval
+    return low <= value + error and value - error <= high
+
+
+def main() -> None:
+    attacks = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+    print(versions("numpy", "pyarrow"))
+    with tempfile.TemporaryDirectory() as where:
+        folder = Path(where)
+        plan = Plan.propose("adult", law="gaussian", privacy=PRIVACY, name="benchmark")
+        made = release("adult", plan, folder / "release", key=SecretKey(bytes(32)))
+        write_csv(made, folder / "release.csv")
+        about = {
+            "original": str(path("adult")), "release": str(folder / "release.csv"), "control": str(path("adult_test")),
+            "left": LEFT, "right": RIGHT, "known": KNOWN, "secrets": SECRETS, "neighbours": NEIGHBOURS, "attacks": attacks,
+        }  # fmt: skip
+        run = subprocess.run(
+            [peer_python(folder), "-c", PEER, json.dumps(about)], check=True, stdout=subprocess.PIPE, text=True
+        )
+        peer = json.loads(run.stdout.splitlines()[-1])
+        print(f"adult, gaussian noise at {PRIVACY:.0%} privacy, {attacks} attacks and as many on adult_test")
+        for name, (attack, control, seconds) in ours(made, attacks).items():
+            (theirs, error), (their_control, control_error), their_seconds = peer[name]
+            agree = meets(attack, theirs, error) and meets(control, their_control, control_error)
+            print(
+                f"{name:30} attack {attack.value:.3f} / {theirs:.3f} ±{error:.3f}   control {control.value:.3f} / "
+                f"{their_control:.3f} ±{control_error:.3f}   {'agree' if agree else 'DIFFER'}   "
+                f"{seconds:.2f} s / {their_seconds:.2f} s = {their_seconds / seconds:.1f} × faster"
+            )
+        cpu, wall = time.process_time(), time.perf_counter()
+        audit(made, "adult")
+        print(f"whole audit of adult: {time.perf_counter() - wall:.1f} s wall, {time.process_time() - cpu:.1f} s CPU")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,198 @@
+"""What an intruder holds, and what an attack hands over. No signature here has a place for the original.
+
+An attack is a frozen dataclass: its fields are the side knowledge it is granted, `run` takes what anybody can see of a
+release, and what comes back is a claim. Only `score` lays a claim beside the truth.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.attacks.belief import Belief
+from sfumato.attacks.learned import learned_belief
+from sfumato.counts import FloatArray, Grid, IntArray
+from sfumato.errors import UsageError, listed
+from sfumato.observed import Column, ObservedTable
+from sfumato.release import Release
+
+ATTACKS: dict[str, type[Attack]] = {}
+"""Every attack by its name; importing its module enters it here."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sight:
+    """What anybody sees of one release: its columns with their laws (the class is one of them), and its name.
+
+    ``noise`` is the public covariance of the noise of the numeric columns, in their order, where a joint law has one;
+    None means that every cell was drawn for itself.
+    """
+
+    columns: tuple[Column, ...]
+    target: str | None = None
+    name: str = ""
+    noise: FloatArray | None = None
+    guided: Mapping[str, str] = field(default_factory=dict)
+    """Columns that a method bent around a pattern of the table, and which: no law of single values is stated for them."""
+    friends: Pairs | None = None
+    """Records that the intruder knows, from which the law of a guided column can be learned."""
+
+    @classmethod
+    def of(cls, release: Release) -> Sight:
+        """What a recipient of the release sees."""
+        table = release.observed()
+        target = release.manifest.schema.target
+        columns = table.columns
+        if target is not None and table.classes is not None:
+            values = np.where(table.classes < 0, np.nan, table.classes.astype(np.float64))
+            columns = (*columns, Column(target, release.manifest[target.name].channel, values))
+        guided = {c.attribute.name: c.guided for c in release.manifest.columns if c.guided is not None}
+        return cls(columns, target.name if target else None, release.manifest.name, guided=guided)
+
+    @property
+    def rows(self) -> int:
+        """N."""
+        return len(self.columns[0].values) if self.columns else 0
+
+    def __getitem__(self, name: str) -> Column:
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise UsageError(f"there is no column {name!r}; the columns are {listed(c.name for c in self.columns)}")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Column names in order."""
+        return tuple(c.name for c in self.columns)
+
+    @cached_property
+    def numeric(self) -> tuple[Column, ...]:
+        """The columns with distances that vary at all."""
+        return tuple(c for c in self.columns if c.attribute.kind.numeric and _varies(c.values))
+
+    @cached_property
+    def beliefs(self) -> Mapping[str, Belief]:
+        """For every column: the reconstructed distribution, and the posterior of each released cell."""
+        return {c.name: self._belief(c) for c in self.columns}
+
+    def _belief(self, column: Column) -> Belief:
+        if column.name in self.guided and self.friends is not None and column.name in self.friends.values:
+            return learned_belief(column, self.friends.rows, self.friends.values[column.name])
+        return Belief.of(column)
+
+    def take(self, rows: NDArray[np.bool_] | IntArray) -> Sight:
+        """Some of the rows."""
+        part = replace(self, columns=tuple(c.take(rows) for c in self.columns), friends=None)
+        if "beliefs" in self.__dict__ or self.guided:
+            # What the whole release taught is kept: only the rows are fewer.
+            part.__dict__["beliefs"] = {c.name: replace(self.beliefs[c.name], column=c) for c in part.columns}
+        return part
+
+    def classes(self) -> ObservedTable | None:
+        """The release as a miner takes it, if it has a class of labels."""
+        if self.target is None or self[self.target].attribute.kind.numeric:
+            return None
+        target = self[self.target]
+        codes = np.where(np.isnan(target.values), -1, target.values).astype(np.int64)
+        rest = tuple(c for c in self.columns if c.name != self.target)
+        return ObservedTable(rest, codes, target.attribute.categories) if rest else None
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """People of whom the intruder knows some true values, but not which row is theirs.
+
+    ``without`` serves controls only: for each target a row that is struck from the release before the attack, so that the
+    release is as if it had been made without the target. Rows are blurred one by one, so nothing else would differ.
+    """
+
+    known: Mapping[str, FloatArray]
+    without: IntArray | None = None
+
+    @property
+    def size(self) -> int:
+        """How many."""
+        return len(next(iter(self.known.values()))) if self.known else 0
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Rows whose true values the intruder happens to know, such as their own and their friends'."""
+
+    rows: IntArray
+    values: Mapping[str, FloatArray]
+
+
+class Claimed(Protocol):
+    """Sets in which an attack places the values, each with 95 %."""
+
+    def covers(self, truth: FloatArray) -> FloatArray:
+        """How much of each true value's place its set holds; NaN where there is none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sets:
+    """A set of 95 % posterior probability for each released cell: `credit[s, p]` of true cell p, 1 inside, 0 outside."""
+
+    grid: Grid
+    credit: FloatArray
+    codes: IntArray
+
+    def covers(self, truth: FloatArray) -> FloatArray:
+        """How much of each true value's place the set holds; NaN where either is missing."""
+        known = (self.codes >= 0) & ~np.isnan(truth)
+        out = np.full(len(truth), np.nan)
+        out[known] = self.credit[self.codes[known], self.grid.locate(truth[known])]
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class Recovery:
+    """Guesses at the values of one attribute.
+
+    ``mean`` is meant to have the least squared error, ``pick`` to be near the truth most often; ``width`` is the size of
+    the interval or set in which the attack places the value with 95 %, where it says so.
+    """
+
+    attribute: str
+    mean: FloatArray
+    pick: FloatArray
+    width: FloatArray | None = None
+    sets: Claimed | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Claim:
+    """What an attack hands over: recovered values, or a note why it does not apply."""
+
+    recoveries: tuple[Recovery, ...] = ()
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Attack(ABC):
+    """One way to learn more than was meant. Subclasses are frozen dataclasses of what the intruder is granted."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    assumes: ClassVar[str]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "name" in cls.__dict__:
+            ATTACKS[cls.name] = cls
+
+    @abstractmethod
+    def run(self, sight: Sight) -> Any:
+        """The claim."""
+
+
+def _varies(values: FloatArray) -> bool:
+    present = values[~np.isnan(values)]
+    return bool(len(present) and present.min() < present.max())

@@ -1,0 +1,97 @@
+"""Value inference (attribute disclosure): the release tells a person's secret from what is known of them.
+
+Not every success is a breach: what follows from the patterns of the population follows for people outside the release too.
+So each attack has a control, the same attack on a release without the person.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.attacks.base import Attack, Claim, Recovery, Sight, Targets
+from sfumato.attacks.belief import Belief, best_guesses
+from sfumato.attacks.likelihood import Likelihood, LogArray, weights_of
+from sfumato.attacks.neighbours import Space
+from sfumato.counts import FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class LikelihoodInference(Attack):
+    """P(secret | known) = Σ_rows P(row | known) P(secret | released secret of the row), all through the channels.
+
+    Every column of `secrets` is the secret in its turn, with the other columns known.
+    """
+
+    name: ClassVar[str] = "inference"
+    title: ClassVar[str] = "Secret inferred from the other columns"
+    assumes: ClassVar[str] = "True values of all other columns of the targets, and the manifest."
+    targets: Targets
+    secrets: tuple[str, ...]
+
+    def run(self, sight: Sight) -> Claim:
+        """One recovery a secret, one guess a target."""
+        likelihood = Likelihood.of(sight, self.targets)
+        shares = {s: _Shares.of(sight.beliefs[s]) for s in self.secrets}
+        found: dict[str, list[FloatArray]] = {s: [] for s in self.secrets}
+        for part in likelihood.parts():
+            together = likelihood.logs(part)
+            for secret in self.secrets:
+                logs = together
+                if secret in likelihood.columns:
+                    logs = together - likelihood.columns[secret].of(part)
+                    likelihood.strike(logs, part)
+                found[secret].append(shares[secret].mixed(weights_of(logs)))
+        recoveries = []
+        for secret, parts in found.items():
+            belief = sight.beliefs[secret]
+            posterior = np.concatenate(parts)
+            picks = best_guesses(belief.grid, posterior, belief.tolerance)
+            recoveries.append(Recovery(secret, posterior @ belief.grid.centres, picks))
+        return Claim(tuple(recoveries))
+
+
+@dataclass(frozen=True, eq=False)
+class _Shares:
+    """Rows in the order of their released secret, so that weights add up by cell in one sweep."""
+
+    posterior: FloatArray
+    order: IntArray
+    starts: IntArray
+    cells: IntArray
+
+    @classmethod
+    def of(cls, belief: Belief) -> _Shares:
+        known = np.flatnonzero(belief.codes >= 0)
+        order = known[np.argsort(belief.codes[known], kind="stable")]
+        cells, starts = np.unique(belief.codes[order], return_index=True)
+        return cls(belief.posterior, order, starts.astype(np.int64), cells)
+
+    def mixed(self, weights: LogArray) -> FloatArray:
+        """Σ_rows w(row) P(p | s(row)), normalised over the rows whose secret is there."""
+        if not len(self.cells):
+            return np.full((len(weights), self.posterior.shape[1]), 1.0 / self.posterior.shape[1])
+        by_cell = np.add.reduceat(weights[:, self.order], self.starts, axis=1).astype(np.float64)
+        total = by_cell.sum(axis=1, keepdims=True)
+        by_cell = np.where(total > 1e-30, by_cell / np.maximum(total, 1e-300), 1.0 / len(self.cells))
+        return np.asarray(by_cell @ self.posterior[self.cells])
+
+
+@dataclass(frozen=True)
+class NearestInference(Attack):
+    """The secret of the nearest released row, taken at its word (Giomi et al. 2022)."""
+
+    name: ClassVar[str] = "nearest-inference"
+    title: ClassVar[str] = "Secret of the nearest row"
+    assumes: ClassVar[str] = "True values of the named columns of the targets; nothing of the noise."
+    targets: Targets
+    secret: str
+    seed: int = 0
+
+    def run(self, sight: Sight) -> Claim:
+        """One guess a target."""
+        space = Space.of(sight, self.targets.known, list(self.targets.known), self.seed)
+        guess = sight[self.secret].values[space.nearest(self.targets, 1)[:, 0]]
+        return Claim((Recovery(self.secret, guess, guess),))

@@ -1,0 +1,136 @@
+"""log P(released row | true record), column by column through the channels: what linkage and inference both rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.attacks.base import Sight, Targets
+from sfumato.attacks.belief import Belief
+from sfumato.counts import FloatArray, IntArray
+from sfumato.errors import UsageError
+
+LogArray = NDArray[np.float32]
+IMPOSSIBLE = -60.0
+"""The logarithm that stands for "cannot be": finite, so that a column can be taken out of a sum again."""
+CELLS = 500_000
+"""Targets × rows worked at a time."""
+
+
+class ColumnLogs(Protocol):
+    """log P(released | true) of one column."""
+
+    def of(self, part: slice) -> LogArray:
+        """For some targets, against all rows."""
+
+    def pairs(self, targets: IntArray, rows: IntArray) -> LogArray:
+        """For target i against row i only."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Blurred:
+    """Through a channel: a table over (true cell, released cell), looked up; absence is seen as it is."""
+
+    table: LogArray
+    known: IntArray
+    released: IntArray
+
+    @classmethod
+    def build(cls, belief: Belief, values: FloatArray) -> _Blurred:
+        size_s, size_p = belief.kernel.shape
+        table = np.full((size_p + 1, size_s + 1), IMPOSSIBLE, np.float32)
+        with np.errstate(divide="ignore"):
+            table[:-1, :-1] = np.maximum(np.log(belief.kernel.T), IMPOSSIBLE)
+        table[-1, -1] = 0.0
+        missing = np.isnan(values)
+        known = belief.grid.locate(np.where(missing, 0.0, values))
+        known[missing] = size_p
+        return cls(table, known, np.where(belief.codes < 0, size_s, belief.codes))
+
+    def of(self, part: slice) -> LogArray:
+        return np.take(self.table[self.known[part]], self.released, axis=1)
+
+    def pairs(self, targets: IntArray, rows: IntArray) -> LogArray:
+        return self.table[self.known[targets], self.released[rows]]
+
+
+@dataclass(frozen=True, eq=False)
+class _Clear:
+    """Released as true: equal or impossible."""
+
+    known: FloatArray
+    released: FloatArray
+
+    def of(self, part: slice) -> LogArray:
+        equal = self.known[part, None] == self.released[None, :]
+        return np.where(equal, np.float32(0.0), np.float32(IMPOSSIBLE))
+
+    def pairs(self, targets: IntArray, rows: IntArray) -> LogArray:
+        return np.where(self.known[targets] == self.released[rows], np.float32(0.0), np.float32(IMPOSSIBLE))
+
+
+@dataclass(frozen=True, eq=False)
+class Likelihood:
+    """The sum over the columns that the intruder knows of the targets."""
+
+    columns: Mapping[str, ColumnLogs]
+    rows: int
+    targets: Targets
+
+    @classmethod
+    def of(cls, sight: Sight, targets: Targets) -> Likelihood:
+        """Through the laws of the release."""
+        if not targets.known:
+            raise UsageError("linkage: the intruder knows no column of the targets; name at least one")
+        columns: dict[str, ColumnLogs] = {}
+        for name, values in targets.known.items():
+            column = sight[name]
+            if sight.beliefs[name].clear:
+                absent = -1e300  # absence equals absence, and NaN equals nothing
+                columns[name] = _Clear(_filled(values, absent), _filled(column.values, absent))
+            else:
+                columns[name] = _Blurred.build(sight.beliefs[name], values)
+        return cls(columns, sight.rows, targets)
+
+    def parts(self) -> Iterator[slice]:
+        """The targets, a few at a time."""
+        step = max(1, CELLS // max(self.rows, 1))
+        for begin in range(0, self.targets.size, step):
+            yield slice(begin, min(begin + step, self.targets.size))
+
+    def logs(self, part: slice) -> LogArray:
+        """Targets × rows; in a control the target's own row is struck out."""
+        out = np.zeros((part.stop - part.start, self.rows), np.float32)
+        for column in self.columns.values():
+            out += column.of(part)
+        self.strike(out, part)
+        return out
+
+    def strike(self, logs: LogArray, part: slice) -> None:
+        """Take the rows out that a control is to do without."""
+        if self.targets.without is not None:
+            logs[np.arange(len(logs)), self.targets.without[part]] = -np.inf
+
+    def pairs(self, targets: IntArray, rows: IntArray) -> FloatArray:
+        """Target i against row i."""
+        return sum((c.pairs(targets, rows).astype(np.float64) for c in self.columns.values()), np.zeros(len(rows)))
+
+
+def _filled(values: FloatArray, absent: float) -> FloatArray:
+    return np.where(np.isnan(values), absent, values)
+
+
+def weights_of(logs: LogArray) -> LogArray:
+    """Posterior weights over rows, every row equally likely beforehand."""
+    out = np.exp(floored(logs - logs.max(axis=1, keepdims=True)))
+    out /= out.sum(axis=1, keepdims=True)
+    return out
+
+
+def floored(logs: LogArray) -> LogArray:
+    """Logarithms not below −60: their exponentials are nothing in a sum, and cost no denormal arithmetic."""
+    return np.maximum(logs, np.float32(IMPOSSIBLE))

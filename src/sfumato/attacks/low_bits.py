@@ -1,0 +1,95 @@
+"""The low bits of released numbers: where noise lives on a grid of its own, the digits below it are the true ones.
+
+Two ways to lose: relative noise in whole percents, which leaves y/(1 + e) on the grid of the data for the true e alone (the
+2003 paper's noise on fine columns); and additive noise on a coarser grid than the data, which leaves y mod g = x mod g.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.attacks.base import Attack, Claim, Recovery, Sight
+from sfumato.counts import FloatArray
+from sfumato.observed import Column
+
+PERCENTS = np.array(sorted(np.arange(-60, 61, 5), key=abs)) / 100.0
+"""Figure 3 of Islam & Brankovic 2003: multiples of 5 % up to 60 %; the smaller, the likelier."""
+FEW = 3
+"""With more percentages that fit than this, the low digits say nothing."""
+CHUNK = 8192
+
+
+@dataclass(frozen=True)
+class LowBits(Attack):
+    """Try each noise of a coarse grid, and keep the true value that alone fits the resolution of the data."""
+
+    name: ClassVar[str] = "low-bits"
+    title: ClassVar[str] = "Low digits of released numbers"
+    assumes: ClassVar[str] = "The resolution of the true values, as the manifest or common sense has it."
+
+    def run(self, sight: Sight) -> Claim:
+        """A recovery for each numeric column whose released values stand off the grid of their law."""
+        out, notes = [], {}
+        for column in sight.numeric:
+            if column.channel is None and column.name not in sight.guided:
+                continue
+            off = off_grid(column)
+            notes[column.name] = {"off_grid": off}
+            if off > 0:
+                found = undone(column)
+                pinned = float(np.mean(~np.isnan(found)))
+                notes[column.name]["pinned"] = pinned
+                if pinned > 0.01:
+                    guess = np.where(np.isnan(found), column.values, found)
+                    out.append(Recovery(column.name, guess, guess))
+        if not out:
+            return Claim(notes={"skipped": "all released numbers lie on the grid of their law", "columns": notes})
+        return Claim(tuple(out), {"columns": notes})
+
+
+def released_step(column: Column) -> float:
+    """The step of the grid that the law releases on; 0 where it has none."""
+    return float(getattr(column.channel, "step", None) or 0.0)
+
+
+def off_grid(column: Column) -> float:
+    """The share of released values that are no multiples of the law's step, nor one of its representatives."""
+    values = column.values[~np.isnan(column.values)]
+    if not len(values):
+        return 0.0
+    representatives = getattr(column.channel, "representatives", None)
+    if representatives is not None:
+        return float(np.mean(~np.isin(values, representatives)))
+    step = released_step(column) if column.channel is not None else column.attribute.step
+    if not step:
+        return 1.0
+    quotient = values / step
+    return float(np.mean(np.abs(quotient - np.round(quotient)) > 1e-6 * np.maximum(np.abs(quotient), 1.0)))
+
+
+def undone(column: Column) -> FloatArray:
+    """The likeliest true value where few percentages lead back to the data's resolution inside the domain; else NaN."""
+    step = column.attribute.step or finest_step(column)
+    out = np.full(len(column.values), np.nan)
+    if not step:
+        return out
+    domain = column.attribute.interval
+    for begin in range(0, len(out), CHUNK):
+        values = column.values[begin : begin + CHUNK]
+        candidates = values[:, None] / (1.0 + PERCENTS)
+        quotient = candidates / step
+        fits = np.abs(quotient - np.round(quotient)) <= 1e-9 * np.maximum(np.abs(quotient), 1.0)
+        fits &= (candidates >= domain.low - step / 2) & (candidates <= domain.high + step / 2)
+        few = (fits.sum(axis=1) >= 1) & (fits.sum(axis=1) <= FEW)
+        picked = np.round(quotient[np.arange(len(values)), fits.argmax(axis=1)]) * step
+        out[begin : begin + len(values)] = np.where(few, picked, np.nan)
+    return out
+
+
+def finest_step(column: Column, decimals: int = 4) -> float:
+    """The resolution that common sense gives a continuous column: four digits of its range."""
+    span = column.attribute.interval.range
+    return float(10.0 ** (np.floor(np.log10(span)) - decimals)) if span > 0 else 0.0

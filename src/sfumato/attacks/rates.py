@@ -1,0 +1,122 @@
+"""How sure a measured rate is: Wilson's interval for shares, the bootstrap for everything else."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from sfumato.counts import FloatArray
+from sfumato.errors import UsageError
+from sfumato.reconstruct import bands
+
+Z95 = 1.959963984540054
+GROUPS = 1000
+"""Rows are averaged in so many groups before they are drawn again: rows are exchangeable, and groups are cheap."""
+DRAWS = 400
+
+
+def wilson(rate: float, trials: int, z: float = Z95) -> tuple[float, float]:
+    """Wilson's score interval: the shares p for which the observed rate lies within z standard errors of p.
+
+    |rate − p| ≤ z √(p(1−p)/n) solved for p; unlike rate ± z√(rate(1−rate)/n) it has a width at 0 and at 1.
+    """
+    if trials <= 0:
+        return 0.0, 1.0
+    low, high = (float(end) for end in bands.wilson(np.asarray(rate), trials, z))
+    return (0.0 if rate <= 0 else max(low, 0.0)), (1.0 if rate >= 1 else min(high, 1.0))
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A share of trials, with its 95 % interval."""
+
+    value: float
+    trials: int
+
+    @classmethod
+    def of(cls, credits_: FloatArray) -> Rate:
+        """The mean of credits between 0 and 1: a guess among t equals counts 1/t."""
+        return cls(float(credits_.mean()) if len(credits_) else math.nan, len(credits_))
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Wilson's."""
+        return wilson(self.value, self.trials) if self.trials else (0.0, 1.0)
+
+    def apart_from(self, other: Rate) -> bool:
+        """Whether the two intervals do not meet."""
+        return self.interval[0] > other.interval[1] or other.interval[0] > self.interval[1]
+
+
+def surprise(success: float, trials: int, chance: float) -> float:
+    """P(at least as many successes by chance alone), exact: Wilson's interval is too short for rates of a few in thousands."""
+    from scipy.special import bdtrc
+
+    hits = math.floor(success * trials + 1e-9)
+    if hits <= 0 or trials <= 0:
+        return 1.0
+    return float(bdtrc(hits - 1, trials, min(max(chance, 0.0), 1.0)))
+
+
+def advantage(success: float, reference: float) -> float:
+    """(success − reference)/(1 − reference): the share of what was still unknown that the attack gives away."""
+    if not reference < 1:
+        return 0.0
+    return min(1.0, max(0.0, (success - reference) / (1 - reference)))
+
+
+def bootstrap(
+    values: FloatArray, statistic: Callable[[FloatArray], FloatArray], *, seed: int, draws: int = DRAWS
+) -> tuple[float, float]:
+    """The 95 % percentile interval of a statistic of means; `statistic` takes means along the last axis as it finds them.
+
+    Means over groups of rows are drawn with replacement, and the statistic is taken of the mean of each draw.
+    """
+    if not len(values):
+        raise UsageError("a bootstrap needs at least one value; none was given")
+    rng = np.random.default_rng(seed)
+    groups = min(GROUPS, len(values))
+    shuffled = values[rng.permutation(len(values))]
+    sizes = np.diff(np.linspace(0, len(values), groups + 1).astype(np.int64))
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    sums = np.add.reduceat(shuffled, starts)
+    drawn = rng.integers(0, groups, (draws, groups))
+    means = sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1)
+    low, high = np.quantile(statistic(means), [0.025, 0.975])
+    return float(low), float(high)
+
+
+def mean_interval(values: FloatArray, *, seed: int) -> tuple[float, float]:
+    """Bootstrap interval of a mean."""
+    return bootstrap(values, lambda means: means, seed=seed)
+
+
+def rmse_interval(errors: FloatArray, *, seed: int) -> tuple[float, float]:
+    """Bootstrap interval of √(mean squared error)."""
+    return bootstrap(errors**2, np.sqrt, seed=seed)
+
+
+def central_width(errors: FloatArray, confidence: float = 0.95) -> float:
+    """The width of the central interval that holds this share of the errors."""
+    low, high = np.quantile(errors, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return float(high - low)
+
+
+def central_width_interval(errors: FloatArray, *, seed: int, confidence: float = 0.95) -> tuple[float, float]:
+    """Bootstrap interval of `central_width`, by drawing the two order statistics.
+
+    The rank of the p-quantile of a redrawn sample is binomial(n, p)/n around p; so ranks are drawn, not rows. The two
+    ranks are drawn apart, which is a little wide: they are positively correlated.
+    """
+    n = len(errors)
+    rng = np.random.default_rng(seed)
+    ordered = np.sort(errors)
+    ends = []
+    for p in ((1 - confidence) / 2, (1 + confidence) / 2):
+        rank = rng.binomial(n, p, DRAWS) / n
+        ends.append(np.interp(rank * (n - 1), np.arange(n), ordered))
+    low, high = np.quantile(ends[1] - ends[0], [0.025, 0.975])
+    return float(low), float(high)

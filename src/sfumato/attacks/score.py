@@ -1,0 +1,257 @@
+"""Where claims meet the truth, and the only place where they do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sfumato.attacks.base import Attack, Claim, Recovery
+from sfumato.attacks.belief import TOLERANCE
+from sfumato.attacks.rates import (
+    Rate,
+    advantage,
+    central_width,
+    central_width_interval,
+    mean_interval,
+    rmse_interval,
+    surprise,
+    wilson,
+)
+from sfumato.counts import FloatArray
+from sfumato.schema import Attribute
+
+NUMBERS = f"share of values found to within {TOLERANCE:.0%} of the range"
+LABELS = "share of labels found"
+BOTH = f"share of cells found (numbers to within {TOLERANCE:.0%} of the range)"
+PEOPLE = "share of people found"
+LEAST_COVERAGE = 0.93
+BEYOND_CHANCE = 0.001
+"""The probability of a success by chance below which it is none; an audit has some forty findings."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One attack, measured: its success beside the best guess without the release, and beside a release without the person."""
+
+    name: str
+    title: str
+    attributes: tuple[str, ...]
+    success: float
+    baseline: float
+    interval: tuple[float, float]
+    unit: str
+    seed: int
+    trials: int
+    assumes: str
+    control: float | None = None
+    control_interval: tuple[float, float] | None = None
+    left: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
+    """For each attribute the width of the 95 % interval that the attack leaves, with its own interval."""
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def reference(self) -> float:
+        """What the success is to be compared with: the control where there is one, else the baseline."""
+        return self.baseline if self.control is None else max(self.control, self.baseline)
+
+    @property
+    def advantage(self) -> float:
+        """The share of what was unknown that the release gives away."""
+        return advantage(self.success, self.reference)
+
+    @property
+    def gains(self) -> bool:
+        """Whether the success is beyond chance: above the baseline by a test that many findings can share, and the control."""
+        if self.control_interval is not None and self.interval[0] <= self.control_interval[1]:
+            return False
+        return self.success > self.baseline and surprise(self.success, self.trials, self.baseline) < BEYOND_CHANCE
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, the contract's fields first."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "attributes": list(self.attributes),
+            "success": self.success,
+            "baseline": self.baseline,
+            "control": self.control,
+            "interval": list(self.interval),
+            "unit": self.unit,
+            "seed": self.seed,
+            "trials": self.trials,
+            "advantage": self.advantage,
+            "gains": self.gains,
+            "assumes": self.assumes,
+            "interval_left_95": {n: w[0] for n, w in self.left.items()},
+            "details": dict(self.details),
+        }
+
+
+def hits(attribute: Attribute, guess: FloatArray, truth: FloatArray) -> FloatArray:
+    """1 where the guess is right: the same label, or a number within the tolerance; NaN where the truth is missing."""
+    within = TOLERANCE * attribute.interval.range * (1 + 1e-9) if attribute.kind.numeric else 0.0
+    right = np.abs(guess - truth) <= within
+    return np.where(np.isnan(truth) | np.isnan(guess), np.nan, right.astype(np.float64))
+
+
+def best_constant(attribute: Attribute, truth: FloatArray) -> float:
+    """The success of the best single guess for everybody, which needs no release at all."""
+    known = np.sort(truth[~np.isnan(truth)])
+    if not len(known):
+        return 0.0
+    if not attribute.kind.numeric:
+        return float(np.unique(known, return_counts=True)[1].max() / len(known))
+    window = 2 * TOLERANCE * attribute.interval.range * (1 + 1e-9)
+    upto = np.searchsorted(known, known + window, side="right")
+    return float((upto - np.arange(len(known))).max() / len(known))
+
+
+def interval_left(
+    recovery: Recovery, truth: FloatArray, coverage: float | None, numeric: bool, seed: int
+) -> tuple[float, float, float] | None:
+    """The mean size of the claimed 95 % sets, or the central 95 % width of truth − estimate where none are claimed.
+
+    A set that does not hold the truth is no interval: claims that cover less than 93 % are judged by their errors instead.
+    """
+    known = ~np.isnan(recovery.mean) & ~np.isnan(truth)
+    if not known.any():
+        return None
+    if recovery.width is not None and (coverage is None or coverage >= LEAST_COVERAGE):
+        widths = recovery.width[known]
+        return (float(widths.mean()), *mean_interval(widths, seed=seed))
+    if not numeric:
+        return None
+    errors = truth[known] - recovery.mean[known]
+    return (central_width(errors), *central_width_interval(errors, seed=seed))
+
+
+def score_values(
+    attack: Attack,
+    claim: Claim,
+    attributes: Mapping[str, Attribute],
+    truth: Mapping[str, FloatArray],
+    *,
+    seed: int,
+    together: bool = False,
+    leaves: bool = True,
+) -> list[Finding]:
+    """Findings for recovered values: one an attribute, or one for all of them `together`."""
+    scored = [_scored(r, attributes[r.attribute], truth[r.attribute], seed, leaves) for r in claim.recoveries]
+    scored = [s for s in scored if len(s.hits)]
+    if not scored:
+        return []
+    if together:
+        return [_joined(attack, scored, claim.notes, seed)]
+    return [_finding(attack, s, claim.notes, seed) for s in scored]
+
+
+@dataclass(frozen=True, eq=False)
+class _Scored:
+    attribute: Attribute
+    hits: FloatArray
+    baseline: float
+    left: tuple[float, float, float] | None
+    details: dict[str, Any]
+
+
+def _scored(recovery: Recovery, attribute: Attribute, truth: FloatArray, seed: int, leaves: bool) -> _Scored:
+    found = hits(attribute, recovery.pick, truth)
+    details: dict[str, Any] = {}
+    known = ~np.isnan(recovery.mean) & ~np.isnan(truth)
+    if attribute.kind.numeric and known.any():
+        errors = truth[known] - recovery.mean[known]
+        spread = float(np.std(truth[known]))
+        rmse = float(np.sqrt(np.mean(errors**2)))
+        details = {
+            "rmse": rmse,
+            "rmse_interval": list(rmse_interval(errors, seed=seed)),
+            "rmse_without_release": spread,
+            "variance_explained": 1 - (rmse / spread) ** 2 if spread > 0 else None,
+        }
+    coverage = None
+    if recovery.sets is not None:
+        covered = recovery.sets.covers(truth)
+        coverage = float(np.nanmean(covered)) if (~np.isnan(covered)).any() else None
+        details["coverage_95"] = coverage
+    left = interval_left(recovery, truth, coverage, attribute.kind.numeric, seed) if leaves else None
+    return _Scored(attribute, found[~np.isnan(found)], best_constant(attribute, truth), left, details)
+
+
+def _finding(attack: Attack, scored: _Scored, notes: Mapping[str, Any], seed: int) -> Finding:
+    rate = Rate.of(scored.hits)
+    name = scored.attribute.name
+    return Finding(
+        attack.name,
+        attack.title,
+        (name,),
+        rate.value,
+        scored.baseline,
+        rate.interval,
+        NUMBERS if scored.attribute.kind.numeric else LABELS,
+        seed,
+        rate.trials,
+        attack.assumes,
+        left={} if scored.left is None else {name: scored.left},
+        details=scored.details | dict(notes),
+    )
+
+
+def _joined(attack: Attack, scored: list[_Scored], notes: Mapping[str, Any], seed: int) -> Finding:
+    """All attributes in one rate. Cells of a row are no independent trials, so the interval counts rows only."""
+    sizes = np.array([len(s.hits) for s in scored], dtype=np.float64)
+    success = float(np.average([s.hits.mean() for s in scored], weights=sizes))
+    kinds = {s.attribute.kind.numeric for s in scored}
+    rows = int(sizes.max())
+    by_attribute = {
+        s.attribute.name: {"success": float(s.hits.mean()), "baseline": s.baseline} | s.details for s in scored
+    }
+    return Finding(
+        attack.name,
+        attack.title,
+        tuple(s.attribute.name for s in scored),
+        success,
+        float(np.average([s.baseline for s in scored], weights=sizes)),
+        wilson(success, rows),
+        BOTH if len(kinds) > 1 else NUMBERS if True in kinds else LABELS,
+        seed,
+        rows,
+        attack.assumes,
+        left={s.attribute.name: s.left for s in scored if s.left is not None},
+        details={"by_attribute": by_attribute} | dict(notes),
+    )
+
+
+def score_people(
+    attack: Attack,
+    credit: FloatArray,
+    attributes: tuple[str, ...],
+    *,
+    baseline: float,
+    seed: int,
+    control: FloatArray | None = None,
+    unit: str = PEOPLE,
+    details: Mapping[str, Any] | None = None,
+) -> Finding:
+    """A finding about people found or linked; credit 1/t for a guess among t equals."""
+    rate = Rate.of(credit)
+    shadow = None if control is None else Rate.of(control)
+    value = 0.0 if math.isnan(rate.value) else rate.value
+    return Finding(
+        attack.name,
+        attack.title,
+        attributes,
+        value,
+        baseline,
+        rate.interval,
+        unit,
+        seed,
+        rate.trials,
+        attack.assumes,
+        None if shadow is None else shadow.value,
+        None if shadow is None else shadow.interval,
+        details=details or {},
+    )

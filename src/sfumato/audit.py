@@ -1,0 +1,308 @@
+"""audit(release, original): every promise attacked, every finding with its baseline, control, interval and seed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sfumato.attacks import Pairs, Sight
+from sfumato.attacks.score import Finding
+from sfumato.auditing.promises import BROKEN, CLEAR, KEPT, NARROWED, NONE, Promise, promises, shown
+from sfumato.auditing.records import Exposure, exposure
+from sfumato.auditing.trials import TRIALS, Case
+from sfumato.auditing.truth import attributes_of, read_original, read_truth
+from sfumato.auditing.utility import utility
+from sfumato.errors import UsageError
+from sfumato.release import Release
+
+Progress = Callable[[int, int | None], None]
+TARGETS = 500
+KNOWN_SHARE, FRIENDS = 0.02, 30
+"""An intruder who knows records knows 2 % of the rows, or thirty where that is less than a fifth of them."""
+EDITIONS = ("owner", "public")
+LINKAGE = ("likelihood-linkage", "nearest-linkage", "assignment")
+ALARMING = 0.05
+"""From this share of people found on, linkage is an alarm."""
+LINKED = "Withhold columns that others may know, release fewer of them as they are, or add noise."
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """What was promised, what is left, who is exposed, and what the release is still good for."""
+
+    name: str
+    rows: int
+    findings: tuple[Finding, ...]
+    promises: tuple[Promise, ...]
+    exposure: Exposure
+    utility: Mapping[str, Any]
+    privacy: Mapping[str, Any]
+    domains: Mapping[str, float]
+    """The range of each numeric attribute, the number of labels of the others."""
+    notes: Mapping[str, str] = field(default_factory=dict)
+    seed: int = 0
+    seconds: float = 0.0
+    again: tuple[str, ...] = ()
+    """Earlier releases of the same rows with independent noise, as the manifest names them."""
+
+    @property
+    def risk(self) -> float:
+        """The greatest advantage of any attack on what was meant to be hidden; 1 where nothing was."""
+        hidden = {p.attribute for p in self.promises if p.verdict != CLEAR}
+        if not hidden:
+            return 1.0
+        return max((f.advantage for f in self.findings if hidden & set(f.attributes) and f.gains), default=0.0)
+
+    @property
+    def broken(self) -> list[Promise]:
+        """Promises that an attack broke, the worst first."""
+        return sorted((p for p in self.promises if p.verdict == BROKEN), key=lambda p: p.kept_share)
+
+    def alarms(self) -> list[dict[str, Any]]:
+        """What must be read first, in words, with what to do."""
+        out = []
+        clear = [p.attribute for p in self.promises if p.verdict == CLEAR]
+        if len(clear) == len(self.promises):
+            out.append(
+                _alarm("broken", "Every column is released as it is: the risk is 100 %.", "Release it with noise.")
+            )
+        out += _grouped("broken", self.broken)
+        found = [f for f in self.findings if f.name in LINKAGE and f.gains and f.advantage >= ALARMING]
+        if found:
+            rates = [f"{f.title}: {f.success:.1%} (by chance {shown(100 * f.baseline)} %)" for f in found]
+            out.append(_alarm("broken", "People can be found in the release by whoever knows them.", LINKED, rates))
+        out += _grouped("narrowed", [p for p in self.promises if p.verdict == NARROWED])
+        if self.again:
+            words = f"The same rows were released before with independent noise: {', '.join(self.again)}."
+            out.append(_alarm("narrowed", words, "Whoever holds both can average; audit them together with --also."))
+        if clear and len(clear) < len(self.promises):
+            out.append(_alarm("clear", f"Released as it is: {', '.join(clear)}.", "As asked for; nothing hides it."))
+        return out
+
+    def to_dict(self, edition: str = "owner") -> dict[str, Any]:
+        """The content of the report as plain data; the public edition says nothing about single people."""
+        public = _edition(edition) == "public"
+        kept = [p.verdict for p in self.promises]
+        about = {
+            "release": self.name,
+            "edition": edition,
+            "rows": self.rows,
+            "risk": self.risk,
+            "verdict": self.verdict,
+            "alarms": self.alarms(),
+            "promised": {p.attribute: p.to_dict() for p in self.promises},
+            "domains": dict(self.domains),
+            "promises": {v: kept.count(v) for v in (KEPT, NARROWED, BROKEN, NONE, CLEAR)},
+            "attacks": [f.to_dict() for f in self.findings],
+            "not_run": dict(self.notes),
+            "records": self.exposure.to_dict(public=public),
+            "utility": dict(self.utility),
+            "privacy": dict(self.privacy),
+            "seed": self.seed,
+            "seconds": round(self.seconds, 2),
+        }
+        return _coarse(about) if public else about
+
+    @property
+    def verdict(self) -> str:
+        """One sentence."""
+        hidden = [p for p in self.promises if p.verdict != CLEAR]
+        if not hidden:
+            return "Nothing is hidden: the risk is 100 %."
+        if all(p.promised is None for p in hidden):
+            undone = f"; {len(self.broken)} of {len(hidden)} columns are undone by an attack" if self.broken else ""
+            return f"{hidden[0].mechanism} promises no interval{undone}. The worst attack gives {self.risk:.0%} away."
+        if self.broken:
+            return f"{len(self.broken)} of {len(hidden)} promises are broken by an attack."
+        narrowed = sum(p.verdict == NARROWED for p in hidden)
+        if narrowed:
+            return (
+                f"No promise is broken; {narrowed} of {len(hidden)} are narrowed by the distribution of their column."
+            )
+        return f"All {len(hidden)} promises are kept against every attack tried."
+
+    def html(self, edition: str = "owner") -> str:
+        """The report as one self-contained page."""
+        from sfumato.report.audit_page import audit_page
+
+        return audit_page(self.to_dict(edition))
+
+
+def _alarm(level: str, words: str, remedy: str, items: Sequence[str] = ()) -> dict[str, Any]:
+    return {"level": level, "words": words, "items": list(items), "remedy": remedy}
+
+
+def _grouped(level: str, kept: Sequence[Promise]) -> list[dict[str, Any]]:
+    """One alarm for all promises that the same remedy would mend, the worst first."""
+    out = []
+    for remedy in dict.fromkeys(p.remedy for p in kept):
+        group = sorted((p for p in kept if p.remedy == remedy), key=lambda p: p.kept_share)
+        by = " and ".join(f"“{title}”" for title in dict.fromkeys(p.title for p in group))
+        items = [
+            f"{p.attribute}: {shown(p.left)} of {shown(p.reference if p.promised is None else p.promised)} left"
+            for p in group
+        ]
+        many = f"{len(group)} promised intervals are" if len(group) > 1 else "One promised interval is"
+        out.append(_alarm(level, f"{many} {level} by {by}.", remedy, items))
+    return out
+
+
+def _edition(edition: str) -> str:
+    if edition not in EDITIONS:
+        raise UsageError(f"there is no edition {edition!r}; choose owner or public")
+    return edition
+
+
+def _coarse(value: Any) -> Any:
+    """Three significant digits: a figure of the whole that moves when one person leaves says something about that person."""
+    if isinstance(value, dict):
+        return {k: _coarse(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_coarse(v) for v in value]
+    if isinstance(value, float) and np.isfinite(value):
+        return float(f"{value:.3g}")
+    return value
+
+
+def audit(
+    release: Release | str | Path,
+    original: Any,
+    *,
+    others: Sequence[Release | str | Path] = (),
+    control: Any = None,
+    known: Sequence[str] | None = None,
+    targets: int = TARGETS,
+    seed: int = 0,
+    encoding: str = "utf-8",
+    progress: Progress | None = None,
+) -> Audit:
+    """Attack a release with all that an intruder may know of its making, and lay the results beside the original.
+
+    Parameters
+    ----------
+    original
+        The very table that the release was made from, rows in the same order.
+    others
+        Other releases of the same rows, which an intruder may lay beside this one.
+    control
+        A table of people who are not in the release; without one, the control is the release without the person's row.
+    known
+        Columns that an intruder who links records knows; all by default.
+    targets
+        How many people are attacked where an attack goes person by person.
+    """
+    start = time.perf_counter()
+    made = release if isinstance(release, Release) else Release.open(release)
+    case = _case(made, original, others, control, known, targets, seed, encoding)
+    steps = len(TRIALS) + 3
+    done = 0
+
+    def tick() -> None:
+        nonlocal done
+        done += 1
+        if progress:
+            progress(done, steps)
+
+    findings: list[Finding] = []
+    notes: dict[str, str] = {}
+    for trial in TRIALS:
+        found, reasons = trial(case)
+        findings += found
+        notes |= reasons
+        tick()
+    kept = tuple(promises(case.sight, case.truth, findings))
+    worst = exposure(case.sight, case.truth)
+    tick()
+    good = utility(case.sight, case.truth, seed)
+    tick()
+    measures = _privacy(made, case.sight)
+    tick()
+    seconds = time.perf_counter() - start
+    return Audit(
+        case.sight.name,
+        case.sight.rows,
+        tuple(findings),
+        kept,
+        worst,
+        good,
+        measures,
+        _sizes(case.sight),
+        notes,
+        seed,
+        seconds,
+        made.manifest.again,
+    )
+
+
+def _case(
+    made: Release,
+    original: Any,
+    others: Sequence[Any],
+    control: Any,
+    known: Sequence[str] | None,
+    targets: int,
+    seed: int,
+    encoding: str,
+) -> Case:
+    if targets < 1:
+        raise UsageError(f"targets = {targets}: an audit needs at least one person to attack")
+    truth = read_original(made, original, encoding)
+    sight = Sight.of(made)
+    if not sight.columns:
+        raise UsageError(f"{made.folder} releases no column beside the identifier; there is nothing to audit")
+    for name in known or ():
+        sight[name]
+    beside = tuple(Sight.of(o if isinstance(o, Release) else Release.open(o)) for o in others)
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(sight.rows)
+    people = np.sort(order[: min(targets, sight.rows)])
+    numeric = [c.name for c in sight.numeric]
+    few = max(2 * len(numeric) + 2, int(KNOWN_SHARE * sight.rows), min(FRIENDS, sight.rows // 5))
+    friends = np.sort(order[::-1][:few])
+    pairs = Pairs(friends, {n: truth[n][friends] for n in sight.names})
+    sight = replace(sight, friends=pairs)
+    outside = read_truth(made.manifest, control, encoding) if control is not None else None
+    if outside is not None and len(next(iter(outside.values()))) < len(people):
+        people = people[: len(next(iter(outside.values())))]
+    return Case(
+        sight, truth, attributes_of(made.manifest), beside, people, tuple(known or sight.names), outside, pairs, seed,
+    )  # fmt: skip
+
+
+def _sizes(sight: Sight) -> dict[str, float]:
+    attributes = [c.attribute for c in sight.columns]
+    return {a.name: a.interval.range if a.kind.numeric else float(len(a.categories)) for a in attributes}
+
+
+def _privacy(made: Release, sight: Sight) -> dict[str, Any]:
+    """The figures of the laws alone, and what each column tells with its reconstructed distribution as prior."""
+    from sfumato.release.describe import described
+
+    about = described(made.manifest)
+    return {
+        "attributes": {n: v["privacy"] for n, v in about["attributes"].items()},
+        "record": about["record"],
+        "information": dict(_informations(sight)),
+    }
+
+
+def _informations(sight: Sight) -> Iterator[tuple[str, dict[str, float]]]:
+    """I(X;Z), 1 − 2^(−I) and Π = 2^h(X|Z) (Agrawal & Aggarwal 2001) with the reconstructed distribution as prior."""
+    from sfumato.privacy import entropy_privacy, mutual_information, privacy_loss
+
+    for column in sight.columns:
+        if column.channel is not None:
+            belief = sight.beliefs[column.name]
+            yield (
+                column.name,
+                {
+                    "bits": mutual_information(belief.prior, belief.kernel),
+                    "privacy_loss": privacy_loss(belief.prior, belief.kernel),
+                    "entropy_privacy": entropy_privacy(belief.prior, belief.kernel, belief.widths),
+                },
+            )

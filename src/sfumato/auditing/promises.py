@@ -1,0 +1,193 @@
+"""For each attribute: the interval that the law promises, and the interval left after the strongest attack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sfumato.attacks.base import Sight
+from sfumato.attacks.belief import cell_widths, smallest_sets
+from sfumato.attacks.rates import central_width
+from sfumato.attacks.score import Finding
+from sfumato.auditing.truth import distribution
+from sfumato.counts import FloatArray
+from sfumato.observed import Column
+
+KEPT, NARROWED, BROKEN, CLEAR, NONE = "kept", "narrowed", "broken", "in the clear", "no promise"
+
+KEPT_FROM = 0.95
+"""A promise counts as kept when at least this much of it is left."""
+BROKEN_BELOW = 2 / 3
+"""Below this share of the promise it is broken, whatever did it."""
+UNDONE = 0.1
+"""Where nothing was promised, an attack that leaves less than this share of what was unknown has undone the release."""
+BEYOND = 0.9
+"""An attack that leaves less than this share of what the column's own law leaves has found a way around the law."""
+
+OWN_LAW = ("posterior", "informed-posterior")
+"""Attacks that use nothing but the column's own law and distribution."""
+DISTRIBUTION = (
+    "The distribution of the column, which the release is meant to tell, narrows it. "
+    "Ask for more privacy, or state the smaller figure."
+)
+OTHER_COLUMNS = (
+    "The other columns give it away. Use correlated noise (covariance c·Σx) on these columns, or release fewer of them."
+)
+REMEDIES = {
+    "posterior": DISTRIBUTION,
+    "informed-posterior": DISTRIBUTION,
+    "spectral": OTHER_COLUMNS,
+    "pca": OTHER_COLUMNS,
+    "bayes": OTHER_COLUMNS,
+    "averaging": "Several releases with fresh noise average out. Keep to one release, or tie the noise to people with --id.",
+    "noise-reuse": "One draw of noise at two scales cancels. Withdraw one of the releases, and give each law its own noise.",
+    "known-input": "A few known records undo what was done to all rows alike. Add noise of its own to every row.",
+    "cluster-linear": "Inside clusters the release is nearly a linear function of the original. Perturb each record alone.",
+    "reflection": "The release is a reflection and can be undone. Use another method.",
+    "low-bits": "The digits below the noise are the true ones. Release on the attribute's own grid.",
+    "repeated-perturbation": "The law undoes itself. Use another law.",
+    "at-its-word": "The released value itself is closer than promised. Check the law.",
+}
+
+
+def shown(value: float) -> str:
+    """Three significant digits as people write them: 50,000 rather than 5e+04."""
+    return f"{float(f'{value:.3g}'):,.10g}"
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What was promised of one attribute, what is left, and which attack left it."""
+
+    attribute: str
+    mechanism: str
+    unit: str
+    promised: float | None
+    """None where a method states no interval; what is left is then measured against what people differ by."""
+    without_release: float
+    left: float
+    left_interval: tuple[float, float]
+    own_law: float
+    attack: str
+    title: str
+    narrowest: float | None = None
+    """The 1 % of records that the column's posterior pins down most have no wider interval than this."""
+
+    @property
+    def reference(self) -> float:
+        """The promise, as far as there was so much to hide: nobody can promise a wider interval than people differ by."""
+        return self.without_release if self.promised is None else min(self.promised, self.without_release)
+
+    @property
+    def kept_share(self) -> float:
+        """Left/reference."""
+        return self.left / self.reference if self.reference > 0 else 0.0
+
+    @property
+    def verdict(self) -> str:
+        """Kept, narrowed by what the column tells of itself, or broken."""
+        if self.mechanism == "none":
+            return CLEAR
+        if self.promised is None:
+            return BROKEN if self.kept_share < UNDONE else NONE
+        if self.kept_share >= KEPT_FROM or self.left_interval[1] >= self.reference:
+            return KEPT
+        around = self.left < BEYOND * self.own_law
+        return BROKEN if around or self.kept_share < BROKEN_BELOW else NARROWED
+
+    @property
+    def in_words(self) -> str:
+        """A sentence for people."""
+        if self.verdict == CLEAR:
+            return f"{self.attribute} is released as it is."
+        if self.promised is None:
+            return (
+                f"{self.attribute}: {self.mechanism} promises no interval; after “{self.title}” {shown(self.left)} are left of "
+                f"the {shown(self.without_release)} that people differ by ({self.kept_share:.0%})."
+            )
+        unit = f" {self.unit}" if self.unit else ""
+        void = ""
+        if self.without_release < self.promised:
+            void = f"; 95 % of all people lie within {shown(self.without_release)} anyway"
+        return (
+            f"{self.attribute}: a 95 % interval of {shown(self.promised)}{unit} was promised{void}; "
+            f"after “{self.title}” {shown(self.left)} are left ({self.kept_share:.0%})."
+        )
+
+    @property
+    def remedy(self) -> str:
+        """What to do."""
+        if self.verdict in (KEPT, CLEAR, NONE):
+            return ""
+        if self.promised is None and self.attack in (*OWN_LAW, "at-its-word"):
+            return "The released values are nearly the true ones. Use a method that changes this column, or add noise."
+        return REMEDIES.get(self.attack, "")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "attribute": self.attribute,
+            "mechanism": self.mechanism,
+            "unit": self.unit,
+            "interval_width_95": self.promised,
+            "without_release": self.without_release,
+            "left": self.left,
+            "left_interval": list(self.left_interval),
+            "left_by_own_law": self.own_law,
+            "narrowest_1_percent": self.narrowest,
+            "attack": self.attack,
+            "share_left": self.kept_share,
+            "verdict": self.verdict,
+            "in_words": self.in_words,
+            "remedy": self.remedy,
+        }
+
+
+def own_width(column: Column, truth: FloatArray) -> float:
+    """The 95 % interval of a person of whom nothing is known: the smallest set, or the central interval if that is less."""
+    known = truth[~np.isnan(truth)]
+    if not len(known):
+        return 0.0
+    grid, mass = distribution(column, truth)
+    widths = cell_widths(grid)
+    smallest = float(smallest_sets(mass[None, :], widths)[0] @ widths)
+    return min(smallest, central_width(known)) if column.attribute.kind.numeric else smallest
+
+
+def promises(sight: Sight, truth: Mapping[str, FloatArray], findings: Iterable[Finding]) -> list[Promise]:
+    """One promise a column, beside the attack that leaves least of it."""
+    findings = list(findings)
+    out = []
+    for column in sight.columns:
+        name, channel = column.name, column.channel
+        unit = "" if column.attribute.kind.numeric else f"of {len(column.attribute.categories)} labels"
+        free = own_width(column, truth[name])
+        if sight.beliefs[name].clear:
+            out.append(Promise(name, "none", unit, 0.0, free, 0.0, (0.0, 0.0), 0.0, "posterior", "Reading it"))
+            continue
+        left = [(f.left[name], f) for f in findings if name in f.left]
+        if not left:
+            continue
+        (value, low, high), strongest = min(left, key=lambda pair: pair[0][0])
+        own = min((w[0] for w, f in left if f.name in OWN_LAW), default=value)
+        narrow = sight.beliefs[name].of_rows(sight.beliefs[name].set_widths)
+        narrow = narrow[~np.isnan(narrow)]
+        out.append(
+            Promise(
+                name,
+                sight.guided.get(name, "") if channel is None else channel.law,
+                unit,
+                None if channel is None else channel.interval_width(0.95),
+                free,
+                value,
+                (low, high),
+                own,
+                strongest.name,
+                strongest.title,
+                float(np.quantile(narrow, 0.01)) if len(narrow) else None,
+            )
+        )
+    return out

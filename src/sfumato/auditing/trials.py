@@ -1,0 +1,190 @@
+"""Which attacks an audit makes, in which order, with what each intruder is granted, and what each is compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sfumato import attacks as a
+from sfumato.attacks import Claim, Pairs, Sight, Targets
+from sfumato.attacks.linkability import chance
+from sfumato.attacks.score import Finding, score_people, score_values
+from sfumato.auditing.truth import Truth, distribution
+from sfumato.counts import FloatArray, IntArray
+from sfumato.schema import Attribute
+
+ASSIGNED = 400
+"""People in the one-to-one linkage: the assignment costs their number cubed."""
+FEWEST = 3
+"""Rows below which a release without one person is none."""
+NEIGHBOURS, MANY = 10, 10_000
+"""Neighbours in which two holders may meet; one alone where there are fewer rows than `MANY`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """All that the single trials share."""
+
+    sight: Sight
+    truth: Truth
+    attributes: Mapping[str, Attribute]
+    others: tuple[Sight, ...]
+    people: IntArray
+    known: tuple[str, ...]
+    control: Truth | None
+    pairs: Pairs
+    seed: int
+
+    def targets(self, names: Sequence[str], rows: IntArray | None = None, *, without: bool = False) -> Targets:
+        """Some people of the original, with the named values known."""
+        rows = self.people if rows is None else rows
+        return Targets({n: self.truth[n][rows] for n in names}, rows if without else None)
+
+    def outsiders(self, names: Sequence[str]) -> Targets:
+        """The control group: people of another table, or the same ones with their rows struck out."""
+        if self.control is None:
+            return self.targets(names, without=True)
+        return Targets({n: self.control[n][: len(self.people)] for n in names})
+
+    def secrets(self) -> Truth:
+        """The true values of the people attacked."""
+        return {n: v[self.people] for n, v in self.truth.items()}
+
+    def control_secrets(self) -> Truth:
+        """The true values of the control group."""
+        return self.secrets() if self.control is None else {n: v[: len(self.people)] for n, v in self.control.items()}
+
+
+Trial = Callable[[Case], tuple[list[Finding], dict[str, str]]]
+
+
+def _values(attack: a.Attack, case: Case, *, together: bool = True) -> tuple[list[Finding], dict[str, str]]:
+    claim: Claim = attack.run(case.sight)
+    if "skipped" in claim.notes:
+        return [], {attack.name: str(claim.notes["skipped"])}
+    found = score_values(attack, claim, case.attributes, case.truth, seed=case.seed, together=together)
+    return found, {}
+
+
+def _alone(case: Case) -> tuple[list[Finding], dict[str, str]]:
+    return _values(a.ColumnPosterior(), case, together=False)
+
+
+def _informed(case: Case) -> tuple[list[Finding], dict[str, str]]:
+    population = {c.name: distribution(c, case.truth[c.name]) for c in case.sight.columns}
+    return _values(a.InformedPosterior(population), case, together=False)
+
+
+def _whole(make: Callable[[Case], a.Attack]) -> Trial:
+    return lambda case: _values(make(case), case)
+
+
+def _likelihood_linkage(case: Case) -> tuple[list[Finding], dict[str, str]]:
+    attack = a.LikelihoodLinkage(case.targets(case.known))
+    links = attack.run(case.sight)
+    details = {
+        "probability_of_own_row": float(links.probability(case.people).mean()),
+        "hidden_among_median": float(np.median(links.effective)),
+    }
+    chance_ = 1 / case.sight.rows
+    return [
+        score_people(attack, links.credit(case.people), case.known, baseline=chance_, seed=case.seed, details=details)
+    ], {}
+
+
+def _nearest_linkage(case: Case) -> tuple[list[Finding], dict[str, str]]:
+    attack = a.NearestLinkage(case.targets(case.known), case.seed)
+    right: FloatArray = (attack.run(case.sight) == case.people).astype(np.float64)
+    return [score_people(attack, right, case.known, baseline=1 / case.sight.rows, seed=case.seed)], {}
+
+
+def _assignment(case: Case) -> tuple[list[Finding], dict[str, str]]:
+    rows = case.people[:ASSIGNED]
+    attack = a.Assignment(case.targets(case.known, rows), case.seed)
+    right: FloatArray = (attack.run(case.sight.take(rows)) == np.arange(len(rows))).astype(np.float64)
+    return [score_people(attack, right, case.known, baseline=1 / len(rows), seed=case.seed)], {}
+
+
+def _linkability(case: Case) -> tuple[list[Finding], dict[str, str]]:
+    names = case.sight.names
+    if len(names) < 2 or case.sight.rows < FEWEST:
+        return [], {"linkability": "too few columns or rows to be split between two holders"}
+    left, right = names[::2], names[1::2]
+    near = NEIGHBOURS if case.sight.rows >= MANY else 1
+
+    def run(targets: Targets) -> tuple[a.Attack, FloatArray]:
+        attack = a.Linkability(targets, left, right, near, case.seed)
+        return attack, attack.run(case.sight)
+
+    attack, linked = run(case.targets(names))
+    _, control = run(case.outsiders(names))
+    unit = f"share of people whose two halves meet among {near} nearest rows"
+    details = {"left": list(left), "right": list(right), "neighbours": near}
+    base = chance(case.sight.rows, near)
+    return [
+        score_people(attack, linked, names, baseline=base, control=control, seed=case.seed, unit=unit, details=details)
+    ], {}
+
+
+def _inference(case: Case) -> tuple[list[Finding], dict[str, str]]:
+    names = case.sight.names
+    if len(names) < 2 or case.sight.rows < FEWEST:
+        return [], {"inference": "too few columns or rows to infer anything from"}
+    attack = a.LikelihoodInference(case.targets(names), names)
+    claim = attack.run(case.sight)
+    shadow = a.LikelihoodInference(case.outsiders(names), names).run(case.sight)
+    own = score_values(attack, claim, case.attributes, case.secrets(), seed=case.seed, leaves=False)
+    outside = score_values(attack, shadow, case.attributes, case.control_secrets(), seed=case.seed, leaves=False)
+    return [_with_control(f, g) for f, g in zip(own, outside, strict=True)], {}
+
+
+def _leaf(case: Case) -> tuple[list[Finding], dict[str, str]]:
+    if case.sight.classes() is None:
+        return [], {"leaf-class": "the release has no class of labels"}
+    names = [n for n in case.sight.names if n != case.sight.target]
+    attack = a.LeafClass(case.targets(names))
+    claim, shadow = attack.run(case.sight), a.LeafClass(case.outsiders(names)).run(case.sight)
+    if "skipped" in claim.notes or "skipped" in shadow.notes:
+        return [], {"leaf-class": str(claim.notes.get("skipped") or shadow.notes["skipped"])}
+    own = score_values(attack, claim, case.attributes, case.secrets(), seed=case.seed, leaves=False)
+    outside = score_values(attack, shadow, case.attributes, case.control_secrets(), seed=case.seed, leaves=False)
+    return [_with_control(f, g) for f, g in zip(own, outside, strict=True)], {}
+
+
+def _with_control(finding: Finding, control: Finding) -> Finding:
+    return replace(finding, control=control.success, control_interval=control.interval)
+
+
+def _several(make: Callable[[Case], a.Attack]) -> Trial:
+    def trial(case: Case) -> tuple[list[Finding], dict[str, str]]:
+        attack = make(case)
+        if not case.others:
+            return [], {attack.name: "no other release of the same rows was given"}
+        return _values(attack, case)
+
+    return trial
+
+
+TRIALS: tuple[Trial, ...] = (
+    _whole(lambda _: a.AtItsWord()),
+    _alone,
+    _informed,
+    _whole(lambda _: a.Spectral()),
+    _whole(lambda _: a.PCA()),
+    _whole(lambda _: a.BayesEstimate()),
+    _several(lambda c: a.Averaging(c.others)),
+    _several(lambda c: a.NoiseReuse(c.others)),
+    _whole(lambda c: a.RepeatedPerturbation(seed=c.seed)),
+    _whole(lambda _: a.LowBits()),
+    _whole(lambda c: a.KnownInput(c.pairs)),
+    _whole(lambda c: a.ClusterLinear(c.pairs, seed=c.seed)),
+    _whole(lambda c: a.Reflection(c.pairs, seed=c.seed)),
+    _likelihood_linkage,
+    _nearest_linkage,
+    _assignment,
+    _linkability,
+    _inference,
+    _leaf,
+)

@@ -1,0 +1,63 @@
+"""The original, read as the release's manifest says: what only its owner has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sfumato.counts import FloatArray, Grid
+from sfumato.encoding import Encoder
+from sfumato.errors import DataError
+from sfumato.observed import Column
+from sfumato.reconstruct import paper_size
+from sfumato.release import Release
+from sfumato.release.manifest import Manifest
+from sfumato.release.profile import ABSENT_WORDS
+from sfumato.schema import Attribute, Role
+from sfumato.tables import blocks, open_table
+
+Truth = dict[str, FloatArray]
+
+
+def absent_texts() -> tuple[str, ...]:
+    """Texts that mean a missing value unless they are a declared category; the manifest does not keep the plan's own list."""
+    forms = {f for w in ABSENT_WORDS for f in (w, w.upper(), w.capitalize(), w.title())}
+    return ("", "NaN", *sorted(forms))
+
+
+def attributes_of(manifest: Manifest) -> dict[str, Attribute]:
+    """The released attributes that hold something to protect, the class among them."""
+    return {c.attribute.name: c.attribute for c in manifest.columns if c.attribute.role is not Role.IDENTIFIER}
+
+
+def read_truth(manifest: Manifest, table: Any, encoding: str = "utf-8") -> Truth:
+    """The true values of the released columns of a table, numbers as they are and labels as codes."""
+    attributes = attributes_of(manifest)
+    encoders = {name: Encoder(a, absent_texts()) for name, a in attributes.items()}
+    parts: dict[str, list[FloatArray]] = {name: [] for name in attributes}
+    for block in blocks(open_table(table, encoding), list(parts)):
+        for name, encoder in encoders.items():
+            parts[name].append(encoder(block.batch.column(name), block.start))
+    return {name: np.concatenate(p) if p else np.empty(0) for name, p in parts.items()}
+
+
+def distribution(column: Column, truth: FloatArray) -> tuple[Grid, FloatArray]:
+    """The true distribution of a column, on cells coarse enough to say nothing of single people."""
+    known = truth[~np.isnan(truth)]
+    grid = column.true_grid(paper_size(max(len(known), 1)))
+    if not len(known):
+        return grid, np.full(grid.size, 1.0 / grid.size)
+    return grid, np.bincount(grid.locate(known), minlength=grid.size) / len(known)
+
+
+def read_original(release: Release, table: Any, encoding: str = "utf-8") -> Truth:
+    """The original of a release, row for row."""
+    truth = read_truth(release.manifest, table, encoding)
+    rows = len(next(iter(truth.values()))) if truth else 0
+    if rows != release.manifest.data.rows:
+        raise DataError(
+            f"the original has {rows:,} rows and the release {release.manifest.data.rows:,}; "
+            "give the very table that the release was made from, rows in the same order"
+        )
+    return truth

@@ -1,0 +1,165 @@
+"""What the release is still good for: distributions, correlations, trees and clusters, each beside the original's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from sfumato.attacks.base import Sight
+from sfumato.attacks.moments import linear_view
+from sfumato.counts import FloatArray, Grid
+from sfumato.observed import Column, ObservedTable
+
+TEST_SHARE = 3
+"""One row in so many is kept to judge trees by."""
+FEWEST_ROWS = 60
+CLUSTERS, CLUSTER_ROWS = 3, 5000
+
+
+def total_variation(p: FloatArray, q: FloatArray) -> float:
+    """½ Σ |p − q|: the share of people who would have to move."""
+    return float(np.abs(p - q).sum() / 2)
+
+
+def kolmogorov_smirnov(p: FloatArray, q: FloatArray) -> float:
+    """The largest difference of the two distribution functions, at the cell edges."""
+    return float(np.abs(np.cumsum(p - q)).max())
+
+
+def wasserstein(grid: Grid, p: FloatArray, q: FloatArray) -> float:
+    """W₁ = ∫ |F − G|: how far people would have to move on average, in the attribute's unit."""
+    centres = grid.centres
+    return float(np.abs(np.cumsum(p - q))[:-1] @ np.diff(centres)) if len(centres) > 1 else 0.0
+
+
+def distances(sight: Sight, truth: Mapping[str, FloatArray]) -> dict[str, dict[str, Any]]:
+    """For every modified column: the distance of reconstructed and of released shares to the true ones."""
+    out = {}
+    for column in sight.columns:
+        belief = sight.beliefs[column.name]
+        if belief.clear:
+            continue
+        grid = belief.grid
+        known = truth[column.name][~np.isnan(truth[column.name])]
+        if not len(known):
+            continue
+        true = _shares(grid, known)
+        naive = _shares(grid, column.values[~np.isnan(column.values)])
+        about: dict[str, Any] = {
+            "total_variation": total_variation(belief.prior, true),
+            "total_variation_released": total_variation(naive, true),
+        }
+        if column.attribute.kind.numeric:
+            span = column.attribute.interval.range or 1.0
+            about |= {
+                "kolmogorov_smirnov": kolmogorov_smirnov(belief.prior, true),
+                "wasserstein": wasserstein(grid, belief.prior, true),
+                "wasserstein_share_of_range": wasserstein(grid, belief.prior, true) / span,
+                "kolmogorov_smirnov_released": kolmogorov_smirnov(naive, true),
+                "wasserstein_released": wasserstein(grid, naive, true),
+            }
+        out[column.name] = about
+    return out
+
+
+def _shares(grid: Grid, values: FloatArray) -> FloatArray:
+    counts = np.bincount(grid.locate(values), minlength=grid.size).astype(np.float64)
+    return np.asarray(counts / max(counts.sum(), 1.0))
+
+
+def correlations(sight: Sight, truth: Mapping[str, FloatArray]) -> dict[str, Any] | None:
+    """Correlations of the numeric columns: original, as released, and with the noise taken out of the covariance."""
+    view = linear_view(sight)
+    if view is None:
+        return None
+    table = np.column_stack([truth[n] for n in view.names])
+    table = table[~np.isnan(table).any(axis=1)]
+    if len(table) < 3 or not (table.std(axis=0) > 0).all():
+        return None
+    original = _correlation(np.cov(table, rowvar=False))
+    off = np.eye(len(view.names)) == 0
+    return {
+        "columns": list(view.names),
+        "mean_error_released": float(np.abs(_correlation(view.covariance) - original)[off].mean()),
+        "mean_error_corrected": float(np.abs(_correlation(view.signal) - original)[off].mean()),
+        "largest_error_corrected": float(np.abs(_correlation(view.signal) - original)[off].max()),
+    }
+
+
+def _correlation(covariance: FloatArray) -> FloatArray:
+    scale = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
+    return np.clip(covariance / np.outer(scale, scale), -1.0, 1.0)
+
+
+def trees(sight: Sight, truth: Mapping[str, FloatArray], seed: int) -> dict[str, Any] | None:
+    """Accuracy on true records that no tree was grown from, and how alike the trees' rules are."""
+    from sfumato.trees.similarity import compare_trees
+    from sfumato.trees.strategies import byclass, original, randomized
+
+    table = sight.classes()
+    if table is None or table.classes is None or table.rows < FEWEST_ROWS:
+        return None
+    target = truth[str(sight.target)]
+    codes = np.where(np.isnan(target), -1, target).astype(np.int64)
+    true = ObservedTable(tuple(Column(c.attribute, None, truth[c.name]) for c in table.columns), codes, table.labels)
+    held = np.random.default_rng(seed).permutation(table.rows) < table.rows // TEST_SHARE
+    if len(np.unique(codes[~held & (codes >= 0)])) < 2 or not (codes[held] >= 0).any():
+        return None
+    judge = true.take(np.flatnonzero(held & (codes >= 0)))
+    assert judge.classes is not None
+    grown = {
+        "original": original(true.take(~held)),
+        "reconstructed": byclass(table.take(~held)),
+        "naive": randomized(table.take(~held)),
+    }
+    counts = np.bincount(judge.classes)
+    about: dict[str, Any] = {
+        "target": sight.target,
+        "test_rows": int(held.sum()),
+        "majority": float(counts.max() / counts.sum()),
+        "accuracy": {name: float(np.mean(t.predict_codes(judge) == judge.classes)) for name, t in grown.items()},
+        "leaves": {name: int(t.leaves) for name, t in grown.items()},
+    }
+    about["similarity"] = {
+        name: compare_trees(grown["original"], grown[name], judge).to_dict() for name in ("reconstructed", "naive")
+    }
+    return about
+
+
+def clusters(sight: Sight, truth: Mapping[str, FloatArray], seed: int) -> dict[str, Any] | None:
+    """Agreement of k-means on the release with k-means on the original, on the scale of the domains."""
+    from sfumato.attacks.cluster_linear import clustered
+    from sfumato.clusters.agreement import agreement
+
+    columns = [c for c in sight.numeric if c.attribute.interval.range > 0]
+    if len(columns) < 2:
+        return None
+    low = np.array([c.attribute.interval.low for c in columns])
+    span = np.array([c.attribute.interval.range for c in columns])
+    x = (np.column_stack([truth[c.name] for c in columns]) - low) / span
+    y = (np.column_stack([c.values for c in columns]) - low) / span
+    rows = np.flatnonzero(~np.isnan(x).any(axis=1) & ~np.isnan(y).any(axis=1))
+    if len(rows) < FEWEST_ROWS:
+        return None
+    rng = np.random.default_rng(seed)
+    rows = rows if len(rows) <= CLUSTER_ROWS else rng.choice(rows, CLUSTER_ROWS, replace=False)
+    labels = [clustered(t[rows], CLUSTERS, seed)[0] for t in (x, y)]
+    again = clustered(x[rows], CLUSTERS, seed + 1)[0]
+    return {
+        "k": CLUSTERS,
+        "rows": len(rows),
+        "agreement": agreement(labels[0], labels[1]),
+        "agreement_of_original_with_itself": agreement(labels[0], again),
+    }
+
+
+def utility(sight: Sight, truth: Mapping[str, FloatArray], seed: int) -> dict[str, Any]:
+    """All of it; what does not apply is None."""
+    return {
+        "distributions": distances(sight, truth),
+        "correlations": correlations(sight, truth),
+        "trees": trees(sight, truth, seed),
+        "clusters": clusters(sight, truth, seed),
+    }

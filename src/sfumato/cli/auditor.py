@@ -1,0 +1,97 @@
+"""What a sceptic does: attack a release with the original at hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from sfumato.cli.show import finite, force_option, give, json_option, progress, say, table
+
+
+@click.command(epilog="Example:  sfumato audit adult release -o report.html")
+@click.argument("original", metavar="ORIGINAL")
+@click.argument("folder", type=Path, metavar="DIR")
+@click.option("-o", "--output", type=Path, help="A report to write: a .html page, or the same content as .json.")
+@click.option("--public", "public_file", type=Path, help="Also write an edition that says nothing about single people.")
+@click.option(
+    "--also", "others", multiple=True, type=Path, metavar="DIR", help="Another release of the same rows; may repeat."
+)
+@click.option("--control", metavar="TABLE", help="People who are not in the release, to compare with.")
+@click.option(
+    "--known", multiple=True, metavar="COLUMN", help="What an intruder knows who links records (default: all)."
+)
+@click.option("--targets", type=int, default=500, show_default=True, help="People attacked one by one.")
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--encoding", default="utf-8", show_default=True, help="Encoding of a CSV file.")
+@force_option
+@json_option
+def audit(
+    original: str,
+    folder: Path,
+    output: Path | None,
+    public_file: Path | None,
+    others: tuple[Path, ...],
+    control: str | None,
+    known: tuple[str, ...],
+    targets: int,
+    seed: int,
+    encoding: str,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Attack the release in DIR, made from the table ORIGINAL: privacy promised beside privacy left."""
+    import json
+
+    from sfumato.audit import audit as attack
+    from sfumato.errors import OutputError, UsageError
+    from sfumato.release.folder import write_whole
+
+    files = [(f, edition) for f, edition in ((output, "owner"), (public_file, "public")) if f is not None]
+    for file, _ in files:
+        if file.suffix not in (".html", ".json"):
+            raise UsageError(f"{file}: the ending says neither .html nor .json; give it one of them")
+        if file.exists() and not force:
+            raise OutputError(f"{file} exists already; name another output, or replace it with --force")
+    with progress("auditing") as tick:
+        found = attack(
+            folder,
+            original,
+            others=others,
+            control=control,
+            known=known or None,
+            targets=targets,
+            seed=seed,
+            encoding=encoding,
+            progress=tick,
+        )
+    for file, edition in files:
+        about = finite(found.to_dict(edition))
+        content = (
+            found.html(edition) if file.suffix == ".html" else json.dumps(about, indent=2, ensure_ascii=False) + "\n"
+        )
+        write_whole(file, content, force=force)
+        say(f"wrote the {edition} edition to {file}")
+    colours = {"broken": "red", "narrowed": "yellow"}
+    for alarm in found.alarms():
+        level = alarm["level"]
+        say(click.style(f"{level}: ", fg=colours.get(level), bold=True) + " ".join([alarm["words"], alarm["remedy"]]))
+        for item in alarm["items"]:
+            say(f"  {item}")
+    say(f"{found.verdict} ({found.rows:,} rows, {found.seconds:.0f} s, seed {found.seed})")
+    if as_json:
+        give(found.to_dict())
+        return
+    rows = [
+        [
+            p.attribute,
+            p.mechanism,
+            "–" if p.promised is None else f"{p.promised:.4g}",
+            f"{p.left:.4g}",
+            f"{p.kept_share:.0%}",
+            p.verdict,
+            p.attack,
+        ]
+        for p in found.promises
+    ]
+    table(["attribute", "law", "promised", "left", "share", "verdict", "strongest attack"], rows)

@@ -1,0 +1,154 @@
+"""What the miner does: reconstruct, mine, predict, evaluate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from sfumato.cli.show import force_option, give, json_option, say, table
+
+encoding_option = click.option("--encoding", default="utf-8", show_default=True, help="Encoding of a CSV file.")
+
+
+@click.command(epilog="Example:  sfumato reconstruct release --attribute age --by-class --plot age.svg")
+@click.argument("folder", type=Path, metavar="DIR")
+@click.option("--attribute", "names", multiple=True, help="Which column (may repeat; default: all).")
+@click.option("--by-class", is_flag=True, help="Also for each class by itself.")
+@click.option("--method", default="auto", show_default=True, help="auto, em, ems, bayes, inverse, projection or exact.")
+@click.option(
+    "--kernel",
+    type=click.Choice(["exact", "midpoint"]),
+    default="exact",
+    show_default=True,
+    help="midpoint is the 2000 paper's.",
+)
+@click.option("--bins", type=int, help="Cells of a numeric column (default: rows/100, between 10 and 100).")
+@click.option("--plot", type=Path, help="Draw released and reconstructed distributions into this .svg file.")
+@force_option
+@json_option
+def reconstruct(
+    folder: Path,
+    names: tuple[str, ...],
+    by_class: bool,
+    method: str,
+    kernel: str,
+    bins: int | None,
+    plot: Path | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """The distributions of the true values behind the release in DIR, with 95 % bands."""
+    from sfumato.release import Release
+    from sfumato.release.folder import write_whole
+    from sfumato.views import distributions, plotted
+
+    found = distributions(
+        Release.open(folder), list(names) or None, by_class=by_class, method=method, kernel=kernel, bins=bins
+    )
+    if plot:
+        write_whole(plot, plotted(found), force=force)
+        say(f"drew {len(found)} distributions into {plot}")
+    if as_json:
+        give({"attributes": {n: f.to_dict() for n, f in found.items()}, "method": method, "kernel": kernel})
+        return
+    rows = [[name, f.overall.method, str(f.overall.grid.size), *f.in_words()] for name, f in found.items()]
+    table(["column", "method", "cells", "mean ± sd, or the commonest labels", "in the release itself"], rows)
+
+
+@click.command(epilog="Example:  sfumato mine release -o model.json")
+@click.argument("folder", type=Path, metavar="DIR")
+@click.option(
+    "--strategy",
+    default="auto",
+    show_default=True,
+    help="auto, byclass, local, global, randomized, joint, mixture or naive-bayes.",
+)
+@click.option("-o", "--output", type=Path, help="Where to write the model.")
+@click.option("--draw", type=Path, help="Draw the tree into this .svg file.")
+@click.option("--export", "exported", type=Path, help="Also write the tree as code: a .py, .js or .sql file.")
+@force_option
+@json_option
+def mine(
+    folder: Path,
+    strategy: str,
+    output: Path | None,
+    draw: Path | None,
+    exported: Path | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Grow a decision tree from the release in DIR; the tree and its rules go to stderr."""
+    from sfumato.errors import UsageError
+    from sfumato.mining import mine as grow
+    from sfumato.release.folder import write_whole
+    from sfumato.trees.tree import Tree
+
+    if exported and exported.suffix not in (".py", ".js", ".sql"):
+        raise UsageError(f"{exported}: the ending says neither .py, .js nor .sql; give it one of them")
+    model = grow(folder, strategy)
+    if output:
+        model.save(output, force=force)
+    if isinstance(model.body, Tree):
+        from sfumato.trees import rules_text, svg, text, to_javascript, to_python, to_sql
+
+        if draw:
+            write_whole(draw, svg(model.body), force=force)
+        if exported:
+            maker = {".py": to_python, ".js": to_javascript, ".sql": to_sql}[exported.suffix]
+            write_whole(exported, maker(model.body), force=force)
+        say(text(model.body))
+        say()
+        say(rules_text(model.body, most=12))
+    about = model.summary()
+    if model.notes.get("why"):
+        say(str(model.notes["why"]))
+    leaves = f", {about['leaves']} leaves, depth {about['depth']}" if "leaves" in about else ""
+    say(
+        f"{strategy}: {about['rows']:,} rows in {about['seconds']:.1f} s{leaves}"
+        + (f"; model in {output}" if output else "")
+    )
+    if as_json:
+        give(about | {"output": str(output) if output else None})
+
+
+@click.command(epilog="Example:  sfumato predict model.json patients.csv -o predicted.csv")
+@click.argument("model_file", type=Path, metavar="MODEL")
+@click.argument("table_", metavar="INPUT")
+@click.option("-o", "--output", type=Path, required=True, help="A .csv or .parquet file.")
+@encoding_option
+@force_option
+@json_option
+def predict(model_file: Path, table_: str, output: Path, encoding: str, force: bool, as_json: bool) -> None:
+    """Apply MODEL to the true values in INPUT, on the side of whoever holds them."""
+    from sfumato.mining import Model
+    from sfumato.tables import write_table
+
+    predicted = Model.load(model_file).predict(table_, encoding)
+    write_table(predicted, output, force=force)
+    say(f"predicted {predicted.num_rows:,} rows into {output}")
+    if as_json:
+        give({"rows": predicted.num_rows, "output": str(output)})
+
+
+@click.command(epilog="Example:  sfumato evaluate model.json adult_test")
+@click.argument("model_file", type=Path, metavar="MODEL")
+@click.argument("table_", metavar="INPUT")
+@encoding_option
+@json_option
+def evaluate(model_file: Path, table_: str, encoding: str, as_json: bool) -> None:
+    """The accuracy of MODEL on the true values in INPUT."""
+    from sfumato.mining import Model
+
+    result: dict[str, Any] = Model.load(model_file).evaluate(table_, encoding)
+    if as_json:
+        give(result)
+        return
+    click.echo(
+        f"accuracy {result['accuracy']:.2%} on {result['rows']:,} rows (always the commonest class: {result['majority']:.2%})"
+    )
+    table(
+        ["class", "rows", "recognised"],
+        [[n, f"{c['rows']:,}", f"{100 * c['recall']:.1f} %"] for n, c in result["classes"].items()],
+    )

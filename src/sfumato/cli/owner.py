@@ -1,0 +1,257 @@
+"""What the data owner does: generate, plan, release, describe."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from sfumato.cli.show import finite, force_option, give, json_option, progress, say, settings, table, warn
+
+DEFAULT_KEY = "sfumato.key"
+set_option = click.option(
+    "--set", "pairs", multiple=True, metavar="NAME=VALUE", help="A parameter of the noise or method; may repeat."
+)
+encoding_option = click.option("--encoding", default="utf-8", show_default=True, help="Encoding of a CSV file.")
+
+
+@click.command(epilog="Example:  sfumato generate agrawal --function 2 --rows 100000 --balanced -o train.csv")
+@click.argument("name")
+@click.option("--rows", type=int, required=True, help="How many rows.")
+@click.option("--function", type=int, help="Which classification function (agrawal).")
+@click.option("--balanced", is_flag=True, help="As many rows of one class as of the other (agrawal).")
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("-o", "--output", type=Path, required=True, help="A .csv, .csv.gz or .parquet file.")
+@click.option("--plan", "plan_file", type=Path, help="Also write a plan with the declared domains to this file.")
+@force_option
+@json_option
+def generate(
+    name: str,
+    rows: int,
+    function: int | None,
+    balanced: bool,
+    seed: int,
+    output: Path,
+    plan_file: Path | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Write the synthetic table NAME: agrawal, plateau, triangles, …"""
+    from sfumato.generators import get
+    from sfumato.release.folder import write_whole
+    from sfumato.synthesis import generate_table, plan_for
+
+    generator = get(name)
+    options: dict[str, Any] = {}
+    if function is not None:
+        options["function"] = function
+    if balanced:
+        options["balanced"] = True
+    with progress(f"generating {name}") as tick:
+        generate_table(generator, rows, output, seed=seed, options=options, force=force, progress=tick)
+    if plan_file:
+        write_whole(plan_file, plan_for(generator).to_toml(str(output), str(plan_file)), force=force)
+    say(
+        f"wrote {rows:,} rows of {name} to {output} (seed {seed})"
+        + (f", and its plan to {plan_file}" if plan_file else "")
+    )
+    if as_json:
+        give({"name": name, "rows": rows, "seed": seed, "options": options, "output": str(output)})
+
+
+@click.command(epilog="Example:  sfumato plan patients.csv --target diagnosis --id patient -o plan.toml")
+@click.argument("table_", metavar="INPUT")
+@click.option("--target", help="The class column, released as it is.")
+@click.option("--id", "identifier", help="The column that says whose row it is; noise is tied to it.")
+@click.option("--noise", "law", help="gaussian, uniform, laplace, intervals, substitution or square-wave.")
+@click.option(
+    "--privacy", type=float, help="Width of the 95 % interval, as a fraction of each range; labels keep as much signal."
+)
+@set_option
+@click.option("-o", "--output", type=Path, help="Where to write the plan (default: to stdout).")
+@encoding_option
+@force_option
+@json_option
+def plan(
+    table_: str,
+    target: str | None,
+    identifier: str | None,
+    law: str | None,
+    privacy: float | None,
+    pairs: tuple[str, ...],
+    output: Path | None,
+    encoding: str,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Look at INPUT (.csv, .csv.gz, .parquet or a bundled table's name) and propose a plan."""
+    from sfumato.release import Plan
+    from sfumato.release.folder import write_whole
+
+    proposal = Plan.propose(
+        table_,
+        target=target,
+        identifier=identifier,
+        law=law,
+        privacy=privacy,
+        parameters=settings(pairs),
+        encoding=encoding,
+    )
+    text = proposal.to_toml(table_, str(output or "plan.toml"))
+    if output:
+        write_whole(output, text, force=force)
+        say(f"wrote a plan for {len(proposal.schema)} columns to {output}; read it, then:")
+        say(f"  sfumato release {table_} --plan {output} -o release")
+    elif not as_json:
+        click.echo(text)
+    _warn_learned(proposal.learned)
+    if as_json:
+        give({"plan": proposal.to_dict(), "notes": dict(proposal.notes), "output": str(output) if output else None})
+
+
+@click.command(epilog="Example:  sfumato release adult -o release --noise gaussian --privacy 0.5")
+@click.argument("table_", metavar="INPUT")
+@click.option("-o", "--output", type=Path, required=True, help="The release folder to make.")
+@click.option("--plan", "plan_file", type=Path, help="A plan; without one, a plan is proposed and followed at once.")
+@click.option("--target", help="The class column, released as it is.")
+@click.option("--id", "identifier", help="The column that says whose row it is; noise is tied to it.")
+@click.option(
+    "--noise", "law", help="gaussian, uniform, laplace, intervals, substitution or square-wave, for all columns."
+)
+@click.option(
+    "--privacy", type=float, help="Width of the 95 % interval, as a fraction of each range; labels keep as much signal."
+)
+@set_option
+@click.option("--method", "method", help="A guided method instead of noise: leaf-swap, framework, detective, swap-v, …")
+@click.option("--name", help="The release's name; noise is fixed for a name (default: a digest of the plan).")
+@click.option(
+    "--key",
+    "key_file",
+    type=Path,
+    default=DEFAULT_KEY,
+    show_default=True,
+    help="The owner's key; made if there is none.",
+)
+@click.option("--again", is_flag=True, help="Release rows with fresh noise although they were released before.")
+@click.option("--format", "form", type=click.Choice(["parquet", "csv"]), default="parquet", show_default=True)
+@click.option("--engine", type=click.Choice(["local"]), default="local", show_default=True)
+@click.option("--workers", type=int, default=0, help="Threads (default: one a core).")
+@encoding_option
+@force_option
+@json_option
+def release(
+    table_: str,
+    output: Path,
+    plan_file: Path | None,
+    target: str | None,
+    identifier: str | None,
+    law: str | None,
+    privacy: float | None,
+    pairs: tuple[str, ...],
+    method: str | None,
+    name: str | None,
+    key_file: Path,
+    again: bool,
+    form: str,
+    engine: str,  # noqa: ARG001 - one engine so far; the option is part of the contract
+    workers: int,
+    encoding: str,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Turn INPUT (.csv, .csv.gz, .parquet or a bundled table's name) into a release folder."""
+    from dataclasses import replace
+
+    from sfumato.engines import Local
+    from sfumato.errors import UsageError
+    from sfumato.release import Plan
+    from sfumato.release import release as make_release
+    from sfumato.release.readme import cautions
+
+    if method and (law or privacy is not None):
+        raise UsageError(
+            "--method bends the noise around a pattern and takes its parameters by --set; leave --noise and --privacy out"
+        )
+    guided_settings = settings(pairs) if method else {}
+    pairs = () if method else pairs
+    given = {"--target": target, "--id": identifier, "--noise": law, "--privacy": privacy, "--set": pairs or None}
+    if plan_file:
+        if clash := [option for option, value in given.items() if value is not None]:
+            raise UsageError(
+                f"{', '.join(clash)} cannot stand beside --plan, which says it all; change the plan instead"
+            )
+        proposal = Plan.load(plan_file)
+    else:
+        proposal = Plan.propose(
+            table_,
+            target=target,
+            identifier=identifier,
+            law=law,
+            privacy=privacy,
+            parameters=settings(pairs),
+            encoding=encoding,
+        )
+    if name:
+        proposal = replace(proposal, name=name)
+    _warn_learned(proposal.learned)
+    fresh_key = not key_file.exists()
+    notes: tuple[str, ...] = ()
+    changed: dict[str, float] = {}
+    common: dict[str, Any] = {"key": key_file, "again": again, "force": force, "format": form, "encoding": encoding}
+    if method:
+        from sfumato.guided.releasing import guided_method, guided_release
+
+        guided = guided_release(table_, proposal, guided_method(method, guided_settings), output, **common)
+        made, notes, changed = guided.release, guided.perturbed.warnings, dict(guided.perturbed.changed)
+    else:
+        with progress("releasing") as tick:
+            threads = Local(workers) if workers else Local.all_cores()
+            made = make_release(table_, proposal, output, engine=threads, progress=tick, **common)
+    if fresh_key:
+        say(f"made a new key in {key_file}: keep it, and never give it away; whoever has it can remove the noise")
+    say(f"released {made.manifest.data.rows:,} rows and {len(made.manifest.columns)} columns to {output}")
+    if changed:
+        table(["column", "cells changed"], [[n, f"{share:.1%}"] for n, share in changed.items()], err=True)
+    for line in dict.fromkeys((*notes, *cautions(made.manifest))):
+        warn(line)
+    say(f"next:  sfumato describe {output}")
+    if as_json:
+        about = {"output": str(output), "key": str(key_file)} | ({"changed": changed} if changed else {})
+        give(made.manifest.to_dict() | about)
+
+
+@click.command(epilog="Example:  sfumato describe release")
+@click.argument("folder", type=Path, metavar="DIR")
+@json_option
+def describe(folder: Path, as_json: bool) -> None:
+    """What the release in DIR says about itself: laws, privacy in every unit, cautions."""
+    from sfumato.release import Release
+    from sfumato.release.describe import described
+
+    about = described(Release.open(folder).manifest)
+    if as_json:
+        give(about)
+        return
+    click.echo(f"{about['name']}: {about['rows']:,} rows, noise belongs to the {about['noise_belongs_to']}")
+    rows = [
+        [name, a["kind"], a["what"], a["privacy"].get("in_words", ""), a["privacy"].get("epsilon_in_words", "")]
+        for name, a in about["attributes"].items()
+    ]
+    table(["column", "kind", "what was done", "95 % interval", "ε"], rows)
+    click.echo(about["record"]["in_words"])
+    for line in about["cautions"]:
+        click.echo(f"- {line}")
+
+
+def _warn_learned(names: list[str]) -> None:
+    from sfumato.errors import listed
+
+    if names:
+        warn(
+            f"the domain of {listed(names)} was learned from the data, and its ends or labels will be published. "
+            "Declare domains in a plan to avoid it"
+        )
+
+
+__all__ = ["describe", "finite", "generate", "plan", "release"]

@@ -1,0 +1,186 @@
+"""CSV files, read as the texts they hold: what those mean is decided by the schema."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from sfumato.errors import DataError, UsageError, listed
+
+CSV_BYTES = 4 << 20
+
+
+class CsvSource:
+    """A CSV file with a header; every value is read as text, and what it means is decided by the schema."""
+
+    def __init__(self, path: Path, name: str, encoding: str = "utf-8") -> None:
+        self.name, self._path, self._encoding = name, path, encoding
+        try:
+            "".encode(encoding)
+        except (LookupError, ValueError):
+            raise UsageError(f"there is no encoding {encoding!r}; common ones are utf-8, latin-1 and cp1252") from None
+        self.columns = self._header()
+
+    @property
+    def rows(self) -> int | None:
+        """Unknown until read."""
+        return None
+
+    def _bytes(self) -> Any:
+        return gzip.open(self._path, "rb") if self._path.suffix.lower() == ".gz" else self._path.open("rb")
+
+    def _header(self) -> tuple[str, ...]:
+        # Some programs begin a UTF-8 file with a mark, which is no part of the first name.
+        marked = "utf-8-sig" if codecs.lookup(self._encoding).name == "utf-8" else self._encoding
+        try:
+            # Bytes that are no text further down are found, with their row, when that row is read.
+            with self._bytes() as raw, io.TextIOWrapper(raw, marked, "surrogateescape", newline="") as text:
+                names = next(csv.reader(text, strict=True), None)
+        except (OSError, EOFError, zlib.error, csv.Error) as error:
+            raise DataError(f"{self.name} cannot be read: {first_line(error)}; is it a complete CSV file?") from None
+        except UnicodeError as error:
+            raise DataError(f"{self.name} is not {self._encoding} text: {error}; name its encoding") from None
+        if names is None:
+            raise DataError(f"{self.name} is empty; a table needs a header and at least one row")
+        for name in names:
+            if stray := [c for c in name if "\udc80" <= c <= "\udcff"]:
+                raise self._encoding_error("the header", bytes([ord(stray[0]) - 0xDC00]))
+        if any("\n" in n or "\0" in n for n in names):
+            raise DataError(f"{self.name}: a column name holds a line break or a null character; is a quote left open?")
+        return check_header(names, self.name)
+
+    def _encoding_error(self, where: str, byte: bytes) -> DataError:
+        return DataError(
+            f"{self.name}, {where}: byte 0x{byte.hex()} is not {self._encoding} text; "
+            "convert the file, or name its encoding (--encoding latin-1)"
+        )
+
+    def batches(self, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+        """Text columns; a ragged row or bytes that are no text stop the reading with their row number."""
+        from pyarrow import csv as pacsv
+
+        ragged: list[Any] = []
+
+        def remember(row: Any) -> str:
+            ragged.append(row)
+            return "error"
+
+        read = 0
+        try:
+            with self._bytes() as raw:
+                reader = pacsv.open_csv(
+                    tail := _Tail(raw),
+                    pacsv.ReadOptions(block_size=CSV_BYTES, encoding=self._encoding, use_threads=False),
+                    pacsv.ParseOptions(
+                        newlines_in_values=True, invalid_row_handler=remember, ignore_empty_lines=len(self.columns) > 1
+                    ),
+                    pacsv.ConvertOptions(
+                        column_types=dict.fromkeys(self.columns, pa.binary()),
+                        include_columns=list(dict.fromkeys((*columns, self.columns[-1]))),
+                        strings_can_be_null=False,
+                    ),
+                )
+                last = b""
+                for batch in reader:
+                    if batch.num_rows:
+                        last = batch.column(self.columns[-1])[-1].as_py()
+                    yield self._as_text(batch.select(list(columns)), read)
+                    read += batch.num_rows
+                if b"\n" in last and not tail.closes_a_quote(self._encoding):
+                    raise self._open_quote_error(read, last)
+        except pa.ArrowException as error:
+            if ragged:
+                raise self._ragged_error(ragged[0]) from None
+            if "Empty CSV file" in str(error):
+                return
+            raise DataError(f"{self.name} cannot be read as CSV: {first_line(error)}; mend that row") from None
+        except UnicodeDecodeError as error:
+            raise self._encoding_error(
+                f"after row {read}", bytes(error.object[error.start : error.start + 1])
+            ) from None
+        except UnicodeError as error:
+            raise DataError(f"{self.name} is not {self._encoding} text: {error}; name its encoding") from None
+        except (OSError, EOFError, zlib.error) as error:
+            raise DataError(f"{self.name} cannot be read to its end: {first_line(error)}; is it complete?") from None
+
+    def _ragged_error(self, row: Any) -> DataError:
+        where = "a row" if row.number is None else f"line {row.number}"
+        text = row.text if len(row.text) < 60 else row.text[:57] + "…"
+        return DataError(
+            f"{self.name}, {where}: {row.actual_columns} values where the header has {row.expected_columns} ({text!r}); "
+            "mend the row, or quote the values that hold commas"
+        )
+
+    def _open_quote_error(self, row: int, cell: bytes) -> DataError:
+        """A quote that is never closed takes the rest of the file for one value: rows would be lost, or published whole."""
+        text = cell[:40].decode("utf-8", "replace")
+        return DataError(
+            f"{self.name}, column {self.columns[-1]!r}, row {row}: a quote is opened ({text!r} …) and never closed; "
+            "close it, or double it if it is part of the value"
+        )
+
+    def _as_text(self, batch: pa.RecordBatch, read: int) -> pa.RecordBatch:
+        arrays = []
+        for name, array in zip(batch.schema.names, batch.columns, strict=True):
+            try:
+                arrays.append(array.cast(pa.string()))
+            except pa.ArrowInvalid:
+                for place, value in enumerate(array.to_pylist()):
+                    try:
+                        value.decode()
+                    except UnicodeDecodeError as error:
+                        where = f"column {name!r}, row {read + place + 1}"
+                        raise self._encoding_error(where, value[error.start : error.start + 1]) from None
+        return pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)
+
+
+class _Tail:
+    """A file that remembers the last bytes that were read from it."""
+
+    def __init__(self, raw: Any) -> None:
+        self._raw = raw
+        self._last = b""
+
+    @property
+    def closed(self) -> bool:
+        return bool(self._raw.closed)
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        data: bytes = self._raw.read(size)
+        self._last = (self._last + data[-256:])[-256:]
+        return data
+
+    def close(self) -> None:
+        self._raw.close()
+
+    def closes_a_quote(self, encoding: str) -> bool:
+        """Whether the last thing before the final line ends is a quote."""
+        return self._last.decode(encoding, "ignore").rstrip("\r\n").endswith('"')
+
+
+def check_header(names: list[str], where: str) -> tuple[str, ...]:
+    """The names of the columns, if each has one of its own."""
+    if not names:
+        raise DataError(f"{where} has no columns; a table needs a header and at least one row")
+    if twice := sorted({n for n in names if names.count(n) > 1}):
+        raise DataError(f"{where}: the column name {listed(map(repr, twice))} occurs twice; rename one of them")
+    if any(not n.strip() for n in names):
+        first = next(i for i, n in enumerate(names, 1) if not n.strip())
+        raise DataError(f"{where}: column {first} has no name; name it")
+    return tuple(names)
+
+
+def first_line(error: Exception) -> str:
+    """What an error says, without the rest of its report."""
+    return (str(error) or type(error).__name__).splitlines()[0].rstrip(".")

@@ -1,0 +1,48 @@
+"""The loan applicants of Agrawal et al., perturbed in memory: the data of the 2000 and 2006 papers' tree experiments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.channels import Channel
+from sfumato.counts import IntArray
+from sfumato.generators import get
+from sfumato.observed import Column, ObservedTable
+from sfumato.randomness import SecretKey
+from sfumato.schema import Attribute, Interval, Kind
+
+AGRAWAL = get("agrawal")
+LABELS = ("A", "B")
+ATTRIBUTES = tuple(
+    Attribute(c.name, Kind(c.kind), Interval(float(c.domain[0]), float(c.domain[1])))
+    for c in AGRAWAL.attributes
+    if c.name != AGRAWAL.target
+)
+Records = dict[str, NDArray[Any]]
+
+
+def records(rows: int, function: int, seed: int) -> Records:
+    """True records, equally split between the two classes as the 2000 paper has them."""
+    blocks = list(AGRAWAL.blocks(rows, seed=seed, function=function, balanced=True))
+    return {name: np.concatenate([b[name] for b in blocks]) for name in blocks[0]}
+
+
+def classes(held: Records) -> IntArray:
+    """0 for group A, 1 for group B."""
+    return (held["class"] == "B").astype(np.int64)
+
+
+def observed(held: Records, law: Channel | None, seed: int) -> ObservedTable:
+    """What a miner holds of them: every attribute through the law (none: as it is), the class as it is."""
+    key = SecretKey(seed.to_bytes(32, "big"))
+    columns = []
+    for attribute in ATTRIBUTES:
+        column = Column(attribute, None, held[attribute.name].astype(np.float64))
+        channel = None if law is None else law.on(attribute)
+        columns.append(
+            column if channel is None else column.through(channel, key.derive(attribute.name, channel.to_dict()))
+        )
+    return ObservedTable(tuple(columns), classes(held), LABELS)

@@ -1,0 +1,82 @@
+"""What a release says about itself, in every unit people ask for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from sfumato.privacy import figures, record_figures
+from sfumato.release.manifest import Manifest, ReleasedColumn
+from sfumato.release.readme import cautions, what
+from sfumato.schema import Kind, Role
+
+
+def described(manifest: Manifest) -> dict[str, Any]:
+    """Laws, privacy per attribute and per record, and cautions, as plain data."""
+    attributes = {c.attribute.name: _attribute(c) for c in manifest.columns}
+    blurred = {c.attribute.name: figures(c.channel, c.attribute) for c in manifest.columns if c.channel is not None}
+    record = record_figures(blurred)
+    clear = [c.attribute.name for c in manifest.columns if c.clear and c.attribute.role is not Role.TARGET]
+    return {
+        "name": manifest.name,
+        "rows": manifest.data.rows,
+        "noise_belongs_to": manifest.addressing,
+        "attributes": attributes,
+        "record": record | {"in_words": _record_words(record, clear)},
+        "withheld": list(manifest.withheld),
+        "method": manifest.method,
+        "cautions": cautions(manifest),
+    }
+
+
+def describe(folder: str | Path) -> dict[str, Any]:
+    """What the release in a folder says about itself."""
+    return described(Manifest.load(folder))
+
+
+def _attribute(column: ReleasedColumn) -> dict[str, Any]:
+    attribute, channel = column.attribute, column.channel
+    about = attribute.to_dict() | {
+        "mechanism": column.guided or ("none" if channel is None else channel.law),
+        "parameters": {} if channel is None else {k: v for k, v in channel.to_dict().items() if k != "law"},
+        "what": what(column),
+        "missing_cells": column.missing,
+    }
+    if channel is None:
+        guided = column.guided is not None
+        reason = "no law value by value: the noise follows a pattern of the table" if guided else "released as it is"
+        privacy: dict[str, Any] = {"interval_width_95": None if guided else 0.0, "epsilon": None, "reason": reason}
+        return about | {
+            "privacy": privacy | {"in_words": "see the audit" if guided else "0", "epsilon_in_words": f"∞ ({reason})"}
+        }
+    privacy = figures(channel, attribute)
+    return about | {
+        "privacy": privacy | {"in_words": _width_words(column, privacy), "epsilon_in_words": _epsilon_words(privacy)}
+    }
+
+
+def _width_words(column: ReleasedColumn, privacy: dict[str, Any]) -> str:
+    width, share = privacy["interval_width_95"], privacy.get("interval_width_95_share")
+    if not column.attribute.kind.numeric:
+        return f"{width:.3g} of {len(column.attribute.categories)} labels"
+    unit = " days" if column.attribute.kind is Kind.DATE else ""
+    return f"{width:.5g}{unit}" + (f" ({100 * share:.3g} % of the range)" if share is not None else "")
+
+
+def _epsilon_words(privacy: dict[str, Any]) -> str:
+    epsilon = privacy["epsilon"]
+    return f"{epsilon:.3f}" if epsilon is not None else f"∞ ({privacy['reason']})"
+
+
+def _record_words(record: dict[str, Any], clear: list[str]) -> str:
+    if clear:
+        return f"Per record: no bound, since {', '.join(clear)} are released as they are."
+    if record.get("epsilon") is None and not record.get("infinite"):
+        return "Per record: no ε; the noise follows patterns of the whole table."
+    if record.get("epsilon") is None:
+        return "Per record: no finite ε, because of " + ", ".join(record.get("infinite", [])) + "."
+    multiplied = f"; γ multiplies to {record['gamma']:.3g}" if record.get("gamma") is not None else ""
+    return (
+        f"Per record over all attributes: ε = {record['epsilon']:.2f} (they add up{multiplied}): "
+        "whoever links all columns of a row learns up to that much."
+    )

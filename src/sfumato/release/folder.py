@@ -1,0 +1,116 @@
+"""A folder that appears whole or not at all."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from sfumato.errors import OutputError
+
+RENAME_EXCHANGE = 2
+AT_FDCWD = -100
+
+
+@contextmanager
+def appearing(folder: Path, *, force: bool = False) -> Iterator[Path]:
+    """Give a hidden folder to fill; when the block ends well it takes its name at once, else it is removed.
+
+    An existing folder is refused without `force`; with it, the two change places in one step where the system can.
+    """
+    folder = Path(folder)
+    if folder.exists() and not force:
+        raise OutputError(f"{folder} exists already; name another output, or replace it with --force")
+    if force and folder.exists() and not (folder.is_dir() and _ours(folder)):
+        raise OutputError(
+            f"{folder} is not something this program wrote, so --force does not replace it; name another output"
+        )
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        _sweep(folder)
+        hidden = folder.parent / f".{folder.name}.partial-{os.getpid()}"
+        hidden.mkdir()
+    except OSError as error:
+        raise OutputError(f"{folder} cannot be written: {error.strerror}; name another output") from None
+    try:
+        yield hidden
+        _sync(hidden)
+        if folder.exists():
+            if not force:
+                raise OutputError(f"{folder} appeared while this was running; name another output")
+            _exchange(hidden, folder)
+        else:
+            hidden.rename(folder)
+    except OSError as error:
+        raise OutputError(f"{folder} cannot be written: {error.strerror or error}; name another output") from None
+    finally:
+        shutil.rmtree(hidden, ignore_errors=True)
+
+
+def _ours(folder: Path) -> bool:
+    with suppress(OSError, ValueError):
+        if "sfumato_manifest" in (folder / "manifest.json").read_text("utf-8"):
+            return True
+    made = {"report.html", "owner.key"}, {"results.json", "results.md"}
+    inside = {path.name for path in folder.iterdir()}
+    return not inside or any(names <= inside for names in made)
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what runs left behind that were killed; a process that still lives keeps its folder."""
+    for left in folder.parent.glob(f".{folder.name}.partial-*"):
+        owner = left.name.rsplit("-", 1)[-1]
+        if owner.isdigit() and (int(owner) == os.getpid() or not _alive(int(owner))):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _sync(folder: Path) -> None:
+    for path in (*folder.rglob("*"), folder):
+        if path.is_file() or os.name == "posix":
+            descriptor = os.open(path, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+
+
+def _exchange(new: Path, old: Path) -> None:
+    """Swap two folders: in one step on Linux, else in two with the old one set aside meanwhile."""
+    if sys.platform == "linux":
+        rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+        if rename and rename(AT_FDCWD, os.fsencode(new), AT_FDCWD, os.fsencode(old), RENAME_EXCHANGE) == 0:
+            return
+    aside = old.parent / f".{old.name}.replaced-{os.getpid()}"
+    old.rename(aside)
+    new.rename(old)
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def write_whole(path: Path, content: str | bytes, *, force: bool = False) -> None:
+    """Write one file so that it appears whole or not at all."""
+    path = Path(path)
+    if path.exists() and not force:
+        raise OutputError(f"{path} exists already; name another output, or replace it with --force")
+    hidden = path.parent / f".{path.name}.partial-{os.getpid()}"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        hidden.write_bytes(content.encode() if isinstance(content, str) else content)
+        hidden.replace(path)
+    except OSError as error:
+        raise OutputError(f"{path} cannot be written: {error.strerror}; name another output") from None
+    finally:
+        hidden.unlink(missing_ok=True)

@@ -1,0 +1,147 @@
+"""The public statement that goes with a release: all a miner needs, and nothing an intruder could use beyond it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sfumato.channels import CHANNELS, Channel
+from sfumato.errors import DataError, SfumatoError, listed
+from sfumato.schema import Attribute, Schema
+from sfumato.tables import Written
+
+VERSION = 1
+NONE = "none"
+
+
+@dataclass(frozen=True)
+class ReleasedColumn:
+    """One column of a release: what it is, the law it went through, how many cells are empty.
+
+    Neither `channel` nor `guided` means that values were released as true. `guided` names a method that bent the noise
+    around a pattern of the whole table: such a column has no law value by value, and is mined as it is.
+    """
+
+    attribute: Attribute
+    channel: Channel | None
+    missing: int = 0
+    guided: str | None = None
+
+    @property
+    def clear(self) -> bool:
+        """Whether the true values are in the release."""
+        return self.channel is None and self.guided is None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        mechanism = {"law": self.guided or NONE} if self.channel is None else self.channel.to_dict()
+        return self.attribute.to_dict() | {"mechanism": mechanism, "missing_cells": self.missing}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> ReleasedColumn:
+        """The inverse of `to_dict`."""
+        entry = dict(data)
+        mechanism, missing = entry.pop("mechanism"), int(entry.pop("missing_cells"))
+        law = str(mechanism["law"])
+        if law == NONE or law not in CHANNELS:
+            return cls(Attribute.from_dict(entry), None, missing, None if law == NONE else law)
+        return cls(Attribute.from_dict(entry), Channel.from_dict(mechanism), missing)
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """Laws with their parameters, domains, counts and a checksum.
+
+    ``addressing`` says whether noise belongs to a row of this release or to an entity wherever it turns up; ``again``
+    names earlier releases of the same rows whose noise is independent of this one's.
+    """
+
+    name: str
+    columns: tuple[ReleasedColumn, ...]
+    data: Written
+    addressing: str = "row"
+    withheld: tuple[str, ...] = ()
+    again: tuple[str, ...] = ()
+    version: int = VERSION
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def schema(self) -> Schema:
+        """The schema of the released columns."""
+        return Schema(tuple(c.attribute for c in self.columns))
+
+    def __getitem__(self, name: str) -> ReleasedColumn:
+        return self.columns[self.schema.names.index(self.schema[name].name)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "sfumato_manifest": self.version,
+            "name": self.name,
+            "rows": self.data.rows,
+            "data": asdict(self.data),
+            "noise_belongs_to": self.addressing,
+            "withheld": list(self.withheld),
+            "independent_of_earlier_releases": list(self.again),
+            "attributes": [c.to_dict() for c in self.columns],
+        } | ({"extra": dict(self.extra)} if self.extra else {})
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Manifest:
+        """The inverse of `to_dict`; what is not understood is refused rather than passed over."""
+        version = data.get("sfumato_manifest")
+        if version != VERSION:
+            raise DataError(
+                f"the manifest has version {version!r}, and this program reads version {VERSION}; update it"
+            )
+        known = {
+            "sfumato_manifest", "name", "rows", "data", "noise_belongs_to", "withheld",
+            "independent_of_earlier_releases", "attributes", "extra",
+        }  # fmt: skip
+        if unknown := set(data) - known:
+            raise DataError(
+                f"the manifest holds {listed(sorted(unknown))}, which this version does not know; update it"
+            )
+        try:
+            if Path(file := str(data["data"]["file"])).name != file or not file:
+                raise DataError(f"the manifest speaks of the file {file!r}, which is no name of a file beside it")
+            return cls(
+                name=str(data["name"]),
+                columns=tuple(ReleasedColumn.from_dict(c) for c in data["attributes"]),
+                data=Written(**data["data"]),
+                addressing=str(data["noise_belongs_to"]),
+                withheld=tuple(data["withheld"]),
+                again=tuple(data["independent_of_earlier_releases"]),
+                extra=dict(data.get("extra", {})),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise DataError(f"the manifest is not complete: {error}; get it again from the data owner") from None
+        except SfumatoError as error:
+            raise DataError(f"the manifest contradicts itself: {error}") from None
+
+    @property
+    def method(self) -> Mapping[str, Any] | None:
+        """The guided method with its parameters, where the release was made by one."""
+        found: Mapping[str, Any] | None = self.extra.get("method")
+        return found
+
+    def to_json(self) -> str:
+        """The manifest as it stands in the release folder."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Manifest:
+        """Read the manifest of a release folder."""
+        path = Path(folder) / "manifest.json"
+        try:
+            data = json.loads(path.read_text("utf-8"))
+        except FileNotFoundError:
+            raise DataError(f"{folder} is not a release: it has no manifest.json") from None
+        except (OSError, ValueError) as error:
+            raise DataError(f"{path} cannot be read: {error}") from None
+        if not isinstance(data, dict):
+            raise DataError(f"{path} is not a manifest")
+        return cls.from_dict(data)

@@ -1,0 +1,194 @@
+"""A look at a table: what each column seems to hold. One pass, and profiles of blocks add up."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.encoding import as_text, midnights, plain
+from sfumato.tables import Block
+
+MOST_DISTINCT = 1000
+UNIQUE_ROWS = 100_000
+"""Whether a column never repeats is judged on so many rows."""
+
+NUMBER = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$"
+WHOLE = r"^\s*[+-]?[0-9]+\s*$"
+PADDED = r"^\s*[+-]?0[0-9]"
+DAY = r"^\s*[0-9]{4}-[0-9]{2}-[0-9]{2}\s*$"
+ABSENT_WORDS = frozenset({"?", "na", "n/a", "nan", "null", "none", "-", ".", "missing", "unknown", "*"})
+
+
+@dataclass(frozen=True)
+class ColumnProfile:
+    """What was seen of one column."""
+
+    name: str
+    rows: int = 0
+    missing: int = 0
+    numbers: int = 0
+    whole: int = 0
+    padded: int = 0
+    days: int = 0
+    decimals: int = 0
+    low: float = math.inf
+    high: float = -math.inf
+    first_day: str | None = None
+    last_day: str | None = None
+    distinct: frozenset[str] | None = frozenset()
+    """The distinct texts, or None once there are more than MOST_DISTINCT."""
+    unique: bool = True
+    seen: frozenset[str] = field(default=frozenset(), repr=False)
+    not_numbers: frozenset[str] = frozenset()
+    logical: bool = False
+
+    @property
+    def present(self) -> int:
+        """Rows that hold a value."""
+        return self.rows - self.missing
+
+    @property
+    def absent_words(self) -> tuple[str, ...]:
+        """Texts such as "?" that stand for a missing value."""
+        words = self.not_numbers if self.distinct is None or self.numbers else self.distinct
+        return tuple(sorted(w for w in words if w.strip().lower() in ABSENT_WORDS))
+
+    def __add__(self, other: ColumnProfile) -> ColumnProfile:
+        distinct = None if self.distinct is None or other.distinct is None else self.distinct | other.distinct
+        repeats = bool(self.seen & other.seen)
+        return ColumnProfile(
+            name=self.name,
+            rows=self.rows + other.rows,
+            missing=self.missing + other.missing,
+            numbers=self.numbers + other.numbers,
+            whole=self.whole + other.whole,
+            padded=self.padded + other.padded,
+            days=self.days + other.days,
+            decimals=max(self.decimals, other.decimals),
+            low=min(self.low, other.low),
+            high=max(self.high, other.high),
+            first_day=min((d for d in (self.first_day, other.first_day) if d), default=None),
+            last_day=max((d for d in (self.last_day, other.last_day) if d), default=None),
+            distinct=None if distinct is None or len(distinct) > MOST_DISTINCT else distinct,
+            unique=self.unique and other.unique and not repeats,
+            seen=self.seen | other.seen if self.unique and not repeats and self.rows < UNIQUE_ROWS else frozenset(),
+            not_numbers=frozenset(sorted(self.not_numbers | other.not_numbers)[:50]),
+            logical=self.logical or other.logical,
+        )
+
+
+def profile(blocks: Iterable[Block]) -> dict[str, ColumnProfile]:
+    """Profiles of all columns; empty where the table has no rows."""
+    out: dict[str, ColumnProfile] = {}
+    for block in blocks:
+        for name, array in zip(block.batch.schema.names, block.batch.columns, strict=True):
+            seen = _of(name, plain(array), block.start)
+            out[name] = out[name] + seen if name in out else seen
+    return out
+
+
+def _of(name: str, array: pa.Array, start: int) -> ColumnProfile:
+    rows = len(array)
+    kind = array.type
+    logical = pa.types.is_boolean(kind)
+    number = (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)) and not logical
+    if number:
+        return _of_numbers(name, array, start)
+    if pa.types.is_timestamp(kind):
+        days, midnight = midnights(array, name)
+        array = days if midnight.all() else array
+    texts = as_text(array, name)
+    empty = _count(pc.equal(texts, ""))
+    present = texts.filter(pc.fill_null(pc.not_equal(texts, ""), fill_value=False))
+    numeric = pc.match_substring_regex(present, NUMBER)
+    values = pc.utf8_trim_whitespace(present.filter(numeric)).cast(pa.float64())
+    ends = _ends(values)
+    days = pc.match_substring_regex(present, DAY)
+    dates = pc.utf8_trim_whitespace(present.filter(days))
+    real = _are_days(dates)
+    others = pc.unique(present.filter(pc.invert(numeric)))
+    unique = pc.unique(present)
+    return ColumnProfile(
+        name=name,
+        rows=rows,
+        missing=texts.null_count + empty,
+        numbers=_count(numeric),
+        whole=_count(pc.match_substring_regex(present, WHOLE)),
+        padded=_count(pc.match_substring_regex(present, PADDED)),
+        days=len(dates) if real else 0,
+        decimals=_decimals(present.filter(numeric)),
+        low=ends[0],
+        high=ends[1],
+        first_day=pc.min(dates).as_py() if real else None,
+        last_day=pc.max(dates).as_py() if real else None,
+        distinct=_few(unique),
+        unique=len(unique) == len(present),
+        seen=_seen(unique, start),
+        not_numbers=frozenset(others[:50].to_pylist()),
+        logical=logical,
+    )
+
+
+def _of_numbers(name: str, array: pa.Array, start: int) -> ColumnProfile:
+    values = array.drop_null()
+    floats = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    finite = floats[np.isfinite(floats)]
+    unique = pc.unique(values)
+    few = as_text(unique, name) if len(unique) <= MOST_DISTINCT else None
+    whole = len(finite) if pa.types.is_integer(array.type) else int(np.sum(finite == np.floor(finite)))
+    return ColumnProfile(
+        name=name,
+        rows=len(array),
+        missing=array.null_count,
+        numbers=len(values),
+        whole=whole,
+        decimals=0 if whole == len(finite) else 17,
+        low=float(finite.min()) if len(finite) else math.inf,
+        high=float(finite.max()) if len(finite) else -math.inf,
+        distinct=None if few is None else frozenset(few.to_pylist()),
+        unique=len(unique) == len(values),
+        seen=_seen(as_text(unique, name), start) if start < UNIQUE_ROWS and len(unique) == len(values) else frozenset(),
+        not_numbers=frozenset({"nan"}) if len(finite) < len(floats) else frozenset(),
+    )
+
+
+def _are_days(texts: pa.Array) -> bool:
+    """Whether there are any, and all stand in the calendar (which 2023-02-29 and the year 0 do not)."""
+    try:
+        texts.cast(pa.date32())
+    except pa.ArrowInvalid:
+        return False
+    return len(texts) > 0 and pc.min(texts).as_py() >= "0001"
+
+
+def _few(unique: pa.Array) -> frozenset[str] | None:
+    return frozenset(unique.to_pylist()) if len(unique) <= MOST_DISTINCT else None
+
+
+def _seen(unique: pa.Array, start: int) -> frozenset[str]:
+    return frozenset(unique.to_pylist()) if start < UNIQUE_ROWS else frozenset()
+
+
+def _ends(values: pa.Array) -> tuple[float, float]:
+    if not len(values):
+        return math.inf, -math.inf
+    ends = pc.min_max(values).as_py()
+    return float(ends["min"]), float(ends["max"])
+
+
+def _decimals(texts: pa.Array) -> int:
+    """The most digits after a decimal point."""
+    if not len(texts):
+        return 0
+    tails = pc.utf8_length(pc.replace_substring_regex(pc.utf8_trim_whitespace(texts), r"^[^.]*\.?", ""))
+    scientific = pc.any(pc.match_substring_regex(texts, "[eE]")).as_py()
+    return 17 if scientific else int(pc.max(tails).as_py())
+
+
+def _count(mask: pa.Array) -> int:
+    return int(pc.sum(mask).as_py() or 0)

@@ -1,0 +1,153 @@
+"""From a look at a table to a proposal: kinds, domains, roles, and the reason for each guess."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sfumato.release.profile import ColumnProfile
+from sfumato.schema import EXACT_INTEGERS, Attribute, Categories, Consent, Interval, Kind, Role, day_number
+
+FEW_LABELS = 2
+"""Whole numbers with so few values are flags, not quantities."""
+MOST_CATEGORIES = 1000
+CODE_NAME = re.compile(r"(^|_|\b)(zip|postal|postcode|zipcode|code|codes|icd|naics|isic)(_|\b|$)", re.IGNORECASE)
+ID_NAME = re.compile(r"(^|_|\b)(id|uuid|ssn|key|number|no)$", re.IGNORECASE)
+CLASS_NAMES = ("class", "target", "label")
+PEOPLE_AN_ID = 20
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A proposed attribute, in words why, and the texts that mean a missing value."""
+
+    attribute: Attribute
+    why: str
+    absent: tuple[str, ...] = ("",)
+
+
+def proposed(seen: ColumnProfile, target: str | None = None, identifier: str | None = None) -> Proposal:
+    """What a column most likely is. Every domain here is learned from the data, and says so."""
+    guess = _guess(seen)
+    attribute = guess.attribute
+    if seen.name == target:
+        attribute = replace(_as_categories(seen, guess), role=Role.TARGET, consent=Consent.TRUE)
+        return replace(guess, attribute=attribute, why=f"the class; released as it is. {guess.why}")
+    if seen.name == identifier:
+        return replace(
+            guess,
+            attribute=Attribute(seen.name, attribute.kind, role=Role.IDENTIFIER, consent=Consent.WITHHOLD),
+            why="says whose row it is: noise is tied to it, and it is not released",
+        )
+    return guess
+
+
+def _as_categories(seen: ColumnProfile, guess: Proposal) -> Attribute:
+    if not guess.attribute.kind.numeric and guess.attribute.domain is not None:
+        return guess.attribute
+    if seen.distinct is None or len(seen.distinct) > 100:
+        return replace(guess.attribute, learned=True)
+    labels = frozenset(d for d in seen.distinct if d and d not in guess.absent)
+    return Attribute(seen.name, Kind.CATEGORICAL, Categories(_ordered(labels)), learned=True)
+
+
+def _guess(seen: ColumnProfile) -> Proposal:
+    name = seen.name
+    absent = ("", *seen.absent_words)
+    labels = None if seen.distinct is None else frozenset(d for d in seen.distinct if d and d not in absent)
+    spoilt = sum(1 for w in seen.not_numbers if w not in absent)
+    numeric = seen.numbers > 0 and not spoilt and (seen.numbers > 0.5 * seen.present or not seen.not_numbers)
+    if seen.present == 0 or labels == frozenset():
+        return _withheld(seen, Kind.CATEGORICAL, "holds no value at all", absent)
+    if labels is not None and len(labels) == 1:
+        return _withheld(seen, Kind.CATEGORICAL, f"every value is {next(iter(labels))!r}, which tells nothing", absent)
+    if _is_id(seen, numeric):
+        attribute = Attribute(
+            name, Kind.INTEGER if numeric else Kind.CATEGORICAL, role=Role.ATTRIBUTE, consent=Consent.WITHHOLD
+        )
+        return Proposal(attribute, "no value repeats: this looks like an identifier, and is withheld", absent)
+    if seen.days == seen.present and seen.first_day and seen.last_day:
+        domain = Interval(day_number(seen.first_day), day_number(seen.last_day))
+        return Proposal(Attribute(name, Kind.DATE, domain, learned=True), "calendar days", absent)
+    if numeric and not _is_code(seen, labels):
+        whole = seen.whole == seen.numbers
+        if whole and max(-seen.low, seen.high) > EXACT_INTEGERS:
+            return _withheld(
+                seen, Kind.CATEGORICAL, "whole numbers beyond 2^53, which look like codes and are withheld", absent
+            )
+        low, high = rounded_outward(seen.low, seen.high, whole=whole)
+        kind = Kind.INTEGER if whole else Kind.REAL
+        resolution = 10.0**-seen.decimals if kind is Kind.REAL and 0 < seen.decimals <= 6 else None
+        why = "whole numbers" if whole else "real numbers" + (f" of {seen.decimals} decimals" if resolution else "")
+        return Proposal(Attribute(name, kind, Interval(low, high), learned=True, resolution=resolution), why, absent)
+    if labels is None or len(labels) > min(MOST_CATEGORIES, max(20, seen.present // 2)):
+        return _withheld(
+            seen, Kind.CATEGORICAL, "too many different texts to be categories: free text is withheld", absent
+        )
+    why = "categories"
+    if numeric:
+        why = (
+            "two values only"
+            if len(labels) <= FEW_LABELS
+            else "digits that are codes: distances between them mean nothing"
+        )
+    return Proposal(Attribute(name, Kind.CATEGORICAL, Categories(_ordered(labels)), learned=True), why, absent)
+
+
+def _is_id(seen: ColumnProfile, numeric: bool) -> bool:
+    if not seen.unique or seen.present < PEOPLE_AN_ID or seen.days:
+        return False
+    if not numeric:
+        return True
+    if seen.whole < seen.numbers:
+        return False
+    consecutive = seen.high - seen.low + 1 == seen.present
+    return consecutive or bool(ID_NAME.search(seen.name))
+
+
+def _is_code(seen: ColumnProfile, labels: frozenset[str] | None) -> bool:
+    if labels is None or seen.whole < seen.numbers:
+        return False
+    return seen.padded > 0 or len(labels) <= FEW_LABELS or bool(CODE_NAME.search(seen.name)) or seen.logical
+
+
+def _withheld(seen: ColumnProfile, kind: Kind, why: str, absent: tuple[str, ...]) -> Proposal:
+    return Proposal(Attribute(seen.name, kind, consent=Consent.WITHHOLD), why, absent)
+
+
+def _ordered(labels: frozenset[str]) -> tuple[str, ...]:
+    def place(text: str) -> tuple[bool, float, str]:
+        try:
+            return (False, float(text), text)
+        except ValueError:
+            return (True, 0.0, text)
+
+    return tuple(sorted(labels, key=place))
+
+
+def rounded_outward(low: float, high: float, *, whole: bool) -> tuple[float, float]:
+    """The ends moved out to a tenth of the range's own decade, so that no person's value is an end of the domain."""
+    if not 0 < high - low < math.inf:
+        return low, high
+    step = 10.0 ** (math.floor(math.log10(high - low)) - 1)
+    if not step or high + step == high:  # a range so small, or so far away, that float64 has nothing finer
+        return low, high
+    if whole:
+        step = max(step, 1.0)
+    digits = max(0, -math.floor(math.log10(step)))
+    return round(math.floor(low / step + 1e-9) * step, digits), round(math.ceil(high / step - 1e-9) * step, digits)
+
+
+def catalogued(name: str, columns: list[dict[str, Any]], target: str | None) -> dict[str, Proposal]:
+    """Proposals for a bundled table, whose kinds and domains are published with it and so are no secret of its rows."""
+    out = {}
+    for column in columns:
+        kind = Kind(column["kind"])
+        domain = Interval(column["min"], column["max"]) if kind.numeric else Categories(tuple(column["categories"]))
+        attribute = Attribute(column["name"], kind, domain)
+        if column["name"] == target:
+            attribute = replace(attribute, role=Role.TARGET, consent=Consent.TRUE)
+        out[column["name"]] = Proposal(attribute, f"as published with {name}")
+    return out

@@ -1,0 +1,143 @@
+"""The README of a release, for the person who receives it."""
+
+from __future__ import annotations
+
+from sfumato.channels import Channel
+from sfumato.release.manifest import Manifest, ReleasedColumn
+from sfumato.schema import Categories, Missing, Role
+
+SAYINGS = {
+    "gaussian": "true value plus normal noise of standard deviation {sigma:.6g}",
+    "uniform": "true value plus uniform noise between −{alpha:.6g} and {alpha:.6g}",
+    "laplace": "true value plus Laplace noise of scale {b:.6g}",
+    "intervals": "centre of the interval that holds the true value ({intervals} intervals)",
+    "substitution": "kept, or replaced by any of {size} values at random (γ = {gamma:.4g})",
+    "square-wave": "square-wave report, ε = {epsilon:.4g}",
+}
+
+
+def saying(channel: Channel | None) -> str:
+    """A law in one line of plain words."""
+    if channel is None:
+        return "released as it is"
+    fields = {k: v for k, v in channel.to_dict().items() if v is not None}
+    if channel.law == "substitution" and "gamma" not in fields:
+        return f"replaced by a given {fields['size']} × {fields['size']} matrix of probabilities"
+    fields["intervals"] = len(fields.get("edges", ())) - 1
+    grid = getattr(channel, "step", None) if channel.law != "intervals" else None
+    step = f", rounded to multiples of {grid:g}" if grid else ""
+    return SAYINGS[channel.law].format(**fields) + step if channel.law in SAYINGS else channel.law
+
+
+GUIDED_SAYINGS = {
+    "class-random": "labels permuted inside each leaf of the owner's tree",
+    "class-probabilistic": "labels drawn from the shares of their leaf in the owner's tree",
+    "class-all-leaves": "labels changed at random, in all leaves at one rate",
+    "innocent": "noise where the owner's tree does not look",
+    "detective": "labels perturbed within the leaves and siblings of a tree grown for them",
+    "framework": "perturbed around the owner's trees: numbers within their leaf, labels by DETECTIVE, the class within leaves",
+    "leaf-swap": "values swapped among records of the same leaf and class of the owner's tree",
+    "rdd": "moved at random, with the distance to the cluster's centre kept in its range",
+    "racc": "rotated around the centre of its cluster",
+    "geometric": "rotated, shifted and blurred together with all other numbers",
+    "swap-v": "values swapped inside each cluster, every record kept in its cluster's cell",
+    "racc-v": "rotated around the cluster's centre, every record kept in its cluster's cell",
+}
+
+
+def what(column: ReleasedColumn) -> str:
+    """What happened to a column, in one line."""
+    if column.guided is not None:
+        return GUIDED_SAYINGS.get(column.guided, column.guided)
+    return saying(column.channel)
+
+
+def domain_text(column: ReleasedColumn) -> str:
+    """The domain as people write it."""
+    attribute = column.attribute
+    if isinstance(attribute.domain, Categories):
+        labels = attribute.domain.values
+        text = ", ".join(labels[:6]) + (f", … ({len(labels)} in all)" if len(labels) > 6 else "")
+    elif attribute.domain is not None:
+        text = f"{attribute.shown(attribute.domain.low)} to {attribute.shown(attribute.domain.high)}"
+    else:
+        text = "any"
+    return text + (" *(learned from the data)*" if attribute.learned else "")
+
+
+def readme(manifest: Manifest) -> str:
+    """What the folder holds, how it was made, and how to mine it."""
+    rows = "\n".join(
+        f"| {_cell(c.attribute.name)} | {c.attribute.kind} | {_cell(domain_text(c))} | {what(c)} |"
+        for c in manifest.columns
+    )
+    target = next((c.attribute.name for c in manifest.columns if c.attribute.role is Role.TARGET), None)
+    cautions = _cautions(manifest)
+    mining = f"sfumato mine {{this folder}} -o model.json      # a decision tree for {target}\n" if target else ""
+    return f"""# Release {manifest.name}
+
+{manifest.data.rows:,} rows. Individual values are blurred: **no cell in a modified column should be read as a fact about
+anyone**. The law of the blur is public, so distributions, and models built on them, can be recovered.
+
+| column | kind | domain | what was done |
+|---|---|---|---|
+{rows}
+
+{f"Withheld columns: {', '.join(manifest.withheld)}." if manifest.withheld else "No column was withheld."}
+
+## How to use it
+
+`{manifest.data.file}` is the data, `manifest.json` the exact statement of every law. Statistics computed directly on the
+modified columns are wrong by the noise; correct for it:
+
+```
+sfumato describe {{this folder}}                    # privacy in every unit
+sfumato reconstruct {{this folder}} --plot out.svg  # the true distributions, with their uncertainty
+{mining}```
+
+## What to know
+
+{cautions}
+
+SHA-256 of `{manifest.data.file}`: `{manifest.data.sha256}`
+"""
+
+
+def cautions(manifest: Manifest) -> list[str]:
+    """What a careful person would want said about this release."""
+    out = []
+    if clear := [c.attribute.name for c in manifest.columns if c.clear and c.attribute.role is not Role.TARGET]:
+        out.append(f"Released as they are, and so able to single people out: {', '.join(clear)}.")
+    if learned := [c.attribute.name for c in manifest.columns if c.attribute.learned]:
+        out.append(f"The domain was learned from the data, so its ends or labels are real ones: {', '.join(learned)}.")
+    kept = [c.attribute.name for c in manifest.columns if c.missing and c.attribute.missing is Missing.KEEP]
+    if kept:
+        out.append(f"Missing values are left missing, which reveals who has none: {', '.join(kept)}.")
+    if infinite := [c.attribute.name for c in manifest.columns if c.channel and c.channel.guarantee().reason]:
+        out.append(f"No finite ε of differential privacy holds for: {', '.join(infinite)}.")
+    if manifest.method is not None:
+        out.append(
+            "The noise was bent around patterns of the whole table, so no figure holds value by value: mine the release as it is, "
+            "and let the owner's audit say what an intruder can still find out."
+        )
+        out.extend(str(limit) for limit in manifest.extra.get("public", {}).get("limits", ()))
+    if manifest.again:
+        out.append(
+            f"The same rows were released before ({', '.join(manifest.again)}) with independent noise; averaging the "
+            "releases weakens the privacy stated here."
+        )
+    if manifest.addressing == "entity":
+        out.append(
+            "Noise belongs to the entity: one that turns up in other releases with the same value has the same noise."
+        )
+    return out
+
+
+def _cell(text: str) -> str:
+    """Text inside a Markdown table."""
+    return text.replace("|", r"\|").replace("\n", " ")
+
+
+def _cautions(manifest: Manifest) -> str:
+    found = cautions(manifest)
+    return "\n".join(f"- {line}" for line in found) if found else "- Nothing beyond what the table above says."

@@ -1,0 +1,253 @@
+"""A release: data plus a public statement of how it was randomised."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.encoding import Encoder
+from sfumato.engines import Engine, Local
+from sfumato.errors import DataError, OutputError, UsageError, listed
+from sfumato.observed import Column, ObservedTable
+from sfumato.randomness import SecretKey, WordArray
+from sfumato.release.folder import appearing
+from sfumato.release.kernel import ReleaseKernel, cell_text, first_repeat, kernel_for, noise_names, whole_outputs
+from sfumato.release.key import load_or_create_key, refuse_inside
+from sfumato.release.ledger import Entry, Ledger, refusal
+from sfumato.release.manifest import Manifest, ReleasedColumn
+from sfumato.release.plan import Plan
+from sfumato.release.readme import readme
+from sfumato.release.sketch import Sketch
+from sfumato.schema import Role
+from sfumato.tables import BLOCK_ROWS, Source, blocks, open_table, writing
+
+Progress = Callable[[int, int | None], None]
+"""Called with the rows done, and the rows in all where they are known."""
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release folder, opened: what a miner holds."""
+
+    folder: Path
+    manifest: Manifest
+
+    @classmethod
+    def open(cls, folder: str | Path) -> Release:
+        """Open a release folder and check that its data file is there."""
+        folder = Path(folder)
+        release = cls(folder, Manifest.load(folder))
+        if not release.data_path.exists():
+            raise DataError(f"{folder} lacks its data file {release.manifest.data.file}; get the release again")
+        return release
+
+    @property
+    def data_path(self) -> Path:
+        """The data file."""
+        return self.folder / self.manifest.data.file
+
+    def verify(self) -> None:
+        """Check the data file against the manifest's checksum."""
+        import hashlib
+
+        with self.data_path.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+        if found != self.manifest.data.sha256:
+            raise DataError(
+                f"{self.data_path} is not the file the manifest speaks of (checksum); get the release again"
+            )
+
+    def observed(self, names: list[str] | None = None, block_rows: int = BLOCK_ROWS) -> ObservedTable:
+        """The released values with their laws, in memory, for mining."""
+        target = self.manifest.schema.target
+        wanted = [c for c in self.manifest.columns if c.attribute.role is not Role.IDENTIFIER]
+        if names is not None:
+            for name in names:
+                self.manifest.schema[name]
+            wanted = [c for c in wanted if c.attribute.name in names or c.attribute.role is Role.TARGET]
+        parts: dict[str, list[Any]] = {c.attribute.name: [] for c in wanted}
+        readers = {c.attribute.name: _reader(c) for c in wanted}
+        for block in blocks(open_table(self.data_path), list(parts), block_rows):
+            for name, reader in readers.items():
+                parts[name].append(reader(block.batch.column(name), block.start))
+        values = {name: np.concatenate(p) if p else np.empty(0) for name, p in parts.items()}
+        columns = tuple(
+            Column(c.attribute, c.channel, values[c.attribute.name])
+            for c in wanted
+            if c.attribute.role is not Role.TARGET
+        )
+        if target is None or target.kind.numeric:
+            extra = () if target is None else (Column(target, self.manifest[target.name].channel, values[target.name]),)
+            return ObservedTable((*columns, *extra))
+        classes = np.where(np.isnan(values[target.name]), -1, values[target.name]).astype(np.int64)
+        return ObservedTable(columns, classes, target.categories)
+
+    def to_arrow(self) -> pa.Table:
+        """The released data as an Arrow table."""
+        source = open_table(self.data_path)
+        return pa.Table.from_batches([b.batch for b in blocks(source)])
+
+
+def _reader(column: ReleasedColumn) -> Callable[[pa.Array, int], Any]:
+    """Reads released cells: numbers may lie outside the domain, since noise led them there."""
+    if column.clear or not column.attribute.kind.numeric:
+        return Encoder(column.attribute)
+    return Encoder(_unbounded(column))
+
+
+def _unbounded(column: ReleasedColumn) -> Any:
+    from dataclasses import replace
+
+    from sfumato.schema import LARGEST, Interval, Kind, day_number
+
+    if column.attribute.kind is Kind.DATE and whole_outputs(column.attribute, column.channel):
+        calendar = Interval(day_number(date.min), day_number(date.max))
+        return replace(column.attribute, domain=calendar, resolution=None)
+    return replace(column.attribute, kind=Kind.REAL, domain=Interval(-LARGEST, LARGEST), resolution=None)
+
+
+def release(
+    table: Any,
+    plan: Plan,
+    folder: str | Path,
+    *,
+    key: SecretKey | str | Path | None = None,
+    again: bool = False,
+    force: bool = False,
+    format: str = "parquet",  # noqa: A002 - the word users expect
+    engine: Engine | None = None,
+    block_rows: int = BLOCK_ROWS,
+    encoding: str = "utf-8",
+    progress: Progress | None = None,
+) -> Release:
+    """Turn a table into a release folder: data, manifest, README.
+
+    Parameters
+    ----------
+    key
+        The owner's key, or the file that holds it (created if there is none; the ledger lies beside it). Without a key a
+        fresh one is drawn and thrown away: nobody can repeat such a release, and no ledger knows of it.
+    again
+        Release rows with fresh noise although they were released before; the manifest then says so.
+    """
+    source = open_table(table, encoding)
+    folder = Path(folder)
+    refuse_input_inside(table, folder)
+    owner, ledger = owner_key(key, folder)
+    kernel = kernel_for(plan, owner)
+    with appearing(folder, force=force) as hidden:
+        with writing(hidden, format, kernel.schema) as (put, written):
+            tally = _Tally()
+            for part in (engine or Local()).map(kernel, _counted(source, plan, kernel, block_rows, progress)):
+                put(part.batch)
+                tally.add(part.sketch, part.missing, part.entities)
+        if written[0].rows == 0:
+            raise DataError(f"{source.name} has a header but no rows; a release needs at least one")
+        _refuse_repeats(source, kernel, tally.entities)
+        entry = Entry.now(plan.release_name, noise_names(plan, owner), tally.sketch)
+        manifest = publish(
+            hidden, entry, ledger, lambda earlier: _manifest(plan, kernel, written[0], tally, earlier), again=again
+        )
+    return Release(folder, manifest)
+
+
+def refuse_input_inside(table: Any, folder: Path) -> None:
+    """A folder that is about to be replaced must not hold the table that is to be read."""
+    if isinstance(table, str | Path) and folder.resolve() in Path(table).resolve().parents:
+        raise OutputError(f"the input {table} lies inside the folder {folder} to be written; name another output")
+
+
+def owner_key(key: SecretKey | str | Path | None, folder: Path) -> tuple[SecretKey, Ledger | None]:
+    """The owner's key and the ledger beside it; without a file there is no ledger, without a key a fresh one is drawn."""
+    if isinstance(key, str | Path):
+        refuse_inside(Path(key), folder)
+        return load_or_create_key(key)[0], Ledger.beside(key)
+    return key or SecretKey.fresh(), None
+
+
+def publish(
+    hidden: Path,
+    entry: Entry,
+    ledger: Ledger | None,
+    manifest_of: Callable[[tuple[str, ...]], Manifest],
+    *,
+    again: bool,
+) -> Manifest:
+    """Ask the ledger, then write manifest and README beside the data; the entry is recorded before the release appears."""
+    with ledger.locked() if ledger else nullcontext():
+        earlier = ledger.check(entry) if ledger else []
+        if earlier and not again:
+            raise refusal(earlier, entry)
+        manifest = manifest_of(tuple(dict.fromkeys(e.name for e in earlier)))
+        (hidden / "manifest.json").write_text(manifest.to_json(), "utf-8")
+        (hidden / "README.md").write_text(readme(manifest), "utf-8")
+        if ledger:
+            ledger.record(entry)
+    return manifest
+
+
+class _Tally:
+    """What accumulates over the blocks of a release."""
+
+    def __init__(self) -> None:
+        self.sketch = Sketch.empty()
+        self.missing: dict[str, int] = {}
+        self.entities: list[WordArray] = []
+
+    def add(self, sketch: Sketch, missing: Any, entities: WordArray) -> None:
+        self.sketch = self.sketch + sketch
+        for name, count in missing.items():
+            self.missing[name] = self.missing.get(name, 0) + count
+        if len(entities):
+            self.entities.append(entities)
+
+
+def _counted(
+    source: Source, plan: Plan, kernel: ReleaseKernel, block_rows: int, progress: Progress | None
+) -> Iterator[Any]:
+    if unplanned := [c for c in source.columns if c not in plan.schema.names]:
+        raise UsageError(
+            f"the plan says nothing about column {listed(unplanned)} of {source.name}; add it, or withhold it"
+        )
+    names = [c.name for c in kernel.columns] + ([kernel.identifier] if kernel.identifier else [])
+    done = 0
+    for block in blocks(source, dict.fromkeys(names), block_rows):
+        yield block
+        done += block.rows
+        if progress:
+            progress(done, source.rows)
+
+
+def _refuse_repeats(source: Source, kernel: ReleaseKernel, entities: list[WordArray]) -> None:
+    repeat = first_repeat(entities)
+    if repeat is None:
+        return
+    earlier, later = repeat
+    for block in blocks(source, [str(kernel.identifier)]):
+        if block.start <= later < block.start + block.rows:
+            text = cell_text(block, str(kernel.identifier), later - block.start)
+            raise DataError(
+                f"{kernel.identifier}, row {later + 1}: the id {text!r} stands in row {earlier + 1} already; "
+                "give each row an id of its own, or release without --id"
+            )
+
+
+def _manifest(plan: Plan, kernel: ReleaseKernel, written: Any, tally: _Tally, again: tuple[str, ...]) -> Manifest:
+    columns = tuple(
+        ReleasedColumn(c.encoder.attribute, c.channel, tally.missing.get(c.name, 0)) for c in kernel.columns
+    )
+    return Manifest(
+        name=plan.release_name,
+        columns=columns,
+        data=written,
+        addressing="entity" if kernel.identifier else "row",
+        withheld=tuple(a.name for a in plan.schema if not a.released),
+        again=again,
+    )

@@ -1,0 +1,173 @@
+"""A small private fingerprint of a table, to know it again even when rows or columns were added, dropped or corrected.
+
+Two samples, both of which depend on nothing but the table's cells, so that sketches of blocks add up:
+
+- The K rows whose *addresses* have the smallest keyed hashes, with a keyed hash of each of their cells. Any two tables
+  choose the same addresses, so on the columns they share they can be compared row by row, whatever else they hold.
+- The K smallest keyed hashes of whole rows: two tables share as many of them as they share rows, wherever these stand
+  (bottom-K sampling).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.counts import FloatArray
+from sfumato.randomness import Addresses, SecretKey, WordArray
+
+SIZE = 256
+SPREAD = np.uint64(0x9E3779B97F4A7C15)
+DOUBTFUL = 4.0
+"""Standard errors by which agreement must exceed chance."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sketch:
+    """The cells of rows chosen by their address, and the smallest hashes of whole rows."""
+
+    addresses: WordArray
+    cells: Mapping[str, WordArray]
+    content: WordArray
+    rows: int
+
+    @classmethod
+    def empty(cls) -> Sketch:
+        """The sketch of no rows."""
+        none = np.empty(0, np.uint64)
+        return cls(none, {}, none, 0)
+
+    def __add__(self, other: Sketch) -> Sketch:
+        if not self.rows or not other.rows:
+            return self if self.rows else other
+        addresses = np.concatenate([self.addresses, other.addresses])
+        chosen = np.argsort(addresses, kind="stable")[:SIZE]
+        return Sketch(
+            addresses[chosen],
+            {name: np.concatenate([cells, other.cells[name]])[chosen] for name, cells in self.cells.items()},
+            _smallest(np.concatenate([self.content, other.content])),
+            self.rows + other.rows,
+        )
+
+    def repeats(self, other: Sketch) -> bool:
+        """Whether both are of one table, as far as the chosen rows tell."""
+        cells = set(self.cells) == set(other.cells) and all(
+            np.array_equal(self.cells[n], other.cells[n]) for n in self.cells
+        )
+        return self.rows == other.rows and cells and np.array_equal(self.addresses, other.addresses)
+
+    def same_places(self, other: Sketch) -> float:
+        """The share of the smaller table's rows that both have at the same address, judged by the columns of both."""
+        columns = sorted(set(self.cells) & set(other.cells))
+        union = np.union1d(self.addresses, other.addresses)[:SIZE]
+        here, there = np.isin(union, self.addresses), np.isin(union, other.addresses)
+        both = union[here & there]
+        if not columns or not len(both):
+            return 0.0
+        agreement = beyond_chance(self._rows_at(both, columns), other._rows_at(both, columns))
+        return agreement * len(both) / float(min(here.sum(), there.sum()))
+
+    def same_rows(self, other: Sketch) -> float:
+        """The share of the smaller table's distinct rows that both have, wherever they stand, if the columns are the same."""
+        union = np.union1d(self.content, other.content)[:SIZE]
+        here, there = np.isin(union, self.content), np.isin(union, other.content)
+        if set(self.cells) != set(other.cells) or not (here.any() and there.any()):
+            return 0.0
+        return float((here & there).sum() / min(here.sum(), there.sum()))
+
+    def _rows_at(self, addresses: WordArray, columns: list[str]) -> WordArray:
+        places = np.searchsorted(self.addresses, addresses)
+        total = np.zeros(len(addresses), np.uint64)
+        for name in columns:
+            total = _mixed(total * SPREAD + self.cells[name][places])
+        return total
+
+    @property
+    def distinct_share(self) -> float:
+        """How many of the rows are unlike any other: the K-th smallest of d uniform hashes lies near K/d."""
+        if self.rows == 0 or len(self.content) < SIZE:
+            return len(self.content) / max(self.rows, 1)
+        return min(1.0, SIZE / (float(self.content[-1]) * 2.0**-64) / self.rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for the ledger."""
+        return {
+            "rows": self.rows,
+            "addresses": _hex(self.addresses),
+            "cells": {name: _hex(cells) for name, cells in self.cells.items()},
+            "content": _hex(self.content),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Sketch:
+        """The inverse of `to_dict`."""
+        cells = {str(name): _words(text) for name, text in data["cells"].items()}
+        return cls(_words(data["addresses"]), cells, _words(data["content"]), int(data["rows"]))
+
+
+def sketch_of(key: SecretKey, columns: Mapping[str, FloatArray], addresses: Addresses) -> Sketch:
+    """The sketch of one block: cells hash by secret linear maps, then are mixed until every bit counts."""
+    secret = _secret(key, "address")
+    places = _mixed(_mixed(addresses.high * SPREAD + addresses.low) * secret[0] + secret[1])
+    chosen = _order_of_smallest(places)
+    total = np.zeros(addresses.size, np.uint64)
+    cells = {}
+    for name, values in columns.items():
+        secret = _secret(key, "column", name)
+        mixed = _mixed((values + 0.0).view(np.uint64) * secret[0] + secret[1])
+        total += mixed
+        cells[name] = mixed[chosen] >> np.uint64(32)
+    return Sketch(places[chosen], cells, _smallest(_mixed(total)), addresses.size)
+
+
+def beyond_chance(a: WordArray, b: WordArray) -> float:
+    """Cohen's κ = (agreement − chance)/(1 − chance), and 0 where the excess may itself be chance.
+
+    Rows of flags agree in half of all places by chance alone. Where all rows agree there is no doubt to allow for.
+    """
+    agreement = float(np.mean(a == b))
+    if agreement == 1.0:
+        return 1.0
+    values = np.union1d(a, b)
+    chance = float(np.mean(np.searchsorted(values, a)[:, None] == np.searchsorted(values, b)[None, :]))
+    if agreement - chance <= DOUBTFUL * math.sqrt(chance * (1 - chance) / len(a)):
+        return 0.0
+    return (agreement - chance) / (1 - chance)
+
+
+def _secret(key: SecretKey, *labels: str) -> WordArray:
+    """An odd factor and a summand."""
+    words = np.frombuffer(key.derive("sketch", *labels).secret[:16], np.uint64)
+    return words | np.array([1, 0], np.uint64)
+
+
+def _mixed(words: WordArray) -> WordArray:
+    """The finaliser of splitmix64: each input bit reaches each output bit."""
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))
+
+
+def _order_of_smallest(words: WordArray) -> NDArray[np.intp]:
+    few = np.argpartition(words, SIZE)[:SIZE] if len(words) > SIZE else np.arange(len(words))
+    return few[np.argsort(words[few], kind="stable")]
+
+
+def _smallest(words: WordArray) -> WordArray:
+    if len(words) > 8 * SIZE:
+        words = words[words <= np.partition(words, 4 * SIZE)[4 * SIZE]]
+    unique: WordArray = np.unique(words)
+    return unique[:SIZE]
+
+
+def _hex(words: WordArray) -> str:
+    return words.astype(">u8").tobytes().hex()
+
+
+def _words(text: str) -> WordArray:
+    return np.frombuffer(bytes.fromhex(text), ">u8").astype(np.uint64)

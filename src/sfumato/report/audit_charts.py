@@ -1,0 +1,239 @@
+"""The pictures of an audit: promises beside what is left, attacks beside their baselines, records by how exposed they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from sfumato.report import svg
+from sfumato.report.svg import colour, number
+
+STYLE = """
+.sf{--bad:#c81e1e;--amber:#c2740a;--good:#2f7d4a;--track:#eceff4;--promise:#c3ccd8}
+@media(prefers-color-scheme:dark){.sf{--bad:#f87171;--amber:#fbbf24;--good:#6fcf84;--track:#1d242d;--promise:#48556a}}
+.sf .name{font-size:12.5px}.sf .value{font-size:11.5px;font-variant-numeric:tabular-nums}
+.sf .soft{fill:var(--muted);font-size:11.5px}
+"""
+INK = {"broken": "bad", "narrowed": "amber", "kept": "good", "no promise": "second", "in the clear": "muted"}
+WIDTH, TOP, BOTTOM = 1040, 50, 26
+
+
+def _svg(height: float, title: str, body: str) -> str:
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="sf" viewBox="0 0 {WIDTH} {number(height)}" width="{WIDTH}" '
+        f'height="{number(height)}" role="img" aria-label="{escape(title)}">'
+        f'<text class="title" x="0" y="15">{escape(title)}</text>{body}</svg>'
+    )
+
+
+def _text(x: float, y: float, words: str, *, kind: str = "name", anchor: str = "start", ink: str | None = None) -> str:
+    paint = f' style="fill:{colour(ink)}"' if ink else ""
+    place = f'x="{number(x)}" y="{number(y)}" dy=".34em" text-anchor="{anchor}"'
+    return f'<text class="{kind}" {place}{paint}>{escape(words)}</text>'
+
+
+def _bar(x: float, y: float, length: float, thick: float, ink: str) -> str:
+    place = f'x="{number(x)}" y="{number(y - thick / 2)}" width="{number(length)}" height="{number(thick)}"'
+    return f'<rect {place} rx="2.5" fill="{colour(ink)}"/>'
+
+
+def _mark(x: float, y: float, reach: float, ink: str) -> str:
+    return f'<path d="M{number(x)},{number(y - reach)}V{number(y + reach)}" stroke="{colour(ink)}" stroke-width="2"/>'
+
+
+def _stroke(low: float, high: float, y: float, ink: str, thick: float) -> str:
+    path = f"M{number(low)},{number(y)}H{number(high)}"
+    return f'<path d="{path}" stroke="{colour(ink)}" stroke-width="{thick}" stroke-linecap="round"/>'
+
+
+def _dot(x: float, y: float, ink: str) -> str:
+    return f'<circle cx="{number(x)}" cy="{number(y)}" r="4.5" fill="{colour(ink)}"/>'
+
+
+def _ring(x: float, y: float, ink: str) -> str:
+    place = f'cx="{number(x)}" cy="{number(y)}" r="4"'
+    return f'<circle {place} fill="var(--paper)" stroke="{colour(ink)}" stroke-width="1.8"/>'
+
+
+def _legend(entries: Sequence[tuple[str, str, str]], y: float = 35) -> str:
+    out, x = "", 0.0
+    for ink, words, shape in entries:
+        if shape == "bar":
+            out += _bar(x, y, 14, 10, ink)
+        elif shape == "mark":
+            out += _mark(x + 7, y, 7, ink)
+        else:
+            out += (_ring if shape == "ring" else _dot)(x + 7, y, ink)
+        out += _text(x + 20, y, words, kind="soft")
+        x += 40 + 6.0 * len(words)
+    return out
+
+
+def _scale(left: float, span: float, height: float) -> str:
+    out = ""
+    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
+        x = number(left + share * span)
+        out += f'<line class="gridline" x1="{x}" x2="{x}" y1="{TOP}" y2="{number(height - BOTTOM + 2)}"/>'
+        out += f'<text class="tick" x="{x}" y="{number(height - 8)}" text-anchor="middle">{share:.0%}</text>'
+    return out
+
+
+def _short(name: str, most: int = 26) -> str:
+    return name if len(name) <= most else name[: most - 1] + "…"
+
+
+def _brief(value: float) -> str:
+    return svg.label(float(f"{value:.3g}"))
+
+
+def promise_chart(promised: Mapping[str, Mapping[str, Any]], sizes: Mapping[str, float]) -> str:
+    """One row an attribute: the promised interval behind, what is left in front, both as shares of the domain."""
+    order = {"broken": 0, "narrowed": 1, "kept": 2, "no promise": 3}
+    shown = [p for p in promised.values() if p["verdict"] in order and sizes.get(p["attribute"], 0) > 0]
+    shown = sorted(shown, key=lambda p: (order[p["verdict"]], p["share_left"]))
+    row, left, right = 28, 190, 190
+    span = WIDTH - left - right
+    height = TOP + row * len(shown) + BOTTOM
+    body = _legend(
+        [
+            ("promise", "promised", "bar"),
+            ("bad", "left: broken", "bar"),
+            ("amber", "left: narrowed", "bar"),
+            ("good", "left: kept", "bar"),
+            ("ink", "known without any release", "mark"),
+        ]
+    ) + _scale(left, span, height)
+    for i, p in enumerate(shown):
+        y, size, ink = TOP + row * i + row / 2, sizes[p["attribute"]], INK[p["verdict"]]
+        stated = float(p["interval_width_95"] or 0.0)
+        promise, rest, free = (min(w / size, 1.0) * span for w in (stated, p["left"], p["without_release"]))
+        words = f"{_brief(p['left'])} of {_brief(stated or p['without_release'])} left"
+        body += (
+            f"<g><title>{escape(p['in_words'])} {escape(p['remedy'])}</title>"
+            + _text(left - 12, y, _short(p["attribute"]), anchor="end")
+            + _bar(left, y, promise, 18, "promise")
+            + _bar(left, y, max(rest, 1.5), 10, ink)
+            + _mark(left + free, y, 11, "ink")
+            + _text(WIDTH - right + 16, y, words, kind="value", ink=ink)
+            + "</g>"
+        )
+    return _svg(height, "95 % intervals, as shares of the domain", body)
+
+
+def attack_chart(attacks: Sequence[Mapping[str, Any]], most: int = 28) -> str:
+    """One row a finding: success with its interval, beside the baseline and the control."""
+    ranked = sorted(attacks, key=lambda f: (not f["gains"], -f["advantage"], -f["success"]))
+    # Of an attribute's two posteriors the stronger is enough for the eye; the table has both.
+    seen: dict[tuple[str, ...], Mapping[str, Any]] = {}
+    for f in ranked:
+        seen.setdefault((f["name"].removeprefix("informed-"), *f["attributes"]), f)
+    shown = list(seen.values())[:most]
+    row, left, right = 24, 340, 90
+    span = WIDTH - left - right
+    height = TOP + row * len(shown) + BOTTOM
+    body = _legend(
+        [
+            ("bad", "success beyond chance", "dot"),
+            ("good", "success, nothing gained", "dot"),
+            ("muted", "best guess without the release", "ring"),
+            ("second", "control: without the person", "ring"),
+        ]
+    ) + _scale(left, span, height)
+    for i, f in enumerate(shown):
+        y, ink = TOP + row * i + row / 2, "bad" if f["gains"] else "good"
+        names = f["attributes"][0] if len(f["attributes"]) == 1 else f"{len(f['attributes'])} columns"
+        points = [f["success"], f["baseline"], *([] if f["control"] is None else [f["control"]])]
+        body += (
+            f"<g><title>{escape(_tip(f))}</title>"
+            + _text(left - 14, y, f"{_short(f['title'], 34)} · {_short(names, 16)}", anchor="end")
+            + _stroke(left + span * min(points), left + span * max(points), y, "track", 6)
+            + _stroke(left + span * f["interval"][0], left + span * f["interval"][1], y, ink, 2.4)
+            + _ring(left + span * f["baseline"], y, "muted")
+            + ("" if f["control"] is None else _ring(left + span * f["control"], y, "second"))
+            + _dot(left + span * f["success"], y, ink)
+            + _text(WIDTH - right + 16, y, f"{f['success']:.1%}", kind="value", ink=ink)
+            + "</g>"
+        )
+    return _svg(height, "Success of each attack", body)
+
+
+def _tip(f: Mapping[str, Any]) -> str:
+    control = "" if f["control"] is None else f", control {f['control']:.1%}"
+    low, high = f["interval"]
+    return (
+        f"{f['title']} on {', '.join(f['attributes'])}: {f['success']:.1%} ({f['unit']}; 95 % interval {low:.1%} to "
+        f"{high:.1%}), baseline {f['baseline']:.1%}{control}. Assumes: {f['assumes']}"
+    )
+
+
+def exposure_chart(records: Mapping[str, Any]) -> str:
+    """How many records carry how many bits, and how many it takes to single one out."""
+    edges, counts = records["histogram"]["edges"], records["histogram"]["counts"]
+    needed = records["bits_needed_to_single_out"]
+    frame = svg.Frame(
+        (min(edges[0], 0.0), max(edges[-1], needed) * 1.02),
+        (0.0, 1.15 * max(*counts, 1)),
+        title="Bits by which each record's row points at it",
+        x_title="bits",
+        y_title="records",
+    )
+    x, top = frame.px(needed), frame.py(frame.y[1])
+    path = f"M{number(x)},{number(top)}V{number(frame.py(0.0))}"
+    line = f'<path d="{path}" stroke="{colour("bad")}" stroke-width="1.6" stroke-dasharray="5 4"/>'
+    aside = x > frame.width * 0.6
+    words = _text(
+        x + (-6 if aside else 6), top + 6, "enough to single one out", kind="tick", anchor="end" if aside else "start"
+    )
+    return svg.drawing(frame, svg.steps(frame, edges, counts, ink="accent", fill=True), line, words, alone=False)
+
+
+def distance_chart(distances: Mapping[str, Mapping[str, Any]]) -> str:
+    """Released and reconstructed distributions: how far from the truth."""
+    names = list(distances)
+    tall = max((max(d["total_variation"], d["total_variation_released"]) for d in distances.values()), default=0.1)
+    frame = svg.Frame(
+        (-0.6, len(names) - 0.4),
+        (0.0, 1.15 * max(tall, 0.01)),
+        title="Distance from the truth",
+        x_labels=names,
+        y_title="total variation",
+    )
+    series = (("total_variation_released", "muted", -0.2), ("total_variation", "accent", 0.2))
+    marks = [
+        svg.bars(
+            frame,
+            [i + s for i in range(len(names))],
+            [distances[n][key] for n in names],
+            ink=ink,
+            width=0.36,
+            names=names,
+        )
+        for key, ink, s in series
+    ]
+    legend = svg.legend(frame, [("muted", "released"), ("accent", "reconstructed")])
+    return svg.drawing(frame, *marks, legend, alone=False)
+
+
+def width_chart(promised: Mapping[str, Mapping[str, Any]], sizes: Mapping[str, float]) -> list[str]:
+    """The posterior width of a record on average, and of the one in a hundred that is pinned down most."""
+    shown = [p for p in promised.values() if p["narrowest_1_percent"] is not None and sizes.get(p["attribute"], 0) > 0]
+    if not shown:
+        return []
+    names = [p["attribute"] for p in shown]
+    shares = {k: [p[k] / sizes[p["attribute"]] for p in shown] for k in ("left_by_own_law", "narrowest_1_percent")}
+    frame = svg.Frame(
+        (-0.6, len(names) - 0.4),
+        (0.0, 1.15 * max(*shares["left_by_own_law"], 0.01)),
+        title="Posterior width of a record",
+        x_labels=names,
+        y_title="share of the domain",
+        percent=True,
+    )
+    series = (("left_by_own_law", "muted", -0.2), ("narrowest_1_percent", "bad", 0.2))
+    marks = [
+        svg.bars(frame, [i + s for i in range(len(names))], shares[k], ink=ink, width=0.36, names=names)
+        for k, ink, s in series
+    ]
+    legend = svg.legend(frame, [("muted", "on average"), ("bad", "narrowest 1 %")])
+    return [svg.drawing(frame, *marks, legend, alone=False)]

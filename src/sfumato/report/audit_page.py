@@ -1,0 +1,339 @@
+"""An audit as one page: what is broken first, in red and in words; charts; then tables. The same content as its JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from sfumato.report import charts, page
+from sfumato.report.audit_charts import STYLE, attack_chart, distance_chart, exposure_chart, promise_chart, width_chart
+
+PAGE_STYLE = """
+.alarm{border-left:5px solid #c81e1e;background:#fef2f2;padding:10px 16px;border-radius:8px;margin:10px 0;max-width:none}
+.alarm b{display:block;font-size:17px}.alarm p{max-width:none;margin:6px 0}
+.alarm i{font-style:normal;font-size:14px;display:inline-block;padding:1px 9px;margin:2px 6px 2px 0;border-radius:99px;
+background:#fff;border:1px solid #ecd5d5;font-variant-numeric:tabular-nums}
+.alarm span{color:#5b6572;font-size:15px}.alarm.narrowed{border-left-color:#c2740a;background:#fff8ec}
+.alarm.clear{border-left-color:#8a94a3;background:#f1f3f6}.alarm.good{border-left-color:#2f7d4a;background:#eefaf1}
+.verdict{display:inline-block;font-size:13px;font-weight:600;padding:1px 9px;border-radius:99px;color:#fff;background:#c81e1e}
+.verdict.kept{background:#2f7d4a}.verdict.narrowed{background:#b0690a}.verdict.clear{background:#77818f}
+.wide{background:#fff;border:1px solid #e4e8ee;border-radius:12px;padding:16px 18px;margin:16px 0;overflow-x:auto}
+.wide svg{max-width:100%;height:auto;min-width:760px}.scroll{overflow-x:auto}
+td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}details{margin:12px 0}
+.figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(220px,1fr))}
+summary{cursor:pointer;font-weight:600}.figure.bad b{color:#c81e1e}.figure.ok b{color:#2f7d4a}
+@media(prefers-color-scheme:dark){.alarm i{background:#12161c;border-color:#4a2a2a}
+.alarm{background:#2d1212}.alarm.narrowed{background:#2a1d0c}
+.alarm.clear{background:#1a2029}.alarm.good{background:#10251a}
+.alarm span{color:#a9b3c0}.wide{background:#12161c;border-color:#2a323d}
+.figure.bad b{color:#f87171}.figure.ok b{color:#6fcf84}}
+"""
+
+
+NOTHING_FOUND = "Every attack below found nothing beyond what the laws and the distributions leave."
+
+
+def audit_page(about: Mapping[str, Any]) -> str:
+    """The page of an audit, from its plain data; the edition decides what may be in it."""
+    public = about["edition"] == "public"
+    lead = f"{about['verdict']} {about['rows']:,} records, attacked with everything the manifest tells" + (
+        "; this edition says nothing about single people." if public else "."
+    )
+    return page.page(
+        f"Audit of {about['release']}" if about["release"] else "Audit",
+        lead,
+        f"<style>{STYLE}{PAGE_STYLE}</style>",
+        _alarms(about["alarms"]),
+        _figures(about),
+        _promises(about),
+        _attacks(about),
+        "" if public else _people(about),
+        _usefulness(about["utility"]),
+        _laws(about),
+        _reading(about),
+    )
+
+
+def _alarms(alarms: Sequence[Mapping[str, Any]]) -> str:
+    if not [a for a in alarms if a["level"] in ("broken", "narrowed")]:
+        calm = {"level": "good", "words": "No attack got past a promise.", "remedy": NOTHING_FOUND}
+        return _alarm(calm) + "".join(map(_alarm, alarms))
+    first = [a for a in alarms if a["level"] == "broken"]
+    rest = [a for a in alarms if a["level"] != "broken"]
+    shown = "".join(map(_alarm, first[:6]))
+    more = first[6:] + rest
+    if not first:
+        shown, more = "".join(map(_alarm, rest[:4])), rest[4:]
+    hidden = f"<details><summary>{len(more)} more</summary>{''.join(map(_alarm, more))}</details>" if more else ""
+    return shown + hidden
+
+
+def _alarm(alarm: Mapping[str, Any]) -> str:
+    kind = "" if alarm["level"] == "broken" else alarm["level"]
+    items = "".join(f"<i>{escape(i)}</i>" for i in alarm.get("items", ()))
+    return (
+        f'<div class="alarm {kind}"><b>{escape(alarm["words"])}</b>'
+        f"{f'<p>{items}</p>' if items else ''}<span>{escape(alarm['remedy'])}</span></div>"
+    )
+
+
+def _figures(about: Mapping[str, Any]) -> str:
+    promises, risk = about["promises"], about["risk"]
+    stated = sum(promises[k] for k in ("kept", "narrowed", "broken"))
+    links = [f for f in about["attacks"] if f["name"] == "likelihood-linkage"]
+    out = [_figure(f"{risk:.0%}", "of what was unknown is given away by the worst attack", risk > 0.2, risk < 0.05)]
+    if stated and not promises["no promise"]:
+        words = "promised intervals kept against every attack"
+        out.append(_figure(f"{promises['kept']} of {stated}", words, promises["broken"] > 0, not promises["broken"]))
+    elif promises["no promise"] or promises["broken"]:
+        columns = promises["no promise"] + stated
+        out.append(
+            _figure(
+                f"{promises['broken']} of {columns}",
+                "columns undone by an attack",
+                promises["broken"] > 0,
+                not promises["broken"],
+            )
+        )
+    if links:
+        rate = links[0]["success"]
+        out.append(
+            _figure(
+                f"{rate:.1%}",
+                f"of people found by whoever knows their {len(links[0]['attributes'])} columns",
+                rate > 0.1,
+                rate < 0.01,
+            )
+        )
+    trees = about["utility"]["trees"]
+    if trees:
+        out.append(
+            _figure(
+                f"{trees['accuracy']['reconstructed']:.1%}",
+                f"accuracy of a tree from the release; {trees['accuracy']['original']:.1%} from the original",
+                bad=False,
+                good=False,
+            )
+        )
+    return f'<div class="figures">{"".join(out)}</div>'
+
+
+def _figure(value: str, words: str, bad: bool, good: bool) -> str:
+    kind = "bad" if bad else "ok" if good else ""
+    return f'<div class="figure {kind}"><b>{escape(value)}</b><span>{escape(words)}</span></div>'
+
+
+def _wide(drawing: str) -> str:
+    return f'<div class="wide">{drawing}</div>'
+
+
+def _table(headers: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int] = ()) -> str:
+    """A table whose numeric columns stand flush right; cells that are markup already begin with “<”."""
+    mark = [' class="n"' if i in numbers else "" for i in range(len(headers))]
+    head = "".join(f"<th{mark[i]}>{escape(h)}</th>" for i, h in enumerate(headers))
+    body = "".join(
+        "<tr>"
+        + "".join(f"<td{mark[i]}>{c if c.startswith('<span') else escape(c)}</td>" for i, c in enumerate(row))
+        + "</tr>"
+        for row in rows
+    )
+    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _badge(verdict: str) -> str:
+    kind = {"broken": "", "in the clear": "clear", "no promise": "clear"}.get(verdict, verdict)
+    return f'<span class="verdict {kind}">{escape(verdict)}</span>'
+
+
+def _promises(about: Mapping[str, Any]) -> str:
+    promised = about["promised"]
+    sizes = about["domains"]
+    rows = [
+        [
+            name,
+            p["mechanism"],
+            f"{_number(p['interval_width_95'])}",
+            f"{_number(p['without_release'])}",
+            f"{_number(p['left'])}  ({_number(p['left_interval'][0])} to {_number(p['left_interval'][1])})",
+            _badge(p["verdict"]),
+            p["attack"] if p["verdict"] != "in the clear" else "",
+        ]
+        for name, p in promised.items()
+    ]
+    blurred = [p for p in promised.values() if p["verdict"] != "in the clear"]
+    return page.section(
+        "Promised, and left",
+        page.paragraph(
+            "For each attribute the width of the interval (or the number of labels) that holds the true value with 95 %: as "
+            "the law promises it, and as it is after the strongest attack. Nobody can promise more than people differ by; the "
+            "upright mark shows how much that is."
+        ),
+        _wide(promise_chart(promised, sizes)) if blurred else "",
+        _table(
+            ["attribute", "law", "promised", "without release", "left (95 % interval)", "verdict", "by"],
+            rows,
+            (2, 3, 4),
+        ),
+    )
+
+
+def _attacks(about: Mapping[str, Any]) -> str:
+    rows = [
+        [
+            f["title"],
+            f["attributes"][0] if len(f["attributes"]) == 1 else f"{len(f['attributes'])} columns",
+            f"{f['success']:.1%}",
+            f"{f['interval'][0]:.1%} to {f['interval'][1]:.1%}",
+            f"{f['baseline']:.1%}",
+            "–" if f["control"] is None else f"{f['control']:.1%}",
+            f"{f['trials']:,}",
+            f["unit"],
+        ]
+        for f in about["attacks"]
+    ]
+    clear = {n for n, p in about["promised"].items() if p["verdict"] == "in the clear"}
+    hidden = [f for f in about["attacks"] if set(f["attributes"]) - clear] or about["attacks"]
+    kinds = {f["name"]: (f["title"], f["assumes"]) for f in about["attacks"]}
+    assumed = [[title, words] for title, words in kinds.values()]
+    skipped = [[name, why] for name, why in about["not_run"].items()]
+    return page.section(
+        "Every attack, beside what could be guessed anyway",
+        page.paragraph(
+            "An attack sees the release, its manifest and the side knowledge stated; never the original. The baseline is the "
+            "best guess without the release; the control is the same attack on people who are not in it. What exceeds both was "
+            "given away by the release."
+        ),
+        _wide(attack_chart(hidden)) if hidden else "",
+        "<details><summary>All figures</summary>"
+        + _table(
+            ["attack", "on", "success", "95 % interval", "baseline", "control", "trials", "unit"], rows, (2, 3, 4, 5, 6)
+        )
+        + "</details><details><summary>What each attack assumes</summary>"
+        + _table(["attack", "assumes"], assumed)
+        + (_table(["not run", "because"], skipped) if skipped else "")
+        + "</details>",
+    )
+
+
+def _people(about: Mapping[str, Any]) -> str:
+    records = about["records"]
+    rows = [
+        [
+            f"{w['row']:,}",
+            f"{w['bits']:.1f}",
+            f"{w['found_with_probability']:.1%}",
+            f"{w['hidden_among']:.1f}",
+            w["given_away_by"],
+        ]
+        for w in records["worst"]
+    ]
+    return page.section(
+        "Who is exposed",
+        page.paragraph(
+            f"To single one record out of all takes {records['bits_needed_to_single_out']:.1f} bits. Half carry at most "
+            f"{records['bits_median']:.1f}, and {records['share_over']:.1%} carry more than enough: whoever knows all of "
+            "such a person has a good chance to find the row."
+        ),
+        page.cards([exposure_chart(records), *width_chart(about["promised"], about["domains"])]),
+        "<details open><summary>The most exposed records (this edition only)</summary>"
+        + _table(["row", "bits", "found with probability", "hidden among", "given away most by"], rows, (0, 1, 2, 3))
+        + "</details>",
+    )
+
+
+def _usefulness(utility: Mapping[str, Any]) -> str:
+    drawings, parts = [], []
+    if utility["distributions"]:
+        drawings.append(distance_chart(utility["distributions"]))
+    if utility["trees"]:
+        trees = utility["trees"]
+        bars = {
+            "original": trees["accuracy"]["original"],
+            "reconstructed": trees["accuracy"]["reconstructed"],
+            "naive": trees["accuracy"]["naive"],
+            "majority class": trees["majority"],
+        }
+        drawings.append(
+            charts.comparison(f"Accuracy on {trees['test_rows']:,} true records held out", bars, alone=False)
+        )
+        likeness = trees["similarity"]["reconstructed"]
+        parts.append(
+            f"The tree from the release agrees with the original's on {likeness['agreement']:.1%} of records; "
+            f"their rules are {likeness['rule_similarity']:.0%} alike."
+        )
+    if utility["correlations"]:
+        c = utility["correlations"]
+        parts.append(
+            f"Correlations of numeric columns are off by {c['mean_error_corrected']:.3f} on average with the noise taken out, "
+            f"{c['mean_error_released']:.3f} as released."
+        )
+    if utility["clusters"]:
+        c = utility["clusters"]
+        parts.append(
+            f"k-means (k = {c['k']}) on the release puts {c['agreement']:.1%} of records where the original's puts them."
+        )
+    rows = [
+        [
+            n,
+            f"{d['total_variation']:.3f}",
+            f"{d['total_variation_released']:.3f}",
+            f"{d['kolmogorov_smirnov']:.3f}" if "kolmogorov_smirnov" in d else "–",
+            f"{d['wasserstein']:.4g}" if "wasserstein" in d else "–",
+        ]
+        for n, d in utility["distributions"].items()
+    ]
+    return page.section(
+        "What it is still good for",
+        page.cards(drawings) if drawings else "",
+        *[page.paragraph(p) for p in parts],
+        "<details><summary>Distances of reconstructed distributions</summary>"
+        + _table(
+            ["attribute", "total variation", "as released", "Kolmogorov–Smirnov", "Wasserstein"], rows, (1, 2, 3, 4)
+        )
+        + "</details>"
+        if rows
+        else "",
+    )
+
+
+def _laws(about: Mapping[str, Any]) -> str:
+    privacy = about["privacy"]
+    told = privacy["information"]
+    rows = [
+        [
+            name,
+            _number(p.get("interval_width_50")),
+            _number(p.get("interval_width_95")),
+            _number(p.get("interval_width_999", p.get("interval_width_99.9"))),
+            p.get("epsilon_in_words", ""),
+            f"{told[name]['bits']:.2f}" if name in told else "–",
+            f"{told[name]['privacy_loss']:.0%}" if name in told else "–",
+        ]
+        for name, p in privacy["attributes"].items()
+    ]
+    return page.section(
+        "What the laws say of themselves",
+        _table(["attribute", "50 %", "95 %", "99.9 %", "ε", "bits told", "privacy loss"], rows, (1, 2, 3, 5, 6)),
+        page.paragraph(str(privacy["record"].get("in_words", ""))),
+        page.paragraph(
+            "Bits told are I(X;Z), privacy loss is 1 − 2^(−I(X;Z)), both with the reconstructed distribution as prior."
+        ),
+    )
+
+
+def _number(value: Any) -> str:
+    return f"{float(f'{value:.4g}'):,.10g}" if isinstance(value, int | float) else "–"
+
+
+def _reading(about: Mapping[str, Any]) -> str:
+    return page.section(
+        "How to read this",
+        page.paragraph(
+            "Broken: an attack left less than two thirds of the promise, or found a way around the column's own law. Narrowed: "
+            "the distribution of the column, which every release is meant to tell, leaves less than was promised. Kept: at "
+            "least 95 % of the promise is left. An audit knows the attacks listed here and no others; what it did not break "
+            "may still break."
+        ),
+        page.paragraph(f"Seed {about['seed']}; {about['edition']} edition; {about['seconds']:.1f} s."),
+    )

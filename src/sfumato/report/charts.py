@@ -1,0 +1,121 @@
+"""The pictures people look at first: a distribution as released, as reconstructed, and, where it is known, as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from sfumato.counts import FloatArray, Grid
+from sfumato.report import svg
+
+INKS = ("accent", "second", "third", "fourth", "ink", "muted")
+
+
+def _density(mass: FloatArray, edges: FloatArray) -> FloatArray:
+    return mass / np.diff(edges)
+
+
+def distribution(
+    title: str,
+    grid: Grid,
+    mass: FloatArray,
+    *,
+    lower: FloatArray | None = None,
+    upper: FloatArray | None = None,
+    released: tuple[Grid, FloatArray] | None = None,
+    original: FloatArray | None = None,
+    alone: bool = True,
+) -> str:
+    """Released values in grey, the reconstruction with its band, and the original where the drawer has it."""
+    if grid.labels is not None:
+        return _labels(title, grid.labels, mass, lower, upper, released, original, alone=alone)
+    edges = grid.finite_edges
+    tall = [_density(mass, edges).max()]
+    low, high = float(edges[0]), float(edges[-1])
+    names = [("accent", "reconstructed")]
+    if released is not None:
+        wide = released[0].finite_edges
+        released_density = _density(released[1] / max(released[1].sum(), 1.0), wide)
+        kept = released_density > released_density.max() / 500
+        low, high = min(low, float(wide[:-1][kept].min())), max(high, float(wide[1:][kept].max()))
+        tall.append(released_density.max())
+        names = [("muted", "released"), *names]
+    if original is not None:
+        tall.append(_density(original, edges).max())
+        names = [*names, ("second", "original")]
+    if upper is not None:
+        tall.append(np.minimum(_density(upper, edges), 2 * max(tall)).max())
+    frame = svg.Frame((low, high), (0.0, 1.06 * float(max(tall))), title=title, y_title="density")
+    marks = []
+    if released is not None:
+        marks.append(svg.steps(frame, wide.clip(low, high).tolist(), released_density.tolist(), ink="muted", fill=True))
+    if lower is not None and upper is not None:
+        bottom, top = _density(lower, edges), np.minimum(_density(upper, edges), frame.y[1])
+        marks.append(svg.band(frame, edges.tolist(), bottom.tolist(), top.tolist(), ink="accent"))
+    if original is not None:
+        marks.append(svg.steps(frame, edges.tolist(), _density(original, edges).tolist(), ink="second"))
+    marks.append(svg.steps(frame, edges.tolist(), _density(mass, edges).tolist(), ink="accent"))
+    return svg.drawing(frame, *marks, svg.legend(frame, names), alone=alone)
+
+
+def _labels(
+    title: str,
+    labels: tuple[str, ...],
+    mass: FloatArray,
+    lower: FloatArray | None,
+    upper: FloatArray | None,
+    released: tuple[Grid, FloatArray] | None,
+    original: FloatArray | None,
+    *,
+    alone: bool,
+) -> str:
+    series = [("accent", "reconstructed", mass)]
+    if released is not None and len(released[1]) == len(mass):
+        series = [("muted", "released", released[1] / max(released[1].sum(), 1.0)), *series]
+    if original is not None:
+        series = [*series, ("second", "original", original)]
+    top = max(float(np.max(s)) for _, _, s in series)
+    if upper is not None:
+        top = max(top, float(np.max(upper)))
+    frame = svg.Frame((-0.6, len(labels) - 0.4), (0.0, 1.06 * top), title=title, x_labels=labels, percent=True)
+    width = 0.8 / len(series)
+    marks = []
+    for i, (ink, _, heights) in enumerate(series):
+        shift = (i - (len(series) - 1) / 2) * width
+        at = [j + shift for j in range(len(labels))]
+        marks.append(svg.bars(frame, at, heights.tolist(), ink=ink, width=0.92 * width, names=labels))
+        if ink == "accent" and lower is not None and upper is not None:
+            marks.append(svg.whiskers(frame, at, lower.tolist(), upper.tolist()))
+    return svg.drawing(frame, *marks, svg.legend(frame, [(ink, name) for ink, name, _ in series]), alone=alone)
+
+
+def comparison(title: str, values: Mapping[str, float], *, alone: bool = True, percent: bool = True) -> str:
+    """One bar a name, such as the accuracy of several ways to mine."""
+    names: Sequence[str] = tuple(values)
+    frame = svg.Frame((-0.6, len(names) - 0.4), (0.0, 1.05 if percent else 1.1 * max(values.values())), title=title, x_labels=names, percent=percent)
+    parts = [
+        svg.bars(frame, [i], [v], ink=INKS[i % len(INKS)], width=0.62, names=[n]) + _value(frame, i, v, percent=percent)
+        for i, (n, v) in enumerate(values.items())
+    ]
+    return svg.drawing(frame, *parts, alone=alone)
+
+
+def _value(frame: svg.Frame, at: float, value: float, *, percent: bool) -> str:
+    text = f"{100 * value:.1f}%" if percent else svg.label(value)
+    return f'<text x="{svg.number(frame.px(at))}" y="{svg.number(frame.py(value) - 5)}" text-anchor="middle">{text}</text>'
+
+
+def stacked(drawings: Sequence[str], columns: int = 2, width: int = 520, height: int = 260) -> str:
+    """Several drawings on one sheet."""
+    rows = -(-len(drawings) // columns)
+    columns = min(columns, len(drawings))
+    parts: list[Any] = [
+        f'<g transform="translate({(i % columns) * width},{(i // columns) * height})">{d}</g>' for i, d in enumerate(drawings)
+    ]
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="sf" viewBox="0 0 {columns * width} {rows * height}" '
+        f'width="{columns * width}" height="{rows * height}"><style>{svg.STYLE}</style>'
+        f'<rect width="100%" height="100%" fill="var(--paper)"/>{"".join(parts)}</svg>'
+    )

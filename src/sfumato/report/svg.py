@@ -1,0 +1,211 @@
+"""Charts as plain SVG text: no plotting library, deterministic, readable in light and dark, with tooltips.
+
+A `Frame` maps data to pixels and draws axes; marks are functions that return SVG elements for a frame.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from html import escape
+
+PALETTE = ("ink", "accent", "second", "third", "muted")
+
+STYLE = """
+.sf{font:12px system-ui,-apple-system,"Segoe UI",sans-serif;--ink:#1c2430;--muted:#8a94a3;--grid:#e4e8ee;--accent:#c2410c;
+--second:#1d6fb8;--third:#3f8f4f;--fourth:#8a5cc2;--paper:#ffffff;color:var(--ink)}
+@media(prefers-color-scheme:dark){.sf{--ink:#e6e9ee;--muted:#8d97a5;--grid:#2e3641;--accent:#fb923c;--second:#60a5fa;
+--third:#6fcf84;--fourth:#b794f4;--paper:#12161c}}
+.sf text{fill:var(--ink)}.sf .tick{fill:var(--muted);font-size:11px}.sf .title{font-weight:600;font-size:13px}
+.sf .axis{stroke:var(--muted)}.sf .gridline{stroke:var(--grid)}
+"""
+
+
+def number(value: float) -> str:
+    """A pixel coordinate, short and the same everywhere."""
+    return f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+def label(value: float) -> str:
+    """A tick label: 20K, 1.5M, 0.25."""
+    size = abs(value)
+    for limit, mark in ((1e9, "G"), (1e6, "M"), (1e4, "K")):
+        if size >= limit:
+            return f"{value / (1e3 if mark == 'K' else limit):g}{mark}"
+    return f"{value:.6g}"
+
+
+def ticks(low: float, high: float, about: int = 5) -> list[float]:
+    """Round places between two ends: multiples of 1, 2 or 5 times a power of ten."""
+    if not high > low:
+        return [low]
+    rough = (high - low) / about
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(m * power for m in (1, 2, 5, 10) if m * power >= rough * 0.999)
+    first = math.ceil(low / step - 1e-9)
+    return [round(k * step, 12) for k in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A rectangle of data space drawn into a rectangle of pixels."""
+
+    x: tuple[float, float]
+    y: tuple[float, float]
+    width: int = 520
+    height: int = 260
+    title: str = ""
+    x_title: str = ""
+    y_title: str = ""
+    x_labels: Sequence[str] | None = None
+    """Labels at 0, 1, 2, … for a categorical axis."""
+    percent: bool = False
+    margins: tuple[int, int, int, int] = field(default=(34, 16, 40, 48))
+
+    def px(self, value: float) -> float:
+        """The pixel column of a data value."""
+        _, right, _, left = self.margins
+        low, high = self.x
+        return left + (value - low) / ((high - low) or 1.0) * (self.width - left - right)
+
+    def py(self, value: float) -> float:
+        """The pixel row of a data value."""
+        top, _, bottom, _ = self.margins
+        low, high = self.y
+        return self.height - bottom - (value - low) / ((high - low) or 1.0) * (self.height - top - bottom)
+
+    def axes(self) -> str:
+        """Grid lines, ticks, titles."""
+        left, right, bottom = self.px(self.x[0]), self.px(self.x[1]), self.py(self.y[0])
+        out = []
+        for tick in ticks(*self.y):
+            y = number(self.py(tick))
+            text = f"{100 * tick:g}%" if self.percent else label(tick)
+            out.append(f'<line class="gridline" x1="{number(left)}" x2="{number(right)}" y1="{y}" y2="{y}"/>')
+            out.append(f'<text class="tick" x="{number(left - 6)}" y="{y}" dy=".32em" text-anchor="end">{text}</text>')
+        if self.x_labels is None:
+            y = number(bottom + 15)
+            out.extend(
+                f'<text class="tick" x="{number(self.px(tick))}" y="{y}" text-anchor="middle">{label(tick)}</text>'
+                for tick in ticks(*self.x)
+            )
+        else:
+            out += self._category_ticks(bottom)
+        out.append(
+            f'<line class="axis" x1="{number(left)}" x2="{number(right)}" y1="{number(bottom)}" y2="{number(bottom)}"/>'
+        )
+        if self.title:
+            out.append(f'<text class="title" x="{number(left)}" y="18">{escape(self.title)}</text>')
+        if self.x_title:
+            middle = number((left + right) / 2)
+            out.append(
+                f'<text class="tick" x="{middle}" y="{self.height - 6}" text-anchor="middle">{escape(self.x_title)}</text>'
+            )
+        if self.y_title:
+            out.append(f'<text class="tick" x="{number(left)}" y="30">{escape(self.y_title)}</text>')
+        return "".join(out)
+
+    def _category_ticks(self, bottom: float) -> list[str]:
+        labels = self.x_labels or ()
+        room = max(3, int((self.width - 64) / max(len(labels), 1) / 6.2))
+        every = max(1, math.ceil(len(labels) / 40))
+        return [
+            f'<text class="tick" x="{number(self.px(i))}" y="{number(bottom + 15)}" text-anchor="middle">'
+            f"{escape(text if len(text) <= room else text[: max(room - 1, 1)] + '…')}<title>{escape(text)}</title></text>"
+            for i, text in enumerate(labels)
+            if i % every == 0
+        ]
+
+
+def colour(name: str) -> str:
+    """A colour that follows the reader's theme."""
+    return f"var(--{name})"
+
+
+def steps(frame: Frame, edges: Sequence[float], heights: Sequence[float], *, ink: str, fill: bool = False) -> str:
+    """A histogram outline over cell edges."""
+    points = [(edges[0], 0.0)]
+    for i, height in enumerate(heights):
+        points += [(edges[i], height), (edges[i + 1], height)]
+    points.append((edges[-1], 0.0))
+    path = "M" + "L".join(f"{number(frame.px(x))},{number(frame.py(y))}" for x, y in points)
+    paint = f'fill="{colour(ink)}" fill-opacity=".16"' if fill else 'fill="none"'
+    return f'<path d="{path}" {paint} stroke="{colour(ink)}" stroke-width="1.6" stroke-linejoin="round"/>'
+
+
+def band(frame: Frame, edges: Sequence[float], lower: Sequence[float], upper: Sequence[float], *, ink: str) -> str:
+    """Uncertainty of a histogram: a rectangle a cell."""
+    return "".join(
+        f'<rect x="{number(frame.px(edges[i]))}" width="{number(frame.px(edges[i + 1]) - frame.px(edges[i]))}" '
+        f'y="{number(frame.py(high))}" height="{number(max(frame.py(low) - frame.py(high), 0.0))}" fill="{colour(ink)}" '
+        f'fill-opacity=".2"><title>{label(edges[i])} to {label(edges[i + 1])}: {low:.4g} to {high:.4g}</title></rect>'
+        for i, (low, high) in enumerate(zip(lower, upper, strict=True))
+    )
+
+
+def bars(
+    frame: Frame, at: Sequence[float], heights: Sequence[float], *, ink: str, width: float, names: Sequence[str] = ()
+) -> str:
+    """Upright bars centred on places; `width` in data units."""
+    out = []
+    for i, (x, height) in enumerate(zip(at, heights, strict=True)):
+        left, right = frame.px(x - width / 2), frame.px(x + width / 2)
+        tip = f"<title>{escape(names[i])}: {height:.4g}</title>" if names else ""
+        out.append(
+            f'<rect x="{number(left)}" width="{number(right - left)}" y="{number(frame.py(height))}" '
+            f'height="{number(max(frame.py(0.0) - frame.py(height), 0.0))}" fill="{colour(ink)}" rx="1.5">{tip}</rect>'
+        )
+    return "".join(out)
+
+
+def whiskers(
+    frame: Frame, at: Sequence[float], lower: Sequence[float], upper: Sequence[float], *, ink: str = "ink"
+) -> str:
+    """Upright uncertainty lines."""
+    return "".join(
+        f'<path d="M{number(frame.px(x))},{number(frame.py(low))}V{number(frame.py(high))}" stroke="{colour(ink)}" '
+        'stroke-width="1.4"/>'
+        for x, low, high in zip(at, lower, upper, strict=True)
+    )
+
+
+def line(
+    frame: Frame, xs: Sequence[float], ys: Sequence[float], *, ink: str, dots: bool = False, dashed: bool = False
+) -> str:
+    """A line through points."""
+    path = "M" + "L".join(f"{number(frame.px(x))},{number(frame.py(y))}" for x, y in zip(xs, ys, strict=True))
+    dash = ' stroke-dasharray="5 4"' if dashed else ""
+    out = f'<path d="{path}" fill="none" stroke="{colour(ink)}" stroke-width="1.8" stroke-linejoin="round"{dash}/>'
+    if dots:
+        out += "".join(
+            f'<circle cx="{number(frame.px(x))}" cy="{number(frame.py(y))}" r="2.6" fill="{colour(ink)}">'
+            f"<title>{label(x)}: {y:.4g}</title></circle>"
+            for x, y in zip(xs, ys, strict=True)
+        )
+    return out
+
+
+def legend(frame: Frame, entries: Sequence[tuple[str, str]]) -> str:
+    """Names of the inks, at the top right."""
+    out = []
+    right = float(frame.width - frame.margins[1])
+    for ink, text in reversed(entries):
+        right -= 6.4 * len(text) + 4
+        out.append(f'<text class="tick" x="{number(right)}" y="18">{escape(text)}</text>')
+        right -= 14
+        out.append(f'<rect x="{number(right)}" y="9" width="10" height="10" rx="2" fill="{colour(ink)}"/>')
+        right -= 10
+    return "".join(out)
+
+
+def drawing(frame: Frame, *marks: str, alone: bool = True) -> str:
+    """The whole SVG; `alone` carries its own style, inside a page the page's style serves."""
+    style = f"<style>{STYLE}</style>" if alone else ""
+    paper = '<rect width="100%" height="100%" fill="var(--paper)"/>' if alone else ""
+    name = escape(frame.title or "chart")
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="sf" viewBox="0 0 {frame.width} {frame.height}" '
+        f'width="{frame.width}" height="{frame.height}" role="img" aria-label="{name}">{style}{paper}'
+        f"{frame.axes()}{''.join(marks)}</svg>"
+    )

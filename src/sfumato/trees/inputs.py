@@ -1,0 +1,111 @@
+"""True values as they come, turned into the numbers that a tree's tests compare."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.counts import FloatArray
+from sfumato.errors import DataError, listed
+from sfumato.observed import Column, ObservedTable
+from sfumato.schema import Attribute, Kind, Missing, day_number
+
+Columns = Mapping[str, Any] | ObservedTable
+"""Columns by name (arrays, lists, a dataframe), or the table of a release."""
+
+
+def encoded(
+    attributes: Sequence[Attribute], wanted: Sequence[str], columns: Columns
+) -> tuple[dict[str, FloatArray], int]:
+    """Numbers for the wanted columns (category codes, days, NaN where missing or unknown), and the number of rows."""
+    table = isinstance(columns, ObservedTable)
+    names = [c.name for c in columns.columns] if isinstance(columns, ObservedTable) else list(columns.keys())
+    if absent := [name for name in wanted if name not in names]:
+        raise DataError(f"column {listed(absent)} is missing; the tree asks for {listed(wanted)}")
+    out: dict[str, FloatArray] = {}
+    for attribute in attributes:
+        if attribute.name not in wanted:
+            continue
+        column = columns[attribute.name]
+        out[attribute.name] = _from_release(attribute, column) if table else _from_values(attribute, column)
+    sizes = {len(values) for values in out.values()}
+    if len(sizes) > 1:
+        raise DataError(f"columns of {listed(sorted(sizes))} rows do not make a table")
+    if sizes:
+        return out, sizes.pop()
+    if isinstance(columns, ObservedTable):
+        return out, columns.rows
+    return out, len(columns[names[0]]) if names else 0
+
+
+def _from_release(attribute: Attribute, column: Column) -> FloatArray:
+    own = column.attribute
+    if attribute.kind.numeric != own.kind.numeric:
+        raise DataError(f"{attribute.name}: the tree takes it as {attribute.kind}, the table as {own.kind}")
+    if attribute.kind.numeric or own.categories == attribute.categories:
+        return column.values
+    known = {label: float(i) for i, label in enumerate(attribute.categories)}
+    own_missing = float(len(attribute.categories)) if attribute.missing is Missing.CATEGORY else np.nan
+    table = np.array([*(known.get(label, np.nan) for label in own.categories), own_missing, own_missing])
+    places = np.where(np.isnan(column.values), len(table) - 1, column.values).astype(np.int64)
+    return table[places]
+
+
+def _from_values(attribute: Attribute, values: Any) -> FloatArray:
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise DataError(f"{attribute.name}: a column has one dimension, this one has {array.ndim}")
+    if not attribute.kind.numeric:
+        return _categories(attribute, array)
+    if attribute.kind is Kind.DATE:
+        return _days(attribute, array)
+    return _numbers(attribute, array)
+
+
+def _numbers(attribute: Attribute, array: NDArray[Any]) -> FloatArray:
+    if array.dtype.kind in "iufb":
+        return array.astype(np.float64)
+    texts = np.array([np.nan if absent(v) else v for v in array.tolist()], dtype=object)
+    try:
+        return texts.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{attribute.name}: {error}; give numbers, or leave the value empty") from None
+
+
+def _days(attribute: Attribute, array: NDArray[Any]) -> FloatArray:
+    if array.dtype.kind in "iuf":
+        return array.astype(np.float64)
+    if array.dtype.kind == "M":
+        days = array.astype("datetime64[D]")
+        return np.where(np.isnat(days), np.nan, days.astype(np.int64).astype(np.float64))
+    try:
+        return np.array([np.nan if absent(v) else day_number(v) for v in array.tolist()], dtype=np.float64)
+    except ValueError as error:
+        raise DataError(f"{attribute.name}: {error}; give dates such as 2000-05-16") from None
+
+
+def _categories(attribute: Attribute, array: NDArray[Any]) -> FloatArray:
+    known: dict[Any, float] = {label: float(i) for i, label in enumerate(attribute.categories)}
+    lost = float(len(known)) if attribute.missing is Missing.CATEGORY else np.nan
+    if array.dtype.kind in "US":
+        labels, places = np.unique(array.astype(str), return_inverse=True)
+        return np.array([_code(known, v, lost) for v in labels.tolist()], dtype=np.float64)[places]
+    return np.array([_code(known, v, lost) for v in array.tolist()], dtype=np.float64)
+
+
+def _code(known: Mapping[Any, float], value: object, lost: float) -> float:
+    """A declared label wins over its reading as "missing"; a number that is a label in text is that label."""
+    if isinstance(value, str):
+        return known.get(value, lost if absent(value) else np.nan)
+    if absent(value):
+        return lost
+    text = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    return known.get(str(value), known.get(text, np.nan))
+
+
+def absent(value: object) -> bool:
+    """Whether a cell holds nothing: None, NaN (of any maker), or an empty text."""
+    return value is None or value == "" or value != value or type(value).__name__ in ("NAType", "NaTType")

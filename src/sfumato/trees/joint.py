@@ -1,0 +1,171 @@
+"""The strategy `joint`: up to four attributes reconstructed together, class by class, and a tree grown on their map.
+
+Reconstruction one attribute at a time cannot see that attributes interact. Noise is independent across attributes, so
+their joint distribution can be had at little more cost; the tree then grows on cells of known mass, not on records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from sfumato.counts import FloatArray, Grid, IntArray
+from sfumato.observed import ObservedTable
+from sfumato.trees.axes import Axis, classified
+from sfumato.trees.choice import Choice, choose_attributes
+from sfumato.trees.fitted import Fitted, Progress, quiet
+from sfumato.trees.grow import Growth, Limits, grow
+from sfumato.trees.heldout import class_blind, highest, judged, split
+from sfumato.trees.maps import JointMap, fit_map, map_axes
+from sfumato.trees.prune import Pruner
+from sfumato.trees.tree import Node, Tree
+
+MOST_LEAVES = 100
+STEPS = (4000, 1000, 400, 200)
+"""EM steps for maps of one to four attributes: fewer axes can be had sharper before chance shows."""
+
+SMOOTHING = 0.005
+MARGIN = 0.0
+
+
+def fit_joint(
+    table: ObservedTable,
+    *,
+    limits: Limits | None = None,
+    pruner: Pruner | None = None,
+    seed: int = 0,
+    attributes: Sequence[str] | None = None,
+    progress: Progress | None = None,
+) -> Fitted:
+    """Choose the attributes, reconstruct their joint distribution for each class, grow a tree on it.
+
+    Parameters
+    ----------
+    table
+        The release.
+    limits, pruner
+        Where the tree ends; a hundred leaves and MDL unless said otherwise.
+    seed
+        Which records are held out while attributes are chosen.
+    attributes
+        The attributes, if they are chosen already; at most four.
+    progress
+        Told what is being done.
+    """
+    table, _ = classified(table)
+    tell = progress or quiet
+    notes: dict[str, Any] = {"why": "as asked"}
+    if attributes is None:
+        tell("choosing attributes")
+        train, test = split(table, seed)
+        choice = choose_attributes(train, seed=seed)
+        sets = candidate_sets(choice)
+        trees = {names: fit_joint(train, limits=limits, pruner=pruner, attributes=names).tree for names in sets}
+        background = class_blind(table, trees.values(), choice.relevant, seed)
+        verdicts = {names: judged(background, tree, test) for names, tree in trees.items()}
+        attributes = highest(verdicts, sets, MARGIN)
+        notes = {
+            "relevant": list(choice.relevant),
+            "scores": {" ".join(names): verdict.accuracy for names, verdict in verdicts.items()},
+            "why": choice.sentence(),
+        }
+    tell(f"reconstructing {', '.join(attributes) or 'nothing'} together")
+    axes = map_axes([table[name] for name in attributes])
+    steps = STEPS[min(max(len(axes), 1), len(STEPS)) - 1]
+    found = fit_map(axes, table, iterations=steps, smoothing=SMOOTHING)
+    tree = map_tree(found, table, limits=limits, pruner=pruner)
+    return Fitted(
+        tree, found.class_log_loss, {"attributes": list(attributes), "cells": [a.size for a in axes], **notes}
+    )
+
+
+def candidate_sets(choice: Choice) -> list[tuple[str, ...]]:
+    """The chosen attributes, and all but one of them where there are three or more.
+
+    An attribute may tell the class of released records apart only because it repeats, under other noise, what another one
+    says; the map is then sharper without it, or with it, and only a trial shows which.
+    """
+    chosen = choice.chosen
+    return [chosen] + ([tuple(n for n in chosen if n != left) for left in reversed(chosen)] if len(chosen) > 2 else [])
+
+
+def map_tree(
+    found: JointMap, table: ObservedTable, *, limits: Limits | None = None, pruner: Pruner | None = None
+) -> Tree:
+    """The tree that draws the borders of the map: which class leads in which cell.
+
+    It grows on the lead of each cell's first class over its second, since that is what a wrong border costs: Σ lead over the
+    cells on the wrong side is exactly the accuracy lost against the map. The leaves then state the full masses.
+    """
+    masses = found.weights.reshape(len(found.shares), -1) * table.rows
+    cells = np.indices(found.masses[0].shape).reshape(len(found.axes), -1)
+    codes = [axis.cell_codes()[cell] for axis, cell in zip(found.axes, cells, strict=True)]
+    limits = limits or Limits(max_leaves=MOST_LEAVES)
+    return weighted_tree(table, found.axes, codes, leads(masses), "joint", limits, pruner, counts=masses)
+
+
+def leads(masses: FloatArray) -> FloatArray:
+    """By how much the first class of each entry is ahead of the second; nothing for all other classes."""
+    if len(masses) < 2:
+        return masses
+    first = masses.argmax(axis=0)
+    ranked = np.sort(masses, axis=0)
+    out = np.zeros_like(masses)
+    out[first, np.arange(masses.shape[1])] = ranked[-1] - ranked[-2]
+    return out
+
+
+def weighted_tree(
+    table: ObservedTable,
+    axes: Sequence[Axis],
+    codes: Sequence[IntArray],
+    weights: FloatArray,
+    strategy: str,
+    limits: Limits,
+    pruner: Pruner | None = None,
+    *,
+    counts: FloatArray | None = None,
+) -> Tree:
+    """A tree on entries with a weight for each class (one row a class); `counts` is what the nodes are to state instead."""
+    attributes = tuple(column.attribute for column in table.columns)
+    if not axes:
+        whole = (weights if counts is None else counts).sum(axis=1)
+        return Tree(attributes, table.labels, (_leaf(whole),), strategy)
+    grids: list[Grid] = [axis.grid for axis in axes]
+    classes, entries = weights.shape
+    growth = grow(
+        [np.tile(code, classes) for code in codes],
+        grids,
+        np.repeat(np.arange(classes), entries),
+        classes,
+        weights.ravel(),
+        limits,
+        pruner=pruner,
+        ordered=[axis.ordered for axis in axes],
+    )
+    if counts is not None:
+        growth = recounted(growth, codes, counts)
+    tree = Tree.of(growth, [axis.attribute for axis in axes], grids, table.labels, strategy)
+    return replace(tree, attributes=attributes)
+
+
+def recounted(growth: Growth, codes: Sequence[IntArray], counts: FloatArray) -> Growth:
+    """The same tests with other counts: every entry is sent down and counted at all nodes on its way."""
+    cells = np.stack(codes) + 1
+    here = np.zeros(cells.shape[1], np.int64)
+    out = np.zeros_like(growth.counts)
+    moving = np.arange(cells.shape[1])
+    while len(moving):
+        for c, row in enumerate(counts):
+            out[:, c] += np.bincount(here[moving], row[moving], minlength=growth.size)
+        moving = moving[growth.attribute[here[moving]] >= 0]
+        node = here[moving]
+        here[moving] = growth.first_child[node] + growth.branch[node, cells[growth.attribute[node], moving]]
+    return replace(growth, counts=out)
+
+
+def _leaf(counts: FloatArray) -> Node:
+    return Node(tuple(float(c) for c in counts))

@@ -1,0 +1,107 @@
+"""Distributions of a release as a person wants to see them: what was released, what was reconstructed, by class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sfumato.counts import FloatArray, Grid
+from sfumato.observed import Column
+from sfumato.reconstruct import Distribution, by_class, reconstruct
+from sfumato.release import Release
+from sfumato.report import charts
+from sfumato.schema import Attribute, Kind
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """One attribute: its reconstruction overall and by class, beside the counts of the released values."""
+
+    attribute: Attribute
+    overall: Distribution
+    classes: Mapping[str, Distribution] | None
+    released: tuple[Grid, FloatArray]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: the contract's `edges|categories`, `mass`, and `by_class` masses."""
+        about = self.overall.to_dict()
+        if self.classes is not None:
+            about["by_class"] = {label: d.mass.tolist() for label, d in self.classes.items()}
+            about["by_class_bands"] = {
+                label: {"lower": d.lower.tolist(), "upper": d.upper.tolist(), "n": d.n}
+                for label, d in self.classes.items()
+            }
+        return about
+
+    def in_words(self) -> tuple[str, str]:
+        """The gist of the reconstruction, and of the released values without any correction."""
+        grid, counts = self.released
+        shares = counts / max(counts.sum(), 1.0)
+        if self.overall.grid.labels is not None:
+            return _commonest(self.overall.grid.labels, self.overall.mass), _commonest(self.overall.grid.labels, shares)
+        mean = float(grid.centres @ shares)
+        sd = float(np.sqrt(max((grid.centres - mean) ** 2 @ shares, 0.0)))
+        return f"{self._number(self.overall.mean())} ± {self.overall.sd():.4g}", f"{self._number(mean)} ± {sd:.4g}"
+
+    def _number(self, value: float) -> str:
+        return str(self.attribute.shown(value)) if self.attribute.kind is Kind.DATE else f"{value:.5g}"
+
+    def drawn(self, *, alone: bool = True, original: FloatArray | None = None) -> str:
+        """The attribute's chart."""
+        d = self.overall
+        return charts.distribution(
+            self.attribute.name,
+            d.grid,
+            d.mass,
+            lower=d.lower,
+            upper=d.upper,
+            released=self.released,
+            original=original,
+            alone=alone,
+        )
+
+
+def _commonest(labels: tuple[str, ...], shares: FloatArray) -> str:
+    order: list[int] = np.argsort(-shares)[:3].tolist() if len(labels) == len(shares) else []
+    return ", ".join(f"{labels[i]} {100 * shares[i]:.1f} %" for i in order)
+
+
+def view(column: Column, classes: Mapping[str, Distribution] | None, **options: Any) -> View:
+    """The view of one column."""
+    overall = reconstruct(column, **options)
+    grid = column.observed_grid(overall.grid)
+    codes = column.located(grid)
+    return View(
+        column.attribute,
+        overall,
+        classes,
+        (grid, np.bincount(codes[codes >= 0], minlength=grid.size).astype(np.float64)),
+    )
+
+
+def distributions(
+    release: Release, names: list[str] | None = None, *, by_class: bool = False, **options: Any
+) -> dict[str, View]:
+    """Views of the named attributes (all by default) of a release."""
+    table = release.observed(names)
+    wanted = [c for c in table.columns if names is None or c.name in names]
+    per_class = by_class and table.classes is not None
+    return {c.name: view(c, _by_class(table, c.name, options) if per_class else None, **options) for c in wanted}
+
+
+def _by_class(table: Any, name: str, options: Mapping[str, Any]) -> Mapping[str, Distribution]:
+    return by_class(table, name, **options)
+
+
+def plotted(views: Mapping[str, View]) -> str:
+    """All charts on one sheet."""
+    drawings = []
+    for seen in views.values():
+        drawings.append(seen.drawn(alone=False))
+        for label, d in (seen.classes or {}).items():
+            title = f"{seen.attribute.name}, {label}"
+            drawings.append(charts.distribution(title, d.grid, d.mass, lower=d.lower, upper=d.upper, alone=False))
+    return charts.stacked(drawings)

@@ -1,0 +1,146 @@
+"""The miner's verbs, by the contract: one JSON document on stdout, words on stderr, exit codes, nothing overwritten."""
+
+import json
+
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+from sfumato.cli.app import VERBS, cli, main
+from sfumato.release import Plan, create_key, release
+
+
+@pytest.fixture(scope="module")
+def iris(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("iris")
+    release(
+        "iris", Plan.propose("iris", law="gaussian", privacy=0.25), folder / "release", key=create_key(folder / "k.key")
+    )
+    return folder / "release"
+
+
+def run(capsys, *arguments):
+    with pytest.raises(SystemExit) as stop:
+        main([str(a) for a in arguments])
+    seen = capsys.readouterr()
+    return stop.value.code, seen.out, seen.err
+
+
+@pytest.mark.parametrize("verb", sorted(VERBS))
+def test_every_verb_has_help_with_an_example(verb):
+    shown = CliRunner().invoke(cli, [verb, "--help"])
+    assert shown.exit_code == 0
+    assert f"Example:  sfumato {verb}" in shown.output
+    assert "--json" in shown.output
+
+
+def test_reconstruct_gives_edges_masses_and_classes(iris, capsys, tmp_path):
+    code, out, err = run(
+        capsys, "reconstruct", iris, "--attribute", "petal_length", "--by-class", "--plot", tmp_path / "p.svg", "--json"
+    )
+    assert code == 0, err
+    found = json.loads(out)["attributes"]["petal_length"]
+    assert len(found["edges"]) == len(found["mass"]) + 1
+    assert sum(found["mass"]) == pytest.approx(1)
+    assert set(found["by_class"]) == {"Iris-setosa", "Iris-versicolor", "Iris-virginica"}
+    for mass in found["by_class"].values():
+        assert sum(mass) == pytest.approx(1)
+    assert (tmp_path / "p.svg").read_text().startswith("<svg")
+
+
+def test_describe_gives_every_attribute_its_privacy(iris, capsys):
+    code, out, _ = run(capsys, "describe", iris, "--json")
+    about = json.loads(out)["attributes"]
+    assert code == 0
+    assert about["petal_width"]["mechanism"] == "gaussian"
+    assert about["petal_width"]["privacy"]["interval_width_95"] == pytest.approx(0.25 * 2.4)
+    assert about["petal_width"]["privacy"]["epsilon"] is None
+    assert about["petal_width"]["privacy"]["reason"]
+
+
+def test_mine_predict_and_evaluate_hand_the_model_on(iris, capsys, tmp_path):
+    model = tmp_path / "model.json"
+    code, out, err = run(
+        capsys,
+        "mine",
+        iris,
+        "--strategy",
+        "byclass",
+        "-o",
+        model,
+        "--draw",
+        tmp_path / "t.svg",
+        "--export",
+        tmp_path / "m.sql",
+        "--json",
+    )
+    about = json.loads(out)
+    assert code == 0
+    assert (about["strategy"], about["rows"]) == ("byclass", 150)
+    assert about["leaves"] >= 2
+    assert about["depth"] >= 1
+    assert about["seconds"] >= 0
+    assert "petal" in err
+    assert (tmp_path / "t.svg").read_text().startswith("<svg")
+    assert "CASE" in (tmp_path / "m.sql").read_text()
+
+    code, out, _ = run(capsys, "evaluate", model, "iris", "--json")
+    result = json.loads(out)
+    assert code == 0
+    assert result["rows"] == 150
+    assert result["accuracy"] > 0.85
+
+    code, out, _ = run(capsys, "predict", model, "iris", "-o", tmp_path / "p.parquet", "--json")
+    assert (code, json.loads(out)["rows"]) == (0, 150)
+    assert pq.read_table(tmp_path / "p.parquet").column_names == ["class", "probability"]
+
+    code, _, err = run(capsys, "predict", model, "iris", "-o", tmp_path / "p.parquet")
+    assert code == 1
+    assert "--force" in err
+
+
+def test_compare_and_cluster_follow_the_contract(iris, capsys):
+    code, out, err = run(capsys, "compare", "iris", iris, "-k", "3", "--json")
+    found = json.loads(out)
+    assert code == 0, err
+    assert {"target", "rule_similarity", "agreement", "same_root", "verdict"} <= set(found["trees"][0])
+    assert 0 <= found["clusters"]["agreement"] <= 1
+    code, out, _ = run(capsys, "cluster", iris, "-k", "3", "--json")
+    assert sum(json.loads(out)["sizes"]) == 150
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("mine", "nowhere"), 1, "manifest.json"),
+        (("evaluate", "nowhere.json", "iris"), 1, "nowhere.json"),
+        (("mine", "{iris}", "--strategy", "best"), 2, "byclass"),
+        (("mine", "{iris}", "--export", "m.txt"), 2, ".sql"),
+        (("reconstruct", "{iris}", "--attribute", "petal"), 2, "petal_length"),
+        (("reconstruct", "{iris}", "--method", "magic"), 2, "ems"),
+        (("compare", "glass", "{iris}"), 1, "sepal_length"),
+        (("frobnicate",), 2, "No such command"),
+    ],
+)
+def test_mistakes_are_told_in_words_without_a_traceback(iris, capsys, arguments, code, words):
+    got, out, err = run(capsys, *(a.format(iris=iris) for a in arguments))
+    assert got == code, err
+    assert words in err
+    assert "Traceback" not in err
+    assert out == ""
+
+
+def test_a_flipped_byte_in_the_data_is_noticed_by_verify(iris, tmp_path):
+    import shutil
+
+    from sfumato.errors import DataError
+    from sfumato.release import Release
+
+    copy = tmp_path / "copy"
+    shutil.copytree(iris, copy)
+    Release.open(copy).verify()
+    data = bytearray((copy / "data.parquet").read_bytes())
+    data[len(data) // 2] ^= 1
+    (copy / "data.parquet").write_bytes(bytes(data))
+    with pytest.raises(DataError, match="checksum"):
+        Release.open(copy).verify()

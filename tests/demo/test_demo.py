@@ -1,0 +1,26 @@
+"""The first thing a newcomer runs, end to end, from the command line."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.mark.slow
+def test_the_demo_ends_with_files_to_open_and_a_sentence(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "sfumato", "demo", "-o", str(tmp_path / "demo"), "--json"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    accuracy = result["accuracy"]
+    assert accuracy["release, reconstructed"] > accuracy["release, naive"]
+    assert accuracy["true values"] - accuracy["release, reconstructed"] < 0.03
+    for name, (released, reconstructed) in result["distance"].items():
+        assert reconstructed < released, name
+    made = {p.name for p in (tmp_path / "demo").iterdir()}
+    assert made == {"distributions.svg", "model.json", "owner.key", "release", "report.html", "tree.svg"}
+    page = (tmp_path / "demo" / "report.html").read_text()
+    assert "https://" not in page
+    assert "Open" in done.stderr

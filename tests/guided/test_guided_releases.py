@@ -1,0 +1,109 @@
+"""Guided methods as releases: every one of them, walked and counted."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from sfumato.comparing import cluster, compare
+from sfumato.errors import DataError, LedgerError, UsageError
+from sfumato.guided.releasing import guided_method, guided_release, method_names
+from sfumato.randomness import SecretKey
+from sfumato.release import Plan, Release
+
+KEY = SecretKey(bytes(range(32)))
+TREE = ("class-all-leaves", "class-probabilistic", "class-random", "detective", "framework", "innocent", "leaf-swap")
+CLUSTER = ("geometric", "racc", "racc-v", "rdd", "swap-v")
+
+
+def test_every_guided_method_is_walked_here():
+    assert method_names() == tuple(sorted([*TREE, *CLUSTER]))
+
+
+def made(method, folder, table, **settings):
+    plan = Plan.propose(table)
+    return guided_release(table, plan, guided_method(method, settings), folder, key=KEY)
+
+
+@pytest.mark.parametrize("method", TREE)
+def test_tree_methods_release_a_mixed_table_with_its_gaps(method, tmp_path):
+    found = made(method, tmp_path / "r", "credit_approval")
+    manifest = Release.open(tmp_path / "r").manifest
+    assert manifest.data.rows == 690
+    assert manifest.method["law"] == method
+    guided = {c.attribute.name for c in manifest.columns if c.guided == method}
+    assert guided == {n for n, share in found.perturbed.changed.items() if share > 0}
+    assert guided
+    table = found.release.observed()
+    assert table.rows == 690
+    assert table.labels == ("+", "-")
+
+
+@pytest.mark.parametrize("method", CLUSTER)
+def test_cluster_methods_release_numbers_and_swap_labels(method, tmp_path):
+    rng = np.random.default_rng(5)
+    x = np.concatenate([rng.normal(m, 1.0, (120, 2)) for m in (0.0, 8.0, 16.0)])
+    table = pa.table({"a": x[:, 0].round(3), "b": x[:, 1].round(3), "ward": np.array(["n", "s", "w"])[rng.integers(0, 3, 360)]})
+    plan = Plan.propose(table)
+    found = guided_release(table, plan, guided_method(method, {"k": "3"}), tmp_path / "r", key=KEY)
+    seen = Release.open(tmp_path / "r").observed()
+    assert found.perturbed.changed["a"] > 0.9
+    before = np.bincount(np.searchsorted(["n", "s", "w"], table["ward"].to_pylist()))
+    assert np.bincount(seen["ward"].values.astype(int)).tolist() == before.tolist()
+    if method in ("swap-v", "racc-v"):
+        agreed = compare(table, tmp_path / "r", k=3).clusters
+        assert agreed["protocols"]["fixed_point"] == 1.0
+        assert agreed["protocols"]["rerun"] == 1.0
+        assert cluster(tmp_path / "r", 3)["sizes"] == agreed["sizes"] or sorted(cluster(tmp_path / "r", 3)["sizes"]) == sorted(agreed["sizes"])
+
+
+def test_the_same_table_gives_the_same_bytes_and_another_name_other_noise(tmp_path):
+    from dataclasses import replace
+
+    first = made("leaf-swap", tmp_path / "a", "iris")
+    second = made("leaf-swap", tmp_path / "b", "iris")
+    assert first.release.data_path.read_bytes() == second.release.data_path.read_bytes()
+    plan = replace(Plan.propose("iris"), name="another")
+    third = guided_release("iris", plan, guided_method("leaf-swap", {}), tmp_path / "c", key=KEY)
+    assert third.release.data_path.read_bytes() != first.release.data_path.read_bytes()
+
+
+def test_the_ledger_refuses_a_second_draw_of_the_same_rows(tmp_path):
+    plan = Plan.propose("iris")
+    key = tmp_path / "owner.key"
+    guided_release("iris", plan, guided_method("leaf-swap", {}), tmp_path / "a", key=key)
+    with pytest.raises(LedgerError, match="--again"):
+        guided_release("iris", plan, guided_method("framework", {}), tmp_path / "b", key=key)
+    again = guided_release("iris", plan, guided_method("framework", {}), tmp_path / "b", key=key, again=True)
+    assert again.release.manifest.again
+
+
+def test_the_manifest_tells_parameters_but_no_figure_of_the_original(tmp_path):
+    found = made("class-random", tmp_path / "r", "german_credit")
+    text = (tmp_path / "r" / "manifest.json").read_text()
+    assert found.perturbed.owner
+    for name in found.perturbed.owner:
+        assert f'"{name}"' not in text
+    assert "changed" not in json.loads(text)["extra"]
+
+
+def test_missing_numbers_have_no_place_among_clusters_and_the_column_is_named(tmp_path):
+    table = pa.table({"a": [1.0, None, 2.5, 4.0] * 15, "b": np.arange(60.0) % 11})
+    with pytest.raises(DataError, match="^a: "):
+        guided_release(table, Plan.propose(table), guided_method("swap-v", {"k": 2}), tmp_path / "r", key=KEY)
+    assert not (tmp_path / "r").exists()
+
+
+def test_an_unknown_method_or_parameter_names_the_known_ones():
+    with pytest.raises(UsageError, match="leaf-swap"):
+        guided_method("leafswap", {})
+    with pytest.raises(UsageError, match="margin"):
+        guided_method("swap-v", {"sigma": "3"})
+
+
+def test_leaf_swap_keeps_the_tree_where_paper_noise_bends_it(tmp_path):
+    made("leaf-swap", tmp_path / "a", "breast_cancer_wisconsin")
+    found = compare("breast_cancer_wisconsin", tmp_path / "a").trees[0]
+    assert found["same_root"]
+    assert found["rule_similarity"] > 0.85

@@ -1,0 +1,168 @@
+"""Rules of the house that no single room can keep alone."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import sfumato
+
+SOURCE = Path(sfumato.__file__).parent
+ROOT = SOURCE.parent.parent
+HEAVY = {
+    "pandas", "pyspark", "sklearn", "matplotlib", "scipy.stats", "flask", "fastapi", "starlette", "uvicorn", "tornado",
+    "aiohttp", "django", "jinja2", "plotly", "bokeh", "hypothesis", "pytest", "IPython",
+}  # fmt: skip
+EXPERIMENTS = (
+    "generators", "papers", "reconstruct", "trees", "clusters", "attacks", "audit.py", "auditing", "tradeoff.py",
+)  # fmt: skip
+"""Rooms whose chance is public and repeatable on purpose: it makes tables, starts searches and resamples, and hides nobody."""
+
+
+def loaded_after(code: str) -> set[str]:
+    script = f"import sys, json\n{code}\nprint('\\n' + json.dumps(sorted(sys.modules)))"
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
+    return set(json.loads(ran.stdout.splitlines()[-1]))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import sfumato",
+        "from sfumato.cli import main\ntry:\n    main(['--help'])\nexcept SystemExit:\n    pass",
+        "from sfumato.cli import main\ntry:\n    main(['release', '--help'])\nexcept SystemExit:\n    pass",
+    ],
+    ids=["import sfumato", "sfumato --help", "sfumato release --help"],
+)
+def test_what_is_optional_is_not_imported(code: str) -> None:
+    assert not loaded_after(code) & HEAVY
+
+
+def test_help_is_quick() -> None:
+    """0.5 s on a warm disk; three times that before the test complains, since machines that test are busy."""
+    program = str(Path(sys.executable).with_name("sfumato"))
+
+    def seconds() -> float:
+        begin = time.perf_counter()
+        subprocess.run([program, "--help"], check=True, capture_output=True)
+        return time.perf_counter() - begin
+
+    assert min(seconds() for _ in range(4)) < 1.5
+
+
+def test_every_module_says_what_it_is_for() -> None:
+    assert not [path for path, text in texts() if not ast.get_docstring(ast.parse(text))]
+
+
+def texts() -> list[tuple[Path, str]]:
+    return [(path, path.read_text("utf-8")) for path in sorted(SOURCE.rglob("*.py"))]
+
+
+def imported(tree: ast.AST) -> set[str]:
+    """Every dotted name that a module imports or reaches through `np`."""
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in ("np", "numpy"):
+            names.add(f"numpy.{node.attr}")
+    return names
+
+
+def drawing_on_weak_chance(source: str) -> set[str]:
+    found = imported(ast.parse(source))
+    return {
+        n
+        for n in found
+        if n in ("random", "secrets") or n == "numpy.random" or n.startswith(("numpy.random.", "random."))
+    }
+
+
+def test_privacy_noise_has_one_birthplace() -> None:
+    """No NumPy generator and no `random` where noise hides people: only `sfumato.randomness`, keyed and secure."""
+    offenders = {}
+    for path, text in texts():
+        place = path.relative_to(SOURCE)
+        if place.parts[0] not in EXPERIMENTS and (weak := drawing_on_weak_chance(text)):
+            offenders[str(place)] = weak
+    assert not offenders
+
+
+def test_chance_that_hides_nobody_is_repeatable() -> None:
+    """A generator has a seed, and the global one is never used."""
+    harmless = ("Generator", "default_rng", "SeedSequence", "PCG64", "BitGenerator")
+    for path, text in texts():
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("default_rng"):
+                assert node.args or node.keywords, f"{path}:{node.lineno}: a generator without a seed"
+            if isinstance(node, ast.Attribute) and ast.unparse(node.value) in ("np.random", "numpy.random"):
+                assert node.attr in harmless, f"{path}:{node.lineno}"
+
+
+def test_the_rooms_that_hide_people_are_searched() -> None:
+    for room in ("channels", "release", "guided", "randomness.py", "encoding.py", "engines", "cli"):
+        assert (SOURCE / room).exists()
+        assert room not in EXPERIMENTS
+
+
+def test_the_search_for_weak_chance_finds_it() -> None:
+    for source in (
+        "import random",
+        "from random import gauss",
+        "import numpy as np\nnp.random.default_rng()",
+        "from numpy.random import default_rng",
+        "import numpy.random",
+        "from numpy import random",
+        "def f():\n    import secrets",
+    ):
+        assert drawing_on_weak_chance(source), source
+    assert not drawing_on_weak_chance("from sfumato.randomness import uniform\nimport numpy as np\nnp.linspace(0, 1)")
+
+
+def test_only_randomness_asks_the_system_for_entropy_and_touches_the_cipher() -> None:
+    for path, text in texts():
+        if path.name != "randomness.py":
+            assert "os.urandom" not in text, path
+            assert not any(n.startswith("cryptography") for n in imported(ast.parse(text))), path
+
+
+def tracked() -> list[Path]:
+    try:
+        listed = subprocess.run(
+            ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+            cwd=ROOT,
+            capture_output=True,
+            check=True,
+        )
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("not a git checkout")
+    return [p for name in listed.stdout.decode().split("\0") if name and (p := ROOT / name).is_file()]
+
+
+REGISTRIES = re.compile(
+    r"index-url|find-links|trusted-host|files\.pythonhosted\.org|//(?:test\.)?pypi\.|artifactory|nexus/repository",
+    re.IGNORECASE,
+)
+HOMES = re.compile(r"(?<![\w.])/(?:home|Users|root|work|mnt|var/folders)/[\w.-]+")
+ADDRESSES = re.compile(r"(?<![\d.])(?:10|127|172|192|169)\.\d{1,3}\.\d{1,3}\.\d{1,3}(?![\d.])|localhost:\d")
+
+
+@pytest.mark.parametrize("pattern", [REGISTRIES, HOMES, ADDRESSES], ids=["registry", "home", "address"])
+def test_no_file_names_a_registry_a_home_or_a_machine(pattern: re.Pattern[str]) -> None:
+    found = []
+    for path in tracked():
+        if path == Path(__file__) or path.suffix in (".gz", ".png", ".parquet", ".svg", ".ico", ".woff2"):
+            continue
+        for number, line in enumerate(path.read_text("utf-8", errors="replace").splitlines(), 1):
+            if match := pattern.search(line):
+                found.append(f"{path.relative_to(ROOT)}:{number}: {match.group()}")
+    assert not found

@@ -22,11 +22,11 @@ from measure import versions
 from sfumato.attacks import Linkability, NearestInference, Sight, Targets
 from sfumato.attacks.rates import Rate
 from sfumato.attacks.score import hits
-from sfumato.audit import audit
+from sfumato.auditing.audit import audit
 from sfumato.auditing.truth import attributes_of, read_truth
 from sfumato.datasets import path
 from sfumato.randomness import SecretKey
-from sfumato.release import Plan, Release, release
+from sfumato.releases import Plan, Release, release
 
 LEFT = ("age", "education_num", "hours_per_week", "sex", "marital_status")
 RIGHT = ("fnlwgt", "capital_gain", "capital_loss", "race", "relationship")

@@ -20,7 +20,7 @@ from accuracy import LAWS, classes_of, release_of, rows_of  # noqa: E402
 from measure import timed, versions  # noqa: E402
 
 from sfumato.randomness import SecretKey  # noqa: E402
-from sfumato.reconstruct import columns  # noqa: E402
+from sfumato.reconstruction import columns  # noqa: E402
 from sfumato.trees.grow import Limits  # noqa: E402
 from sfumato.trees.prune import KeepAll  # noqa: E402
 from sfumato.trees.strategies import STRATEGIES, Strategy  # noqa: E402

@@ -16,9 +16,9 @@ from sfumato.channels import Gaussian, Kernel, Uniform
 from sfumato.counts import Counts, FloatArray, Grid
 from sfumato.generators.shapes import plateau, triangles
 from sfumato.observed import Column
-from sfumato.reconstruct import Problem, averaged, bayes, em, ems, joint_em, kernel_of, reconstruct
-from sfumato.reconstruct.loop import gap_stop, iterate, step_stop
-from sfumato.reconstruct.substituted import exact_counts
+from sfumato.reconstruction import Problem, averaged, bayes, em, ems, joint_em, kernel_of, reconstruct
+from sfumato.reconstruction.loop import gap_stop, iterate, step_stop
+from sfumato.reconstruction.substituted import exact_counts
 from sfumato.schema import Attribute, Interval, Kind
 
 UNIT = Attribute("x", Kind.REAL, Interval(0.0, 1.0))
@@ -36,7 +36,7 @@ COLUMNS: dict[str, Callable[[Column], FloatArray]] = {
 
 
 def _problem(column: Column) -> Problem:
-    from sfumato.reconstruct import problem_of
+    from sfumato.reconstruction import problem_of
 
     return problem_of(column, Grid.cells(0.0, 1.0, 20))
 

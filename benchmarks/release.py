@@ -41,7 +41,7 @@ def floor(source: Path, folder: Path) -> None:
 def perturbed(source: Path, folder: Path, workers: int) -> None:
     """The whole job: gaussian noise on nine columns, snapped to a grid."""
     from sfumato.engines import Local
-    from sfumato.release import release
+    from sfumato.releases import release
 
     release(source, plan_for(get("agrawal"), "gaussian", 0.5), folder / "release", key=KEY, engine=Local(workers))
 

@@ -27,16 +27,17 @@ PUBLIC = {
     "SquareWave": "sfumato.channels",
     "Substitution": "sfumato.channels",
     "Uniform": "sfumato.channels",
-    "Manifest": "sfumato.release",
-    "Plan": "sfumato.release",
-    "Release": "sfumato.release",
-    "release": "sfumato.release",
-    "describe": "sfumato.release.describe",
-    "Distribution": "sfumato.reconstruct",
-    "reconstruct": "sfumato.reconstruct",
+    "Manifest": "sfumato.releases",
+    "Plan": "sfumato.releases",
+    "Release": "sfumato.releases",
+    "release": "sfumato.releases",
+    "describe": "sfumato.releases.describe",
+    "Distribution": "sfumato.reconstruction",
+    "reconstruct": "sfumato.reconstruction",
     "Model": "sfumato.mining",
     "mine": "sfumato.mining",
     "PerturbedTreeClassifier": "sfumato.estimators",
+    "audit": "sfumato.auditing.audit",
     "SfumatoError": "sfumato.errors",
 }
 """Every public name and where it lives; the documentation is tested against this list, both ways."""
@@ -45,13 +46,14 @@ __version__ = "0.1.0"
 __all__ = ["PUBLIC", "__version__", *PUBLIC]
 
 if TYPE_CHECKING:
+    from sfumato.auditing.audit import audit
     from sfumato.channels import Gaussian, Intervals, Laplace, SquareWave, Substitution, Uniform
     from sfumato.errors import SfumatoError
     from sfumato.estimators import PerturbedTreeClassifier
     from sfumato.mining import Model, mine
-    from sfumato.reconstruct import Distribution, reconstruct
-    from sfumato.release import Manifest, Plan, Release, release
-    from sfumato.release.describe import describe
+    from sfumato.reconstruction import Distribution, reconstruct
+    from sfumato.releases import Manifest, Plan, Release, release
+    from sfumato.releases.describe import describe
     from sfumato.schema import Attribute, Categories, Consent, Interval, Kind, Role, Schema
 
 

@@ -16,7 +16,7 @@ from sfumato.counts import FloatArray
 from sfumato.encoding import Encoder
 from sfumato.errors import DataError, UsageError
 from sfumato.observed import Column, ObservedTable
-from sfumato.release import Release
+from sfumato.releases import Release
 from sfumato.schema import Role
 from sfumato.tables import blocks, open_table
 from sfumato.trees.c45 import c45

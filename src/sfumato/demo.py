@@ -11,10 +11,10 @@ import numpy as np
 from sfumato.counts import FloatArray, Grid
 from sfumato.mining import Model, mine
 from sfumato.observed import Column
-from sfumato.release import Plan, Release, create_key, release
-from sfumato.release.describe import described
-from sfumato.release.folder import appearing
-from sfumato.release.original import true_table
+from sfumato.releases import Plan, Release, create_key, release
+from sfumato.releases.describe import described
+from sfumato.releases.folder import appearing
+from sfumato.releases.original import true_table
 from sfumato.report import charts, page
 from sfumato.trees import svg as tree_svg
 from sfumato.trees import text as tree_text

@@ -20,7 +20,7 @@ from sfumato.counts import FloatArray
 from sfumato.errors import UsageError
 from sfumato.mining import NAIVE_BAYES, STRATEGIES, Model, mine
 from sfumato.observed import Column, ObservedTable
-from sfumato.release import Release
+from sfumato.releases import Release
 from sfumato.schema import Attribute, Categories, Interval, Kind
 from sfumato.trees.strategies import original
 

@@ -17,8 +17,8 @@ from sfumato.encoding import as_text
 from sfumato.errors import DataError, UsageError, listed
 from sfumato.naive_bayes import NaiveBayes
 from sfumato.observed import ObservedTable
-from sfumato.release import Release
-from sfumato.release.folder import write_whole
+from sfumato.releases import Release
+from sfumato.releases.folder import write_whole
 from sfumato.tables import BLOCK_ROWS, blocks, open_table
 from sfumato.trees import strategies
 from sfumato.trees.auto import fit_auto

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.errors import DataError, UsageError
 from sfumato.observed import ObservedTable
-from sfumato.reconstruct import by_class
+from sfumato.reconstruction import by_class
 from sfumato.schema import Attribute
 from sfumato.trees.inputs import Columns, encoded
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from sfumato.errors import OutputError, UsageError
 from sfumato.generators import Generator
-from sfumato.release.plan import DEFAULT_LAW, DEFAULT_PRIVACY, Plan, noise_for
+from sfumato.releases.plan import DEFAULT_LAW, DEFAULT_PRIVACY, Plan, noise_for
 from sfumato.schema import Attribute, Categories, Consent, Interval, Kind, Role, Schema
 
 NO_OPTIONS: Mapping[str, Any] = {}

@@ -18,10 +18,10 @@ from sfumato.errors import UsageError
 from sfumato.observed import ObservedTable
 from sfumato.privacy import figures, record_figures, substitution_entropy
 from sfumato.randomness import SecretKey
-from sfumato.reconstruct import reconstruct
-from sfumato.release import Plan
-from sfumato.release.original import true_table
-from sfumato.release.plan import noise_for
+from sfumato.reconstruction import reconstruct
+from sfumato.releases import Plan
+from sfumato.releases.original import true_table
+from sfumato.releases.plan import noise_for
 from sfumato.report import charts, page, svg
 from sfumato.trees.strategies import STRATEGIES
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from sfumato.counts import FloatArray, Grid
 from sfumato.observed import Column
-from sfumato.reconstruct import Distribution, by_class, reconstruct
-from sfumato.release import Release
+from sfumato.reconstruction import Distribution, by_class, reconstruct
+from sfumato.releases import Release
 from sfumato.report import charts
 from sfumato.schema import Attribute, Kind
 

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from sfumato.cli.auditor import audit
 from sfumato.randomness import SecretKey
-from sfumato.release import Plan, release
+from sfumato.releases import Plan, release
 
 
 @pytest.fixture(scope="module")

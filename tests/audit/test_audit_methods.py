@@ -7,12 +7,12 @@ import pyarrow as pa
 import pytest
 
 from sfumato.attacks import ColumnPosterior, Pairs, Sight
-from sfumato.audit import audit
+from sfumato.auditing.audit import audit
 from sfumato.channels import CHANNELS
 from sfumato.guided.releasing import guided_method, guided_release, method_names
 from sfumato.observed import Column
 from sfumato.randomness import SecretKey
-from sfumato.release import Plan
+from sfumato.releases import Plan
 from sfumato.schema import Attribute, Categories, Interval, Kind
 
 KEY = SecretKey(bytes(range(32)))

@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.audit import audit
+from sfumato.auditing.audit import audit
 from sfumato.channels import CHANNELS, Gaussian, Substitution
 from sfumato.errors import DataError, UsageError
 from sfumato.randomness import SecretKey
-from sfumato.release import Plan, release
-from sfumato.release.plan import with_consent
+from sfumato.releases import Plan, release
+from sfumato.releases.plan import with_consent
 from sfumato.schema import Attribute, Categories, Consent, Interval, Kind, Missing, Role, Schema
 
 KEY = SecretKey(bytes(range(32)))

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from sfumato.cli.app import VERBS, cli, main
-from sfumato.release import Plan, create_key, release
+from sfumato.releases import Plan, create_key, release
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +134,7 @@ def test_a_flipped_byte_in_the_data_is_noticed_by_verify(iris, tmp_path):
     import shutil
 
     from sfumato.errors import DataError
-    from sfumato.release import Release
+    from sfumato.releases import Release
 
     copy = tmp_path / "copy"
     shutil.copytree(iris, copy)

@@ -18,7 +18,7 @@ import pytest
 
 from sfumato.cli import main
 from sfumato.cli.app import VERBS
-from sfumato.release import Release
+from sfumato.releases import Release
 
 PEOPLE = "id,age,income,job,class\n" + "".join(
     f"{i},{20 + i % 50},{1000.5 + 13 * i:.2f},{('smith', 'clerk', 'nurse')[i % 3]},{'AB'[i % 2]}\n" for i in range(200)

@@ -10,7 +10,10 @@ import pytest
 @pytest.mark.slow
 def test_the_demo_ends_with_files_to_open_and_a_sentence(tmp_path):
     done = subprocess.run(
-        [sys.executable, "-m", "sfumato", "demo", "-o", str(tmp_path / "demo"), "--json"], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "sfumato", "demo", "-o", str(tmp_path / "demo"), "--json"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)

@@ -10,7 +10,7 @@ from sfumato.comparing import cluster, compare
 from sfumato.errors import DataError, LedgerError, UsageError
 from sfumato.guided.releasing import guided_method, guided_release, method_names
 from sfumato.randomness import SecretKey
-from sfumato.release import Plan, Release
+from sfumato.releases import Plan, Release
 
 KEY = SecretKey(bytes(range(32)))
 TREE = ("class-all-leaves", "class-probabilistic", "class-random", "detective", "framework", "innocent", "leaf-swap")
@@ -44,7 +44,9 @@ def test_tree_methods_release_a_mixed_table_with_its_gaps(method, tmp_path):
 def test_cluster_methods_release_numbers_and_swap_labels(method, tmp_path):
     rng = np.random.default_rng(5)
     x = np.concatenate([rng.normal(m, 1.0, (120, 2)) for m in (0.0, 8.0, 16.0)])
-    table = pa.table({"a": x[:, 0].round(3), "b": x[:, 1].round(3), "ward": np.array(["n", "s", "w"])[rng.integers(0, 3, 360)]})
+    table = pa.table(
+        {"a": x[:, 0].round(3), "b": x[:, 1].round(3), "ward": np.array(["n", "s", "w"])[rng.integers(0, 3, 360)]}
+    )
     plan = Plan.propose(table)
     found = guided_release(table, plan, guided_method(method, {"k": "3"}), tmp_path / "r", key=KEY)
     seen = Release.open(tmp_path / "r").observed()
@@ -55,7 +57,9 @@ def test_cluster_methods_release_numbers_and_swap_labels(method, tmp_path):
         agreed = compare(table, tmp_path / "r", k=3).clusters
         assert agreed["protocols"]["fixed_point"] == 1.0
         assert agreed["protocols"]["rerun"] == 1.0
-        assert cluster(tmp_path / "r", 3)["sizes"] == agreed["sizes"] or sorted(cluster(tmp_path / "r", 3)["sizes"]) == sorted(agreed["sizes"])
+        assert cluster(tmp_path / "r", 3)["sizes"] == agreed["sizes"] or sorted(
+            cluster(tmp_path / "r", 3)["sizes"]
+        ) == sorted(agreed["sizes"])
 
 
 def test_the_same_table_gives_the_same_bytes_and_another_name_other_noise(tmp_path):
@@ -90,7 +94,7 @@ def test_the_manifest_tells_parameters_but_no_figure_of_the_original(tmp_path):
 
 def test_missing_numbers_have_no_place_among_clusters_and_the_column_is_named(tmp_path):
     table = pa.table({"a": [1.0, None, 2.5, 4.0] * 15, "b": np.arange(60.0) % 11})
-    with pytest.raises(DataError, match="^a: "):
+    with pytest.raises(DataError, match=r"^a: "):
         guided_release(table, Plan.propose(table), guided_method("swap-v", {"k": 2}), tmp_path / "r", key=KEY)
     assert not (tmp_path / "r").exists()
 

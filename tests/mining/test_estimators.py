@@ -58,5 +58,5 @@ def test_it_takes_dataframes_clones_pickles_and_searches(noisy):
 
 
 def test_a_channel_without_a_domain_is_refused_with_the_next_step(noisy):
-    with pytest.raises(UsageError, match="channel.on"):
+    with pytest.raises(UsageError, match=r"channel\.on"):
         PerturbedTreeClassifier({0: Gaussian(sigma=1.0)}).fit(noisy["X"], noisy["y"])

@@ -11,7 +11,7 @@ from sfumato.errors import DataError, UsageError
 from sfumato.mining import NAIVE_BAYES, STRATEGIES, Model, mine
 from sfumato.papers import loans
 from sfumato.randomness import SecretKey
-from sfumato.release import Plan, release
+from sfumato.releases import Plan, release
 
 KEY = SecretKey(bytes(range(32)))
 

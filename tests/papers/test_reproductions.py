@@ -55,4 +55,6 @@ def test_every_paper_is_reproduced_quickly_by_one_command(paper, tmp_path, capsy
     assert all(c["verdict"] for c in data["cells"])
     assert (tmp_path / paper / "results.md").exists()
     assert data["verdicts"]["reproduced"] >= 5
-    assert all(c["because"] for c in data["cells"] if c["verdict"] == NOT_REPRODUCED and c["where"].startswith("Figure 2"))
+    assert all(
+        c["because"] for c in data["cells"] if c["verdict"] == NOT_REPRODUCED and c["where"].startswith("Figure 2")
+    )

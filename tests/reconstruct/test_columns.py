@@ -9,7 +9,7 @@ import pytest
 from sfumato.channels import CHANNELS, Gaussian, Intervals, Laplace, SquareWave, Substitution, Uniform
 from sfumato.errors import DataError, UsageError
 from sfumato.observed import MISSING_LABEL, Column, ObservedTable
-from sfumato.reconstruct import METHODS, by_class, kernel_of, reconstruct
+from sfumato.reconstruction import METHODS, by_class, kernel_of, reconstruct
 from sfumato.schema import Attribute, Categories, Interval, Kind, Missing
 
 UNIT = Attribute("x", Kind.REAL, Interval(0.0, 1.0))

@@ -7,11 +7,11 @@ from sfumato.channels import Gaussian, Substitution, Uniform
 from sfumato.counts import Grid
 from sfumato.errors import DataError, UsageError
 from sfumato.observed import Column, ObservedTable
-from sfumato.reconstruct import Problem, joint_em, joint_fit, reconstruct, reconstruct_dataset, reconstruct_joint
-from sfumato.reconstruct.joint import coarser
-from sfumato.reconstruct.loop import iterate, step_stop
-from sfumato.reconstruct.mr import assigned, jitter, whole_counts
-from sfumato.reconstruct.separable import contract, smooth_axis
+from sfumato.reconstruction import Problem, joint_em, joint_fit, reconstruct, reconstruct_dataset, reconstruct_joint
+from sfumato.reconstruction.joint import coarser
+from sfumato.reconstruction.loop import iterate, step_stop
+from sfumato.reconstruction.mr import assigned, jitter, whole_counts
+from sfumato.reconstruction.separable import contract, smooth_axis
 from sfumato.schema import Attribute, Categories, Interval, Kind
 
 X = Attribute("x", Kind.REAL, Interval(0.0, 1.0))

@@ -9,8 +9,8 @@ import pytest
 from sfumato.channels import Gaussian, Kernel, Uniform
 from sfumato.counts import Grid
 from sfumato.errors import DataError, UsageError
-from sfumato.reconstruct import Problem, bayes, em, ems, paper_size
-from sfumato.reconstruct.loop import chi_square_stop, em_gradient, gap_stop, iterate, step_stop
+from sfumato.reconstruction import Problem, bayes, em, ems, paper_size
+from sfumato.reconstruction.loop import chi_square_stop, em_gradient, gap_stop, iterate, step_stop
 from sfumato.schema import Attribute, Interval, Kind
 
 UNIT = Attribute("x", Kind.REAL, Interval(0.0, 1.0))

@@ -9,9 +9,9 @@ from sfumato.counts import Grid
 from sfumato.errors import UsageError
 from sfumato.generators.shapes import plateau, triangles
 from sfumato.observed import Column
-from sfumato.reconstruct import Problem, averaged, reconstruct
-from sfumato.reconstruct.penalised import MOST_CELLS, Expansion, Family, folds, in_blocks, smoothing_for
-from sfumato.reconstruct.quadratic import (
+from sfumato.reconstruction import Problem, averaged, reconstruct
+from sfumato.reconstruction.penalised import MOST_CELLS, Expansion, Family, folds, in_blocks, smoothing_for
+from sfumato.reconstruction.quadratic import (
     Differences,
     add_gram,
     apply,

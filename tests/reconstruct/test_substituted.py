@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from sfumato.channels import Substitution
 from sfumato.errors import UsageError
 from sfumato.observed import Column
-from sfumato.reconstruct import Problem, em, reconstruct
-from sfumato.reconstruct.bands import wilson
-from sfumato.reconstruct.loop import gap_stop, iterate
-from sfumato.reconstruct.substituted import (
+from sfumato.reconstruction import Problem, em, reconstruct
+from sfumato.reconstruction.bands import wilson
+from sfumato.reconstruction.loop import gap_stop, iterate
+from sfumato.reconstruction.substituted import (
     clipped,
     exact_counts,
     gamma_of,

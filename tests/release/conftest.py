@@ -10,7 +10,7 @@ import pytest
 
 from sfumato.channels import Gaussian, Laplace, SquareWave, Substitution, Uniform
 from sfumato.randomness import SecretKey
-from sfumato.release import Plan
+from sfumato.releases import Plan
 from sfumato.schema import Attribute, Categories, Consent, Interval, Kind, Missing, Role, Schema, day_number
 
 ROWS = 5000

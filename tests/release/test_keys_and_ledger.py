@@ -15,10 +15,10 @@ import pytest
 from sfumato.channels import Gaussian, Uniform
 from sfumato.errors import LedgerError, UsageError
 from sfumato.randomness import SecretKey
-from sfumato.release import Plan, Release, create_key, load_key, release
-from sfumato.release.kernel import kernel_for
-from sfumato.release.ledger import Ledger
-from sfumato.release.plan import with_consent
+from sfumato.releases import Plan, Release, create_key, load_key, release
+from sfumato.releases.kernel import kernel_for
+from sfumato.releases.ledger import Ledger
+from sfumato.releases.plan import with_consent
 from sfumato.schema import Attribute, Consent, Interval, Kind, Schema
 
 

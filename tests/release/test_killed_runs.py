@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.release import Plan, Release, release
-from sfumato.release.ledger import Ledger
+from sfumato.releases import Plan, Release, release
+from sfumato.releases.ledger import Ledger
 
 RUNS = 100
 ROWS = 60_000
@@ -28,7 +28,7 @@ PARENT = """
     import os, random, signal, sys, time
     from pathlib import Path
     from sfumato.engines import Local
-    from sfumato.release import Plan, Release, release
+    from sfumato.releases import Plan, Release, release
 
     folder, runs = Path(sys.argv[1]), int(sys.argv[2])
     plan = Plan.load(folder / "plan.toml")

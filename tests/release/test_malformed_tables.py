@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from sfumato.encoding import as_text, plain
 from sfumato.errors import SfumatoError
-from sfumato.release import Plan, Release, release
-from sfumato.release.plan import with_consent
+from sfumato.releases import Plan, Release, release
+from sfumato.releases.plan import with_consent
 from sfumato.schema import Consent
 from sfumato.tables import blocks, open_table
 

@@ -18,7 +18,7 @@ from sfumato.channels import Gaussian, Intervals, Substitution
 from sfumato.engines import Local
 from sfumato.errors import DataError, OutputError, UsageError
 from sfumato.randomness import SecretKey
-from sfumato.release import Manifest, Plan, Release, release
+from sfumato.releases import Manifest, Plan, Release, release
 from sfumato.schema import Attribute, Categories, Consent, Interval, Kind, Missing, Role, Schema, day_number
 
 

@@ -1,6 +1,6 @@
 """Charts and pages: well-formed, self-contained, the same every time."""
 
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
@@ -28,19 +28,23 @@ def test_a_distribution_chart_is_well_formed_and_repeatable():
     options = {"lower": mass * 0.8, "upper": mass * 1.2, "released": (wide, np.ones(15)), "original": mass}
     drawn = charts.distribution(*args, **options)
     assert drawn == charts.distribution(*args, **options)
-    ElementTree.fromstring(drawn)
+    ET.fromstring(drawn)
     assert "reconstructed" in drawn
     assert "released" in drawn
 
 
 def test_labels_with_odd_characters_do_not_break_the_drawing():
     labels = ('<b>"x"</b>', "a & b", "ü" * 60)
-    drawn = charts.distribution("t", Grid.categories(labels), np.array([0.2, 0.3, 0.5]), lower=np.zeros(3), upper=np.ones(3))
-    ElementTree.fromstring(drawn)
+    drawn = charts.distribution(
+        "t", Grid.categories(labels), np.array([0.2, 0.3, 0.5]), lower=np.zeros(3), upper=np.ones(3)
+    )
+    ET.fromstring(drawn)
 
 
 def test_a_page_escapes_text_and_needs_no_network():
-    text = page.page("<script>", "a & b", page.section("s", page.paragraph("<i>"), page.table(["<h>"], [["<c>"]]), page.code("<p>")))
+    text = page.page(
+        "<script>", "a & b", page.section("s", page.paragraph("<i>"), page.table(["<h>"], [["<c>"]]), page.code("<p>"))
+    )
     assert "<script>" not in text
     assert "<i>" not in text
     assert "https://" not in text

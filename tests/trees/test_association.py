@@ -9,8 +9,9 @@ from sfumato.channels import Gaussian, Intervals, SquareWave, Substitution, Unif
 from sfumato.counts import Grid
 from sfumato.observed import Column
 from sfumato.randomness import Rows, SecretKey
-from sfumato.reconstruct.loop import chi_square_stop, iterate
-from sfumato.reconstruct.problem import Problem
+from sfumato.reconstruction.batched import SHARE_OF_THRESHOLD, masses
+from sfumato.reconstruction.loop import chi_square_stop, iterate
+from sfumato.reconstruction.problem import Problem
 from sfumato.schema import Attribute, Categories, Interval, Kind
 from sfumato.trees.assign import (
     Association,
@@ -21,7 +22,6 @@ from sfumato.trees.assign import (
     row_marks,
     whole_counts,
 )
-from sfumato.reconstruct.batched import SHARE_OF_THRESHOLD, masses
 
 KEY = SecretKey(bytes(range(32)))
 REAL = Attribute("x", Kind.REAL, Interval(0.0, 10.0))

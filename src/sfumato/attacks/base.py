@@ -20,7 +20,7 @@ from sfumato.attacks.learned import learned_belief
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.errors import UsageError, listed
 from sfumato.observed import Column, ObservedTable
-from sfumato.release import Release
+from sfumato.releases import Release
 
 ATTACKS: dict[str, type[Attack]] = {}
 """Every attack by its name; importing its module enters it here."""

@@ -11,7 +11,7 @@ import numpy as np
 from sfumato.attacks.belief import Belief
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.observed import Column
-from sfumato.reconstruct import paper_size
+from sfumato.reconstruction import paper_size
 
 FEWEST = 4
 PSEUDO = 2.0

@@ -16,7 +16,7 @@ CELLS_A_WIDTH = 20
 
 def reconstructed(column: Column) -> tuple[Grid, FloatArray]:
     """Grid and masses of the true values behind a released column."""
-    from sfumato.reconstruct import reconstruct
+    from sfumato.reconstruction import reconstruct
 
     found = reconstruct(column)
     return found.grid, found.mass

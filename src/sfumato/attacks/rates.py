@@ -10,7 +10,7 @@ import numpy as np
 
 from sfumato.counts import FloatArray
 from sfumato.errors import UsageError
-from sfumato.reconstruct import bands
+from sfumato.reconstruction import bands
 
 Z95 = 1.959963984540054
 GROUPS = 1000

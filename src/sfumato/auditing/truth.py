@@ -10,10 +10,10 @@ from sfumato.counts import FloatArray, Grid
 from sfumato.encoding import Encoder
 from sfumato.errors import DataError
 from sfumato.observed import Column
-from sfumato.reconstruct import paper_size
-from sfumato.release import Release
-from sfumato.release.manifest import Manifest
-from sfumato.release.profile import ABSENT_WORDS
+from sfumato.reconstruction import paper_size
+from sfumato.releases import Release
+from sfumato.releases.manifest import Manifest
+from sfumato.releases.profile import ABSENT_WORDS
 from sfumato.schema import Attribute, Role
 from sfumato.tables import blocks, open_table
 

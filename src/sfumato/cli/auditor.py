@@ -43,9 +43,9 @@ def audit(
     """Attack the release in DIR, made from the table ORIGINAL: privacy promised beside privacy left."""
     import json
 
-    from sfumato.audit import audit as attack
+    from sfumato.auditing.audit import audit as attack
     from sfumato.errors import OutputError, UsageError
-    from sfumato.release.folder import write_whole
+    from sfumato.releases.folder import write_whole
 
     files = [(f, edition) for f, edition in ((output, "owner"), (public_file, "public")) if f is not None]
     for file, _ in files:

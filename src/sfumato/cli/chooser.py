@@ -33,7 +33,7 @@ def tradeoff(
     as_json: bool,
 ) -> None:
     """Sweep privacy levels on INPUT and show accuracy, error and ε of each; nothing is released."""
-    from sfumato.release.folder import write_whole
+    from sfumato.releases.folder import write_whole
     from sfumato.tradeoff import report
     from sfumato.tradeoff import tradeoff as sweep
 

@@ -40,8 +40,8 @@ def reconstruct(
     as_json: bool,
 ) -> None:
     """The distributions of the true values behind the release in DIR, with 95 % bands."""
-    from sfumato.release import Release
-    from sfumato.release.folder import write_whole
+    from sfumato.releases import Release
+    from sfumato.releases.folder import write_whole
     from sfumato.views import distributions, plotted
 
     found = distributions(
@@ -82,7 +82,7 @@ def mine(
     """Grow a decision tree from the release in DIR; the tree and its rules go to stderr."""
     from sfumato.errors import UsageError
     from sfumato.mining import mine as grow
-    from sfumato.release.folder import write_whole
+    from sfumato.releases.folder import write_whole
     from sfumato.trees.tree import Tree
 
     if exported and exported.suffix not in (".py", ".js", ".sql"):

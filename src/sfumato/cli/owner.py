@@ -39,7 +39,7 @@ def generate(
 ) -> None:
     """Write the synthetic table NAME: agrawal, plateau, triangles, …"""
     from sfumato.generators import get
-    from sfumato.release.folder import write_whole
+    from sfumato.releases.folder import write_whole
     from sfumato.synthesis import generate_table, plan_for
 
     generator = get(name)
@@ -86,8 +86,8 @@ def plan(
     as_json: bool,
 ) -> None:
     """Look at INPUT (.csv, .csv.gz, .parquet or a bundled table's name) and propose a plan."""
-    from sfumato.release import Plan
-    from sfumato.release.folder import write_whole
+    from sfumato.releases import Plan
+    from sfumato.releases.folder import write_whole
 
     proposal = Plan.propose(
         table_,
@@ -165,9 +165,9 @@ def release(
 
     from sfumato.engines import Local
     from sfumato.errors import UsageError
-    from sfumato.release import Plan
-    from sfumato.release import release as make_release
-    from sfumato.release.readme import cautions
+    from sfumato.releases import Plan
+    from sfumato.releases import release as make_release
+    from sfumato.releases.readme import cautions
 
     if method and (law or privacy is not None):
         raise UsageError(
@@ -226,8 +226,8 @@ def release(
 @json_option
 def describe(folder: Path, as_json: bool) -> None:
     """What the release in DIR says about itself: laws, privacy in every unit, cautions."""
-    from sfumato.release import Release
-    from sfumato.release.describe import described
+    from sfumato.releases import Release
+    from sfumato.releases.describe import described
 
     about = described(Release.open(folder).manifest)
     if as_json:

@@ -23,7 +23,7 @@ PAPERS = ("as2000", "ib2003", "detective2005", "dowd2006", "liu2012")
 def reproduce(paper: str, output: Path, full: bool, workers: int, force: bool, as_json: bool) -> None:
     """The tables and figures of PAPER: results.json, results.md and drawings. A stopped run goes on where it was."""
     from sfumato.papers.base import Bench
-    from sfumato.release.folder import appearing
+    from sfumato.releases.folder import appearing
 
     experiment = importlib.import_module(f"sfumato.papers.{paper}")
     cache = output.parent / f".{output.name}.units"

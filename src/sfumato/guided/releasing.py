@@ -36,13 +36,13 @@ from sfumato.guided.clustered import Clustered
 from sfumato.guided.tree_method import TREE_METHODS, Perturbed
 from sfumato.observed import ObservedTable
 from sfumato.randomness import Rows, SecretKey, Stream
-from sfumato.release.folder import appearing
-from sfumato.release.ledger import Entry
-from sfumato.release.manifest import Manifest, ReleasedColumn
-from sfumato.release.original import true_table
-from sfumato.release.plan import Plan
-from sfumato.release.release import Release, owner_key, publish, refuse_input_inside
-from sfumato.release.sketch import sketch_of
+from sfumato.releases.folder import appearing
+from sfumato.releases.ledger import Entry
+from sfumato.releases.making import Release, owner_key, publish, refuse_input_inside
+from sfumato.releases.manifest import Manifest, ReleasedColumn
+from sfumato.releases.original import true_table
+from sfumato.releases.plan import Plan
+from sfumato.releases.sketch import sketch_of
 from sfumato.schema import Attribute, Consent, Kind, Role
 from sfumato.tables import ROW_GROUP, Written, writing
 

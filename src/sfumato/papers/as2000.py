@@ -14,7 +14,7 @@ from sfumato.observed import Column
 from sfumato.papers import loans
 from sfumato.papers.base import BEATEN, NOT_REPRODUCED, REPORTED, REPRODUCED, Bench, Cell, Results, mean_spread
 from sfumato.randomness import Rows, SecretKey
-from sfumato.reconstruct import reconstruct
+from sfumato.reconstruction import reconstruct
 from sfumato.report import charts, svg
 from sfumato.schema import Attribute, Interval, Kind
 from sfumato.trees.strategies import original

@@ -14,10 +14,10 @@ from sfumato.papers import loans
 from sfumato.papers.base import BEATEN, NOT_REPRODUCED, REPORTED, REPRODUCED, Bench, Cell, Results, mean_spread
 from sfumato.privacy import repeated_gamma, substitution_entropy
 from sfumato.randomness import Rows, SecretKey
-from sfumato.reconstruct import Problem, ems
-from sfumato.reconstruct.substituted import clipped, exact_counts, inverse_counts, projected, renormalised
-from sfumato.release import Plan
-from sfumato.release.original import true_table
+from sfumato.reconstruction import Problem, ems
+from sfumato.reconstruction.substituted import clipped, exact_counts, inverse_counts, projected, renormalised
+from sfumato.releases import Plan
+from sfumato.releases.original import true_table
 from sfumato.report import charts, svg
 from sfumato.schema import Attribute, Interval, Kind
 from sfumato.trees.strategies import STRATEGIES

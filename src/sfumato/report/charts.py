@@ -94,7 +94,13 @@ def _labels(
 def comparison(title: str, values: Mapping[str, float], *, alone: bool = True, percent: bool = True) -> str:
     """One bar a name, such as the accuracy of several ways to mine."""
     names: Sequence[str] = tuple(values)
-    frame = svg.Frame((-0.6, len(names) - 0.4), (0.0, 1.05 if percent else 1.1 * max(values.values())), title=title, x_labels=names, percent=percent)
+    frame = svg.Frame(
+        (-0.6, len(names) - 0.4),
+        (0.0, 1.05 if percent else 1.1 * max(values.values())),
+        title=title,
+        x_labels=names,
+        percent=percent,
+    )
     parts = [
         svg.bars(frame, [i], [v], ink=INKS[i % len(INKS)], width=0.62, names=[n]) + _value(frame, i, v, percent=percent)
         for i, (n, v) in enumerate(values.items())
@@ -104,7 +110,9 @@ def comparison(title: str, values: Mapping[str, float], *, alone: bool = True, p
 
 def _value(frame: svg.Frame, at: float, value: float, *, percent: bool) -> str:
     text = f"{100 * value:.1f}%" if percent else svg.label(value)
-    return f'<text x="{svg.number(frame.px(at))}" y="{svg.number(frame.py(value) - 5)}" text-anchor="middle">{text}</text>'
+    return (
+        f'<text x="{svg.number(frame.px(at))}" y="{svg.number(frame.py(value) - 5)}" text-anchor="middle">{text}</text>'
+    )
 
 
 def stacked(drawings: Sequence[str], columns: int = 2, width: int = 520, height: int = 260) -> str:
@@ -112,7 +120,8 @@ def stacked(drawings: Sequence[str], columns: int = 2, width: int = 520, height:
     rows = -(-len(drawings) // columns)
     columns = min(columns, len(drawings))
     parts: list[Any] = [
-        f'<g transform="translate({(i % columns) * width},{(i // columns) * height})">{d}</g>' for i, d in enumerate(drawings)
+        f'<g transform="translate({(i % columns) * width},{(i // columns) * height})">{d}</g>'
+        for i, d in enumerate(drawings)
     ]
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="sf" viewBox="0 0 {columns * width} {rows * height}" '

@@ -54,9 +54,13 @@ def cards(drawings: Sequence[str]) -> str:
 
 def key_figures(pairs: Sequence[tuple[str, str]]) -> str:
     """A few large numbers with a word on each."""
-    return '<div class="figures">' + "".join(
-        f'<div class="figure"><b>{escape(number)}</b><span>{escape(words)}</span></div>' for number, words in pairs
-    ) + "</div>"
+    return (
+        '<div class="figures">'
+        + "".join(
+            f'<div class="figure"><b>{escape(number)}</b><span>{escape(words)}</span></div>' for number, words in pairs
+        )
+        + "</div>"
+    )
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

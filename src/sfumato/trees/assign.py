@@ -18,9 +18,9 @@ from sfumato.channels.base import inner_cuts
 from sfumato.channels.discrete import Discrete
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.observed import Column
-from sfumato.reconstruct.columns import kernel_of, true_grid
+from sfumato.reconstruction.batched import masses
+from sfumato.reconstruction.columns import kernel_of, true_grid
 from sfumato.schema import Kind
-from sfumato.reconstruct.batched import masses
 
 CodeArray = NDArray[np.int16]
 WordArray = NDArray[np.uint64]

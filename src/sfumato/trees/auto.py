@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 
+import numpy as np
+
 from sfumato.counts import FloatArray
 from sfumato.observed import ObservedTable
-from sfumato.trees.axes import classified
+from sfumato.trees.axes import class_shares, classified
 from sfumato.trees.choice import choose_attributes
 from sfumato.trees.fitted import Fitted, Progress, quiet
 from sfumato.trees.grow import Limits
-from sfumato.trees.heldout import Verdict, class_blind, highest, judged, split
-from sfumato.trees.joint import candidate_sets, fit_joint
+from sfumato.trees.heldout import Verdict, admissible, class_blind, judged, split
+from sfumato.trees.joint import best_set, candidate_sets, fit_joint
 from sfumato.trees.mixture import ClassMixtures, fit_mixture, fit_mixtures
 from sfumato.trees.prune import Pruner
 from sfumato.trees.strategies import STRATEGIES
+
+SPARE = 0.03
+"""The share of what is to be known about the class that a strategy may miss."""
 
 MARGIN = 0.004
 """A more elaborate strategy must promise so much more accuracy than a simpler one."""
@@ -56,7 +61,7 @@ def fit_auto(
     tell("judging")
     background = class_blind(table, trees.values(), choice.relevant, seed)
     verdicts = {candidate: judged(background, tree, test) for candidate, tree in trees.items()}
-    best = picked(verdicts)
+    best = picked(verdicts, unaware(train, test))
     tell(f"fitting {shown(best)} to all records")
     final = _fit(best, table, limits, pruner, seed)
     scores = {shown(c): {"log_loss": v.log_loss, "accuracy": v.accuracy} for c, v in verdicts.items()}
@@ -64,11 +69,27 @@ def fit_auto(
     return Fitted(final.tree, final.log_loss, notes)
 
 
-def picked(verdicts: Mapping[Candidate, Verdict]) -> Candidate:
-    """The simplest strategy within `MARGIN` of the highest expected accuracy, in the best of its variants."""
-    ranked = sorted(verdicts, key=lambda candidate: -verdicts[candidate].accuracy)
-    champions = {name: next(c for c in ranked if c[0] == name) for name in dict.fromkeys(c[0] for c in verdicts)}
-    return champions[highest({n: verdicts[c] for n, c in champions.items()}, list(champions), MARGIN)]
+def picked(verdicts: Mapping[Candidate, Verdict], unaware: float) -> Candidate:
+    """First the best joint map, then the strategy; `unaware` is the log loss of class shares alone.
+
+    Log loss finds out who misses something that matters, but it also rewards fine shades of probability that never change
+    an answer. So strategies that lose less than `SPARE` of all that is to be known stay in, and of these the one is taken
+    whose tree is expected to be right most often, or a simpler one that comes within `MARGIN` of it.
+    """
+    joints = {names: verdict for (name, names), verdict in verdicts.items() if name == "joint"}
+    best = ("joint", best_set(joints))
+    left = {c: v for c, v in verdicts.items() if c[0] != "joint" or c == best}
+    known = unaware - min(verdict.log_loss for verdict in left.values())
+    able = admissible(left, SPARE * max(known, 0.0))
+    top = max(left[candidate].accuracy for candidate in able)
+    return next(candidate for candidate in able if left[candidate].accuracy >= top - MARGIN)
+
+
+def unaware(train: ObservedTable, test: ObservedTable) -> float:
+    """The log loss of one who knows the shares of the classes and nothing else."""
+    assert train.classes is not None
+    assert test.classes is not None
+    return float(-np.log(class_shares(train.classes, len(train.labels)))[test.classes].mean())
 
 
 def shown(candidate: Candidate) -> str:

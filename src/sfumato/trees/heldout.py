@@ -30,7 +30,7 @@ Chances = NDArray[np.float32]
 Name = TypeVar("Name", bound=Hashable)
 
 HELD_OUT = 1 / 3
-MOST_JUDGES = 30_000
+MOST_JUDGES = 40_000
 """More held-out records than this would judge no better."""
 
 COMPONENTS, CELLS, BINS = 6, 50, 64
@@ -42,7 +42,7 @@ BLOCK = 8192
 NEGLIGIBLE = 1e-9
 """Chances below this are set to zero: products of several of them would be too small for a float32 to be fast."""
 
-SHARE_STEPS = 40
+SHARE_STEPS = 100
 LEAST = 1e-6
 
 
@@ -166,18 +166,16 @@ class Verdict:
 
 
 def judged(background: Background, tree: Tree, held_out: ObservedTable) -> Verdict:
-    """Put a tree before records it was not grown on; the shares for one half of them come from the other half."""
+    """Put a tree before records it was not grown on: one half of them settles the shares of its leaves, the other judges."""
     assert held_out.classes is not None
-    classes, size = held_out.classes, len(held_out.labels)
-    chances = background.leaf_chances(tree, held_out)
+    odd = np.arange(held_out.rows) % 2 == 1
+    settling, judging = (held_out, held_out) if held_out.rows < 2 else (held_out.take(odd), held_out.take(~odd))
+    assert settling.classes is not None
+    assert judging.classes is not None
+    shares = leaf_shares(background.leaf_chances(tree, settling), settling.classes, len(held_out.labels))
+    chances = background.leaf_chances(tree, judging)
     says = tree.node_classes[[i for i, node in enumerate(tree.nodes) if node.test is None]]
-    likely = np.empty(len(classes))
-    odd = np.arange(len(classes)) % 2 == 1
-    for half in (odd, ~odd):
-        shares = leaf_shares(chances[~half], classes[~half], size)
-        likely[half] = (chances[half] * shares.T[classes[half]]).sum(axis=1)
-    # What a leaf says was settled without these records, so here their own shares do not flatter it.
-    shares = leaf_shares(chances, classes, size)
+    likely = (chances * shares.T[judging.classes]).sum(axis=1)
     right = chances @ shares[np.arange(len(says)), says]
     return Verdict(-np.log(np.maximum(likely, LEAST)), np.asarray(right, dtype=np.float64))
 
@@ -204,7 +202,13 @@ def split(table: ObservedTable, seed: int) -> tuple[ObservedTable, ObservedTable
     return table.take(~held), table.take(np.flatnonzero(held)[:MOST_JUDGES])
 
 
-def highest(verdicts: Mapping[Name, Verdict], simplest_first: Sequence[Name], margin: float) -> Name:
-    """The first of the list whose expected accuracy is within `margin` of the highest."""
-    top = max(verdict.accuracy for verdict in verdicts.values())
-    return next(name for name in simplest_first if verdicts[name].accuracy >= top - margin)
+def admissible(verdicts: Mapping[Name, Verdict], spare: float) -> list[Name]:
+    """Those whose log loss is not surely above the lowest: within two paired standard errors, or within `spare`."""
+    lowest = min(verdicts.values(), key=lambda verdict: verdict.log_loss)
+    out = []
+    for name, verdict in verdicts.items():
+        excess = verdict.loss - lowest.loss
+        error = float(excess.std() / np.sqrt(len(excess)))
+        if float(excess.mean()) <= max(2 * error, spare):
+            out.append(name)
+    return out

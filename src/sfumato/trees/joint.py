@@ -6,7 +6,7 @@ their joint distribution can be had at little more cost; the tree then grows on 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from sfumato.trees.axes import Axis, classified
 from sfumato.trees.choice import Choice, choose_attributes
 from sfumato.trees.fitted import Fitted, Progress, quiet
 from sfumato.trees.grow import Growth, Limits, grow
-from sfumato.trees.heldout import class_blind, highest, judged, split
+from sfumato.trees.heldout import Verdict, admissible, class_blind, judged, split
 from sfumato.trees.maps import JointMap, fit_map, map_axes
 from sfumato.trees.prune import Pruner
 from sfumato.trees.tree import Node, Tree
@@ -28,7 +28,6 @@ STEPS = (4000, 1000, 400, 200)
 """EM steps for maps of one to four attributes: fewer axes can be had sharper before chance shows."""
 
 SMOOTHING = 0.005
-MARGIN = 0.0
 
 
 def fit_joint(
@@ -66,7 +65,7 @@ def fit_joint(
         trees = {names: fit_joint(train, limits=limits, pruner=pruner, attributes=names).tree for names in sets}
         background = class_blind(table, trees.values(), choice.relevant, seed)
         verdicts = {names: judged(background, tree, test) for names, tree in trees.items()}
-        attributes = highest(verdicts, sets, MARGIN)
+        attributes = best_set(verdicts)
         notes = {
             "relevant": list(choice.relevant),
             "scores": {" ".join(names): verdict.accuracy for names, verdict in verdicts.items()},
@@ -80,6 +79,11 @@ def fit_joint(
     return Fitted(
         tree, found.class_log_loss, {"attributes": list(attributes), "cells": [a.size for a in axes], **notes}
     )
+
+
+def best_set(verdicts: Mapping[tuple[str, ...], Verdict]) -> tuple[str, ...]:
+    """Of the sets that explain held-out classes as well as any, the one whose tree is expected to be right most often."""
+    return max(admissible(verdicts, 0.0), key=lambda names: verdicts[names].accuracy)
 
 
 def candidate_sets(choice: Choice) -> list[tuple[str, ...]]:

@@ -10,8 +10,8 @@ import numpy as np
 
 from sfumato.counts import FloatArray, IntArray
 from sfumato.observed import Column, ObservedTable
-from sfumato.reconstruct.joint import joint_em
-from sfumato.reconstruct.separable import contract
+from sfumato.reconstruction.joint import joint_em
+from sfumato.reconstruction.separable import contract
 from sfumato.trees.axes import Axis, class_shares
 
 LEAST = 1e-12

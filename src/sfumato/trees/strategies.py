@@ -12,7 +12,7 @@ import numpy as np
 from sfumato.counts import IntArray
 from sfumato.errors import DataError, UsageError, listed
 from sfumato.observed import ObservedTable
-from sfumato.reconstruct.problem import paper_size
+from sfumato.reconstruction.problem import paper_size
 from sfumato.trees.assign import Association, row_marks
 from sfumato.trees.grow import Limits, grow_from
 from sfumato.trees.local import LocalRecords

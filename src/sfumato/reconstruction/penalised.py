@@ -18,9 +18,9 @@ import numpy as np
 
 from sfumato.counts import FloatArray
 from sfumato.errors import UsageError
-from sfumato.reconstruct.loop import Fit, ems, iterate, step_stop
-from sfumato.reconstruct.problem import Problem
-from sfumato.reconstruct.quadratic import Differences, solve_penalised
+from sfumato.reconstruction.loop import Fit, ems, iterate, step_stop
+from sfumato.reconstruction.problem import Problem
+from sfumato.reconstruction.quadratic import Differences, solve_penalised
 
 STRENGTHS = (3.0, 10.0)
 """λ of order 1; order k has λ/20^(k−1), the same in cells when a domain is cut into twenty."""

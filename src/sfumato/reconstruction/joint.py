@@ -15,8 +15,8 @@ from sfumato.channels import Kernel
 from sfumato.counts import Counts, FloatArray, Grid, IntArray
 from sfumato.errors import DataError, UsageError
 from sfumato.observed import Column, ObservedTable
-from sfumato.reconstruct.columns import spacing
-from sfumato.reconstruct.separable import JointFit, joint_em, joint_fit
+from sfumato.reconstruction.columns import spacing
+from sfumato.reconstruction.separable import JointFit, joint_em, joint_fit
 
 TRUE_CELLS = {1: 100, 2: 52, 3: 26, 4: 12}
 OBSERVED_CELLS = {1: 256, 2: 64, 3: 40, 4: 20}

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.privacy import figures, record_figures
-from sfumato.release.manifest import Manifest, ReleasedColumn
-from sfumato.release.readme import cautions, what
+from sfumato.releases.manifest import Manifest, ReleasedColumn
+from sfumato.releases.readme import cautions, what
 from sfumato.schema import Kind, Role
 
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from sfumato.counts import FloatArray, Grid
 from sfumato.errors import UsageError
-from sfumato.reconstruct.bands import Bands, bands, multinomial_bands
-from sfumato.reconstruct.loop import Fit
-from sfumato.reconstruct.problem import Problem
+from sfumato.reconstruction.bands import Bands, bands, multinomial_bands
+from sfumato.reconstruction.loop import Fit
+from sfumato.reconstruction.problem import Problem
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,9 +18,9 @@ import numpy as np
 
 from sfumato.counts import FloatArray
 from sfumato.errors import UsageError
-from sfumato.reconstruct.problem import TINY, Problem
-from sfumato.reconstruct.quadratic import BAND, solve_penalised
-from sfumato.reconstruct.separable import smooth_axis
+from sfumato.reconstruction.problem import TINY, Problem
+from sfumato.reconstruction.quadratic import BAND, solve_penalised
+from sfumato.reconstruction.separable import smooth_axis
 
 Stop = Callable[[FloatArray, FloatArray, FloatArray], str | None]
 """(before, after, gradient at before) → why to stop now, or None."""

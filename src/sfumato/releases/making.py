@@ -17,14 +17,14 @@ from sfumato.engines import Engine, Local
 from sfumato.errors import DataError, OutputError, UsageError, listed
 from sfumato.observed import Column, ObservedTable
 from sfumato.randomness import SecretKey, WordArray
-from sfumato.release.folder import appearing
-from sfumato.release.kernel import ReleaseKernel, cell_text, first_repeat, kernel_for, noise_names, whole_outputs
-from sfumato.release.key import load_or_create_key, refuse_inside
-from sfumato.release.ledger import Entry, Ledger, refusal
-from sfumato.release.manifest import Manifest, ReleasedColumn
-from sfumato.release.plan import Plan
-from sfumato.release.readme import readme
-from sfumato.release.sketch import Sketch
+from sfumato.releases.folder import appearing
+from sfumato.releases.kernel import ReleaseKernel, cell_text, first_repeat, kernel_for, noise_names, whole_outputs
+from sfumato.releases.key import load_or_create_key, refuse_inside
+from sfumato.releases.ledger import Entry, Ledger, refusal
+from sfumato.releases.manifest import Manifest, ReleasedColumn
+from sfumato.releases.plan import Plan
+from sfumato.releases.readme import readme
+from sfumato.releases.sketch import Sketch
 from sfumato.schema import Role
 from sfumato.tables import BLOCK_ROWS, Source, blocks, open_table, writing
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sfumato.channels import Channel
-from sfumato.release.manifest import Manifest, ReleasedColumn
+from sfumato.releases.manifest import Manifest, ReleasedColumn
 from sfumato.schema import Categories, Missing, Role
 
 SAYINGS = {

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.counts import FloatArray
-from sfumato.reconstruct.loop import Fit
-from sfumato.reconstruct.problem import Problem
+from sfumato.reconstruction.loop import Fit
+from sfumato.reconstruction.problem import Problem
 
 
 def inverse_counts(y: FloatArray, gamma: float) -> FloatArray:

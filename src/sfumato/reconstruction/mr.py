@@ -17,7 +17,7 @@ from sfumato.channels import Kernel
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.errors import UsageError
 from sfumato.observed import Column, ObservedTable
-from sfumato.reconstruct.columns import reconstruct
+from sfumato.reconstruction.columns import reconstruct
 
 
 def whole_counts(mass: FloatArray, n: int) -> IntArray:

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sfumato.release.profile import ColumnProfile
+from sfumato.releases.profile import ColumnProfile
 from sfumato.schema import EXACT_INTEGERS, Attribute, Categories, Consent, Interval, Kind, Role, day_number
 
 FEW_LABELS = 2

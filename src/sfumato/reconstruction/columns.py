@@ -14,11 +14,11 @@ from sfumato.channels.discrete import Discrete
 from sfumato.counts import Counts, FloatArray, Grid
 from sfumato.errors import DataError, UsageError, listed
 from sfumato.observed import Column, ObservedTable
-from sfumato.reconstruct.distribution import Distribution, Source
-from sfumato.reconstruct.loop import Fit, bayes, em, ems
-from sfumato.reconstruct.penalised import MOST_CELLS, averaged, in_blocks
-from sfumato.reconstruct.problem import Problem, paper_size
-from sfumato.reconstruct.substituted import exact, inverse, projection
+from sfumato.reconstruction.distribution import Distribution, Source
+from sfumato.reconstruction.loop import Fit, bayes, em, ems
+from sfumato.reconstruction.penalised import MOST_CELLS, averaged, in_blocks
+from sfumato.reconstruction.problem import Problem, paper_size
+from sfumato.reconstruction.substituted import exact, inverse, projection
 from sfumato.schema import Kind, Missing
 
 METHODS = ("auto", "bayes", "em", "ems", "inverse", "projection", "exact")

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.counts import FloatArray
-from sfumato.reconstruct.loop import Fit
-from sfumato.reconstruct.penalised import MOST_CELLS, Averaged, Expansion, Family, in_blocks
-from sfumato.reconstruct.problem import Problem
-from sfumato.reconstruct.quadratic import Differences
-from sfumato.reconstruct.substituted import gamma_of
+from sfumato.reconstruction.loop import Fit
+from sfumato.reconstruction.penalised import MOST_CELLS, Averaged, Expansion, Family, in_blocks
+from sfumato.reconstruction.problem import Problem
+from sfumato.reconstruction.quadratic import Differences
+from sfumato.reconstruction.substituted import gamma_of
 
 Z = 1.959963984540054
 INVERTIBLE = 100.0

@@ -13,8 +13,8 @@ from sfumato import datasets
 from sfumato.channels import Channel, Substitution, channel_class
 from sfumato.errors import DataError, UsageError, listed
 from sfumato.randomness import canonical
-from sfumato.release.profile import profile
-from sfumato.release.propose import CLASS_NAMES, Proposal, catalogued, proposed
+from sfumato.releases.profile import profile
+from sfumato.releases.propose import CLASS_NAMES, Proposal, catalogued, proposed
 from sfumato.schema import Attribute, Consent, Role, Schema
 from sfumato.tables import Source, blocks, open_table
 

@@ -14,8 +14,8 @@ from sfumato.encoding import Decoder, Encoder, as_text, plain, shown_cell
 from sfumato.errors import DataError
 from sfumato.observed import released
 from sfumato.randomness import Addresses, Entities, Rows, SecretKey, WordArray, entity_addresses
-from sfumato.release.plan import Plan
-from sfumato.release.sketch import Sketch, sketch_of
+from sfumato.releases.plan import Plan
+from sfumato.releases.sketch import Sketch, sketch_of
 from sfumato.schema import Attribute, Kind
 from sfumato.tables import Block
 

@@ -18,7 +18,7 @@ from sfumato.auditing.trials import TRIALS, Case
 from sfumato.auditing.truth import attributes_of, read_original, read_truth
 from sfumato.auditing.utility import utility
 from sfumato.errors import UsageError
-from sfumato.release import Release
+from sfumato.releases import Release
 
 Progress = Callable[[int, int | None], None]
 TARGETS = 500
@@ -281,7 +281,7 @@ def _sizes(sight: Sight) -> dict[str, float]:
 
 def _privacy(made: Release, sight: Sight) -> dict[str, Any]:
     """The figures of the laws alone, and what each column tells with its reconstructed distribution as prior."""
-    from sfumato.release.describe import described
+    from sfumato.releases.describe import described
 
     about = described(made.manifest)
     return {

@@ -9,7 +9,7 @@ import numpy as np
 from sfumato.counts import FloatArray
 from sfumato.encoding import Encoder
 from sfumato.observed import Column, ObservedTable
-from sfumato.release.plan import Plan
+from sfumato.releases.plan import Plan
 from sfumato.schema import Role
 from sfumato.tables import blocks, open_table
 

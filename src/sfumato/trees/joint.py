@@ -18,7 +18,7 @@ from sfumato.trees.axes import Axis, classified
 from sfumato.trees.choice import Choice, choose_attributes
 from sfumato.trees.fitted import Fitted, Progress, quiet
 from sfumato.trees.grow import Growth, Limits, grow
-from sfumato.trees.heldout import Verdict, admissible, class_blind, judged, split
+from sfumato.trees.heldout import Verdict, class_blind, judged, split
 from sfumato.trees.maps import JointMap, fit_map, map_axes
 from sfumato.trees.prune import Pruner
 from sfumato.trees.tree import Node, Tree
@@ -82,8 +82,8 @@ def fit_joint(
 
 
 def best_set(verdicts: Mapping[tuple[str, ...], Verdict]) -> tuple[str, ...]:
-    """Of the sets that explain held-out classes as well as any, the one whose tree is expected to be right most often."""
-    return max(admissible(verdicts, 0.0), key=lambda names: verdicts[names].accuracy)
+    """The set whose tree explains held-out classes best."""
+    return min(verdicts, key=lambda names: verdicts[names].log_loss)
 
 
 def candidate_sets(choice: Choice) -> list[tuple[str, ...]]:

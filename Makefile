@@ -7,7 +7,7 @@ COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-has
 OUT ?= demo
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast check format bench lock clean
+.PHONY: help demo test test-fast check papers bench format lock clean
 
 help:  ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -38,6 +38,12 @@ check: $(V)/.dev  ## lint, types, import direction
 	$(V)/bin/ruff format --check .
 	$(V)/bin/mypy
 	$(V)/bin/lint-imports --no-cache
+
+papers: $(V)/.dev  ## reproduce all five papers quickly, into papers/
+	for p in as2000 ib2003 detective2005 dowd2006 liu2012; do $(V)/bin/sfumato reproduce $$p -o papers/$$p --force || exit 1; done
+
+bench: $(V)/.dev  ## measure speed and memory as ratios against peers (minutes)
+	cd benchmarks && for b in release mine reconstruct clusters guided; do ../$(PY) $$b.py || exit 1; done
 
 format: $(V)/.dev  ## format the code
 	$(V)/bin/ruff check --fix-only -q .

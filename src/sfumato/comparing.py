@@ -44,7 +44,9 @@ def original_of(release: Release, table: Any, encoding: str = "utf-8") -> Observ
     parts: dict[str, list[FloatArray]] = {c.attribute.name: [] for c in columns}
     for block in blocks(open_table(table, encoding), list(parts)):
         for c in columns:
-            parts[c.attribute.name].append(Encoder(c.attribute)(block.batch.column(c.attribute.name), block.start))
+            parts[c.attribute.name].append(
+                Encoder(c.attribute, c.absent)(block.batch.column(c.attribute.name), block.start)
+            )
     values = {n: np.concatenate(p) if p else np.empty(0) for n, p in parts.items()}
     rows = release.manifest.data.rows
     if len(next(iter(values.values()), np.empty(0))) != rows:

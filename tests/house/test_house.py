@@ -109,7 +109,7 @@ def test_chance_that_hides_nobody_is_repeatable() -> None:
 
 
 def test_the_rooms_that_hide_people_are_searched() -> None:
-    for room in ("channels", "release", "guided", "randomness.py", "encoding.py", "engines", "cli"):
+    for room in ("channels", "releases", "guided", "randomness.py", "encoding.py", "engines", "cli"):
         assert (SOURCE / room).exists()
         assert room not in EXPERIMENTS
 

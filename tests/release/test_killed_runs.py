@@ -25,33 +25,43 @@ ROWS = 60_000
 
 PARENT = """
     # A warm process that forks a child for each run and kills it after a random while, measured on a run left alone.
-    import os, random, signal, sys, time
+    import os, random, shutil, signal, sys, time
     from pathlib import Path
     from sfumato.engines import Local
     from sfumato.releases import Plan, Release, release
 
-    folder, runs = Path(sys.argv[1]), int(sys.argv[2])
+    folder, wanted = Path(sys.argv[1]), int(sys.argv[2])
     plan = Plan.load(folder / "plan.toml")
 
     def work(name, force=False):
         release(folder / "in.parquet", plan, folder / name, key=folder / "k", engine=Local(1), block_rows=4096, force=force)
 
     work("warm")
-    begin = time.perf_counter()
-    work("measured")
-    whole = time.perf_counter() - begin
-    chance, appeared, killed = random.Random(7), 0, 0
-    for run in range(runs):
-        (folder / "out").exists() and run % 2 == 0 and __import__("shutil").rmtree(folder / "out")
+    whole = []
+    for number in range(3):
+        begin = time.perf_counter()
+        work("measured", force=True)
+        whole.append(time.perf_counter() - begin)
+    whole = min(whole)
+    chance, runs, appeared, killed = random.Random(7), 0, 0, 0
+    while killed < wanted or not appeared:
+        runs += 1
+        assert runs < 5 * wanted, (killed, appeared)
+        if (folder / "out").exists() and runs % 2 == 0:
+            shutil.rmtree(folder / "out")
         child = os.fork()
         if child == 0:
             try:
                 work("out", force=True)
-            finally:
-                os._exit(0)
-        time.sleep(chance.uniform(0, 1.15 * whole))
+            except BaseException as error:
+                print(repr(error), file=sys.stderr, flush=True)
+                os._exit(3)
+            os._exit(0)
+        time.sleep(chance.uniform(0, 1.2 * whole))
         os.kill(child, signal.SIGKILL)
-        killed += os.waitpid(child, 0)[1] == signal.SIGKILL
+        status = os.waitpid(child, 0)[1]
+        assert status in (0, signal.SIGKILL), status
+        killed += status == signal.SIGKILL
         if (folder / "out").exists():
             appeared += 1
             made = Release.open(folder / "out")
@@ -87,8 +97,8 @@ def test_a_hundred_killed_runs_leave_no_half_release_and_lose_no_input(tmp_path:
     )
     assert ran.returncode == 0, ran.stderr
     killed, appeared = map(int, ran.stdout.split())
-    assert killed >= RUNS // 2, "most runs were killed in the middle"
-    assert appeared, "and some were so late that the release stood"
+    assert killed >= RUNS
+    assert appeared, "some were so late that the release stood"
     assert digest(tmp_path / "in.parquet") == before
     assert len(Ledger.beside(tmp_path / "k").entries()) == 1
     # The next run works, gives the same bytes, and sweeps up what the dead left.

@@ -13,17 +13,10 @@ from sfumato.observed import Column
 from sfumato.reconstruction import paper_size
 from sfumato.releases import Release
 from sfumato.releases.manifest import Manifest
-from sfumato.releases.profile import ABSENT_WORDS
 from sfumato.schema import Attribute, Role
 from sfumato.tables import blocks, open_table
 
 Truth = dict[str, FloatArray]
-
-
-def absent_texts() -> tuple[str, ...]:
-    """Texts that mean a missing value unless they are a declared category; the manifest does not keep the plan's own list."""
-    forms = {f for w in ABSENT_WORDS for f in (w, w.upper(), w.capitalize(), w.title())}
-    return ("", "NaN", *sorted(forms))
 
 
 def attributes_of(manifest: Manifest) -> dict[str, Attribute]:
@@ -33,9 +26,8 @@ def attributes_of(manifest: Manifest) -> dict[str, Attribute]:
 
 def read_truth(manifest: Manifest, table: Any, encoding: str = "utf-8") -> Truth:
     """The true values of the released columns of a table, numbers as they are and labels as codes."""
-    attributes = attributes_of(manifest)
-    encoders = {name: Encoder(a, absent_texts()) for name, a in attributes.items()}
-    parts: dict[str, list[FloatArray]] = {name: [] for name in attributes}
+    encoders = {name: Encoder(a, manifest[name].absent) for name, a in attributes_of(manifest).items()}
+    parts: dict[str, list[FloatArray]] = {name: [] for name in encoders}
     for block in blocks(open_table(table, encoding), list(parts)):
         for name, encoder in encoders.items():
             parts[name].append(encoder(block.batch.column(name), block.start))

@@ -193,7 +193,8 @@ def _manifest(
         kept = attribute.consent is Consent.TRUE and attribute.role is not Role.TARGET
         guided = method.law if changed and not kept else None
         consent = Consent.MODIFIED if guided else Consent.TRUE
-        columns.append(ReleasedColumn(replace(attribute, consent=consent), None, missing, guided))
+        absent = plan.absent.get(attribute.name, ("",))
+        columns.append(ReleasedColumn(replace(attribute, consent=consent), None, missing, guided, absent))
     return Manifest(
         name=plan.release_name,
         columns=tuple(columns),

@@ -241,7 +241,8 @@ def _refuse_repeats(source: Source, kernel: ReleaseKernel, entities: list[WordAr
 
 def _manifest(plan: Plan, kernel: ReleaseKernel, written: Any, tally: _Tally, again: tuple[str, ...]) -> Manifest:
     columns = tuple(
-        ReleasedColumn(c.encoder.attribute, c.channel, tally.missing.get(c.name, 0)) for c in kernel.columns
+        ReleasedColumn(c.encoder.attribute, c.channel, tally.missing.get(c.name, 0), absent=c.encoder.absent)
+        for c in kernel.columns
     )
     return Manifest(
         name=plan.release_name,

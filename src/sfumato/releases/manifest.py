@@ -29,6 +29,8 @@ class ReleasedColumn:
     channel: Channel | None
     missing: int = 0
     guided: str | None = None
+    absent: tuple[str, ...] = ("",)
+    """Texts that stood for a missing value in the original."""
 
     @property
     def clear(self) -> bool:
@@ -38,17 +40,19 @@ class ReleasedColumn:
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
         mechanism = {"law": self.guided or NONE} if self.channel is None else self.channel.to_dict()
-        return self.attribute.to_dict() | {"mechanism": mechanism, "missing_cells": self.missing}
+        words = {} if self.absent == ("",) else {"missing_values": list(self.absent)}
+        return self.attribute.to_dict() | words | {"mechanism": mechanism, "missing_cells": self.missing}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ReleasedColumn:
         """The inverse of `to_dict`."""
         entry = dict(data)
         mechanism, missing = entry.pop("mechanism"), int(entry.pop("missing_cells"))
+        absent = tuple(str(w) for w in entry.pop("missing_values", [""]))
         law = str(mechanism["law"])
-        if law == NONE or law not in CHANNELS:
-            return cls(Attribute.from_dict(entry), None, missing, None if law == NONE else law)
-        return cls(Attribute.from_dict(entry), Channel.from_dict(mechanism), missing)
+        channel = Channel.from_dict(mechanism) if law in CHANNELS else None
+        guided = law if channel is None and law != NONE else None
+        return cls(Attribute.from_dict(entry), channel, missing, guided, absent)
 
 
 @dataclass(frozen=True)

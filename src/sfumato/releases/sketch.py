@@ -111,7 +111,11 @@ class Sketch:
 
 
 def sketch_of(key: SecretKey, columns: Mapping[str, FloatArray], addresses: Addresses) -> Sketch:
-    """The sketch of one block: cells hash by secret linear maps, then are mixed until every bit counts."""
+    """The sketch of one block: cells hash by secret linear maps, then are mixed until every bit counts.
+
+    For whole rows Σ c_j · bits_j is mixed once at the end. Whole numbers have all their bits in the upper half of a float64,
+    and multiplying only carries upward, so the upper half is first laid over the lower.
+    """
     secret = _secret(key, "address")
     places = _mixed(_mixed(addresses.high * SPREAD + addresses.low) * secret[0] + secret[1])
     chosen = _order_of_smallest(places)
@@ -119,9 +123,9 @@ def sketch_of(key: SecretKey, columns: Mapping[str, FloatArray], addresses: Addr
     cells = {}
     for name, values in columns.items():
         secret = _secret(key, "column", name)
-        mixed = _mixed((values + 0.0).view(np.uint64) * secret[0] + secret[1])
-        total += mixed
-        cells[name] = mixed[chosen] >> np.uint64(32)
+        bits = (values + 0.0).view(np.uint64)
+        cells[name] = _mixed(bits[chosen] * secret[0] + secret[1]) >> np.uint64(32)
+        total += (bits ^ (bits >> np.uint64(32))) * secret[0]
     return Sketch(places[chosen], cells, _smallest(_mixed(total)), addresses.size)
 
 

@@ -105,7 +105,7 @@ def map_tree(
     cells on the wrong side is exactly the accuracy lost against the map. The leaves then state the full masses.
     """
     masses = found.weights.reshape(len(found.shares), -1) * table.rows
-    cells = np.indices(found.masses[0].shape).reshape(len(found.axes), -1)
+    cells = np.unravel_index(np.arange(masses.shape[1]), found.masses[0].shape) if found.axes else ()
     codes = [axis.cell_codes()[cell] for axis, cell in zip(found.axes, cells, strict=True)]
     limits = limits or Limits(max_leaves=MOST_LEAVES)
     return weighted_tree(table, found.axes, codes, leads(masses), "joint", limits, pruner, counts=masses)

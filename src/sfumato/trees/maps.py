@@ -68,8 +68,9 @@ def fit_map(axes: Sequence[Axis], table: ObservedTable, *, iterations: int, smoo
     masses = []
     for c in range(len(table.labels)):
         here = places[(table.classes == c) & (places >= 0)]
-        counts = np.bincount(here, minlength=math.prod(shape)).reshape(shape).astype(np.float64)
-        masses.append(joint_em(kernels, counts, strengths, iterations))
+        counts = np.bincount(here, minlength=math.prod(shape)).astype(np.float64).reshape(shape)
+        # Without axes there is one cell, and all is in it.
+        masses.append(joint_em(kernels, counts, strengths, iterations) if axes else np.ones(()))
     return JointMap(tuple(axes), tuple(masses), class_shares(table.classes, len(table.labels)))
 
 

@@ -146,10 +146,11 @@ def mixture_tree(
     seed: int = 0,
 ) -> Tree:
     """The tree of records drawn from fitted mixtures; together they weigh as much as the release has records."""
-    cells, posterior = models.drawn(SAMPLE if models.axes else 1, np.random.default_rng([seed, 7]))
+    limits = limits or Limits(max_leaves=MOST_LEAVES, min_leaf=max(1.0, table.rows / 1000))
     if not models.axes:
-        posterior = models.shares[:, None]
+        whole = models.shares[:, None] * table.rows
+        return weighted_tree(table, (), (), whole, "mixture", limits, pruner)
+    cells, posterior = models.drawn(SAMPLE, np.random.default_rng([seed, 7]))
     weights = posterior * (table.rows / posterior.shape[1])
     codes = [axis.cell_codes()[cell] for axis, cell in zip(models.axes, cells, strict=True)]
-    limits = limits or Limits(max_leaves=MOST_LEAVES, min_leaf=max(1.0, table.rows / 1000))
     return weighted_tree(table, models.axes, codes, weights, "mixture", limits, pruner)

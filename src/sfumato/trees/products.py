@@ -206,8 +206,10 @@ def fit_products(
 
 
 def tilted(base: FloatArray, components: int, ordered: bool, rng: np.random.Generator) -> FloatArray:
-    """Random variations of one distribution: it, times the exponential of a few random waves."""
+    """Random variations of one distribution: it, times the exponential of a few random waves; a lone one stays as it is."""
     size = base.shape[1]
+    if components == 1:
+        return base
     if ordered and size > RIPPLES:
         wave = np.arange(1, RIPPLES + 1)[:, None]
         waves = np.cos(np.pi * wave * np.linspace(0, 1, size)) / np.sqrt(wave)

@@ -111,3 +111,39 @@ def test_leaf_swap_keeps_the_tree_where_paper_noise_bends_it(tmp_path):
     found = compare("breast_cancer_wisconsin", tmp_path / "a").trees[0]
     assert found["same_root"]
     assert found["rule_similarity"] > 0.85
+
+
+def test_a_plan_can_name_the_method(tmp_path):
+    from dataclasses import replace
+
+    from sfumato.cli.app import main
+
+    plan = replace(Plan.propose("iris"), method={"law": "leaf-swap", "best_of": 2}, channels={})
+    (tmp_path / "plan.toml").write_text(plan.to_toml("iris"))
+    assert Plan.load(tmp_path / "plan.toml") == plan
+    with pytest.raises(SystemExit) as stop:
+        main(
+            [
+                "release",
+                "iris",
+                "--plan",
+                str(tmp_path / "plan.toml"),
+                "-o",
+                str(tmp_path / "r"),
+                "--key",
+                str(tmp_path / "k"),
+            ]
+        )
+    assert stop.value.code == 0
+    assert Release.open(tmp_path / "r").manifest.method["best_of"] == 2
+
+
+def test_a_plan_with_a_method_is_never_released_value_by_value(tmp_path):
+    from dataclasses import replace
+
+    from sfumato.releases import release
+
+    plan = replace(Plan.propose("iris"), method={"law": "leaf-swap"}, channels={})
+    with pytest.raises(UsageError, match="guided_release"):
+        release("iris", plan, tmp_path / "r", key=KEY)
+    assert not (tmp_path / "r").exists()

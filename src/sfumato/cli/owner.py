@@ -175,7 +175,14 @@ def release(
         )
     guided_settings = settings(pairs) if method else {}
     pairs = () if method else pairs
-    given = {"--target": target, "--id": identifier, "--noise": law, "--privacy": privacy, "--set": pairs or None}
+    given = {
+        "--target": target,
+        "--id": identifier,
+        "--noise": law,
+        "--privacy": privacy,
+        "--set": pairs or None,
+        "--method": method,
+    }
     if plan_file:
         if clash := [option for option, value in given.items() if value is not None]:
             raise UsageError(
@@ -194,15 +201,18 @@ def release(
         )
     if name:
         proposal = replace(proposal, name=name)
+    if method:
+        proposal = replace(proposal, method={"law": method} | guided_settings, channels={})
     _warn_learned(proposal.learned)
     fresh_key = not key_file.exists()
     notes: tuple[str, ...] = ()
     changed: dict[str, float] = {}
     common: dict[str, Any] = {"key": key_file, "again": again, "force": force, "format": form, "encoding": encoding}
-    if method:
+    if proposal.method is not None:
         from sfumato.guided.releasing import guided_method, guided_release
 
-        guided = guided_release(table_, proposal, guided_method(method, guided_settings), output, **common)
+        wanted = dict(proposal.method)
+        guided = guided_release(table_, proposal, guided_method(wanted.pop("law"), wanted), output, **common)
         made, notes, changed = guided.release, guided.perturbed.warnings, dict(guided.perturbed.changed)
     else:
         with progress("releasing") as tick:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from sfumato.channels import Channel
 from sfumato.counts import FloatArray
 from sfumato.encoding import Decoder, Encoder, as_text, plain, shown_cell
-from sfumato.errors import DataError
+from sfumato.errors import DataError, UsageError
 from sfumato.observed import released
 from sfumato.randomness import Addresses, Entities, Rows, SecretKey, WordArray, entity_addresses
 from sfumato.releases.plan import Plan
@@ -108,6 +108,11 @@ def kernel_for(plan: Plan, owner: SecretKey) -> ReleaseKernel:
     With an identifier the entity takes the place of name and row, so the scope of the noise key is the same whatever the
     release is called and wherever the entity turns up.
     """
+    if plan.method is not None:
+        raise UsageError(
+            f"the plan asks for the guided method {plan.method['law']}, which sees the whole table; "
+            "use sfumato.guided.releasing.guided_release, or the command line"
+        )
     bound = plan.bound()
     identifier = plan.schema.identifier
     columns = []

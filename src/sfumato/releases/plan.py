@@ -40,17 +40,23 @@ missing_values   texts that mean "no value"; missing = "category" lets absence t
 
 @dataclass(frozen=True)
 class Plan:
-    """A schema, the wish for each modified column, and the texts that mean a missing value."""
+    """A schema, the wish for each modified column, and the texts that mean a missing value.
+
+    ``method`` names a guided method with its parameters, which then takes the place of noise column by column.
+    """
 
     schema: Schema
     channels: Mapping[str, Channel]
     absent: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     name: str | None = None
     notes: Mapping[str, str] = field(default_factory=dict, compare=False)
+    method: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         modified = [a.name for a in self.schema if a.consent is Consent.MODIFIED]
-        if lacking := [n for n in modified if n not in self.channels]:
+        if self.method is not None and not isinstance(self.method.get("law"), str):
+            raise UsageError('a method must be written as { law = "leaf-swap" }, with its parameters beside the law')
+        if self.method is None and (lacking := [n for n in modified if n not in self.channels]):
             raise UsageError(f"{listed(lacking)}: to be modified, but by no noise; give it noise, or another consent")
         if beyond := [n for n in self.channels if n not in modified]:
             raise UsageError(f'{listed(beyond)}: has noise but is not to be modified; set consent = "modified"')
@@ -80,7 +86,8 @@ class Plan:
             if (absent := self.absent.get(attribute.name, ("",))) != ("",):
                 entry["missing_values"] = list(absent)
             columns.append(entry)
-        return {"release": {"name": self.name} if self.name else {}, "column": columns}
+        about = {"name": self.name, "method": None if self.method is None else dict(self.method)}
+        return {"release": {k: v for k, v in about.items() if v}, "column": columns}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Plan:
@@ -110,12 +117,15 @@ class Plan:
                     raise UsageError(f'{attribute.name}: missing_values must be a list of texts, such as ["", "?"]')
                 absent[attribute.name] = tuple(words)
         about = data.get("release", {})
-        if not isinstance(about, Mapping) or set(about) - {"name"}:
-            raise UsageError("the [release] section of a plan holds a name and nothing else")
+        if not isinstance(about, Mapping) or set(about) - {"name", "method"}:
+            raise UsageError("the [release] section of a plan holds a name and a method, and nothing else")
+        method = about.get("method")
+        if not isinstance(method, Mapping | None):
+            raise UsageError(f'the method {method!r} must be written as {{ law = "leaf-swap" }}')
         name = about.get("name")
         if not isinstance(name, str | None):
             raise UsageError(f"the release's name must be text, not {name!r}")
-        return cls(Schema(tuple(attributes)), channels, absent, name or None)
+        return cls(Schema(tuple(attributes)), channels, absent, name or None, method=method)
 
     @classmethod
     def load(cls, path: str | Path) -> Plan:
@@ -139,6 +149,11 @@ class Plan:
         about = tomlkit.table()
         if self.name:
             about.add("name", self.name)
+        if self.method is not None:
+            about.add("method", _inline(self.method))
+        about.add(
+            tomlkit.comment('method = { law = "leaf-swap" } bends the noise around a pattern instead; see the guide')
+        )
         about.add(tomlkit.comment("name: noise is fixed for a name; the default is a digest of this plan"))
         document.add("release", about)
         entries = tomlkit.aot()

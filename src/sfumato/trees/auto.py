@@ -19,8 +19,8 @@ from sfumato.trees.mixture import ClassMixtures, fit_mixture, fit_mixtures
 from sfumato.trees.prune import Pruner
 from sfumato.trees.strategies import STRATEGIES
 
-SPARE = 0.03
-"""The share of what is to be known about the class that a strategy may miss."""
+SPARE = 0.02
+"""The share of the uncertainty about the class that a strategy may leave standing where another removes it."""
 
 MARGIN = 0.004
 """A more elaborate strategy must promise so much more accuracy than a simpler one."""
@@ -73,14 +73,13 @@ def picked(verdicts: Mapping[Candidate, Verdict], unaware: float) -> Candidate:
     """First the best joint map, then the strategy; `unaware` is the log loss of class shares alone.
 
     Log loss finds out who misses something that matters, but it also rewards fine shades of probability that never change
-    an answer. So strategies that lose less than `SPARE` of all that is to be known stay in, and of these the one is taken
-    whose tree is expected to be right most often, or a simpler one that comes within `MARGIN` of it.
+    an answer. So strategies that lose less than `SPARE` of the uncertainty stay in, and of these the one is taken whose tree
+    is expected to be right most often, or a simpler one that comes within `MARGIN` of it.
     """
     joints = {names: verdict for (name, names), verdict in verdicts.items() if name == "joint"}
     best = ("joint", best_set(joints))
     left = {c: v for c, v in verdicts.items() if c[0] != "joint" or c == best}
-    known = unaware - min(verdict.log_loss for verdict in left.values())
-    able = admissible(left, SPARE * max(known, 0.0))
+    able = admissible(left, SPARE * unaware)
     top = max(left[candidate].accuracy for candidate in able)
     return next(candidate for candidate in able if left[candidate].accuracy >= top - MARGIN)
 

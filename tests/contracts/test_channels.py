@@ -525,3 +525,18 @@ def test_a_domain_too_far_from_zero_for_its_noise_is_refused() -> None:
     for wish in (Gaussian(privacy=0.05), Uniform(privacy=0.05), Laplace(privacy=0.05), SquareWave(epsilon=1)):
         with pytest.raises(UsageError, match="far"):
             wish.on(far)
+
+
+def test_a_stated_grid_takes_the_place_of_the_attributes_own() -> None:
+    from sfumato.channels import Gaussian
+    from sfumato.errors import UsageError
+    from sfumato.randomness import Rows, SecretKey
+    from sfumato.schema import Attribute, Interval, Kind
+
+    age = Attribute("age", Kind.INTEGER, Interval(0, 120))
+    law = Gaussian(sigma=9.0, step=0.5).on(age)
+    released = law.perturb(SecretKey(bytes(32)), Rows(0, 2000), np.full(2000, 40.0))
+    assert np.array_equal(released * 2, np.floor(released * 2))
+    assert (released != np.floor(released)).any()
+    with pytest.raises(UsageError, match="step"):
+        Gaussian(sigma=9.0, step=-1.0).on(age)

@@ -15,7 +15,7 @@ from sfumato.observed import ObservedTable
 from sfumato.trees.axes import Axis, class_shares, classified, coarser
 from sfumato.trees.choice import choose_attributes
 from sfumato.trees.grow import Limits, grow
-from sfumato.trees.joint import candidate_sets, fit_joint, leads, map_tree, recounted
+from sfumato.trees.joint import fit_joint, leads, map_tree, recounted
 from sfumato.trees.maps import MOST_CELLS, JointMap, axis_sizes, cell_numbers, fit_map, map_axes
 from sfumato.trees.strategies import STRATEGIES
 
@@ -205,13 +205,6 @@ def test_many_categories_make_the_long_axes_coarser():
     sizes = axis_sizes([41, 16, 100, 100], [True, True, False, False])
     assert sizes[:2] == [41, 16]
     assert np.prod(sizes) <= MOST_CELLS or max(sizes[2:]) == 6
-
-
-def test_candidate_sets_leave_out_one_of_three_or_more(banded):
-    choice = choose_attributes(banded)
-    assert candidate_sets(choice) == [choice.chosen]
-    longer = type(choice)(("a", "b", "c"), ("a", "b", "c"), ())
-    assert candidate_sets(longer) == [("a", "b", "c"), ("a", "b"), ("a", "c"), ("b", "c")]
 
 
 def test_categories_integers_missing_values_and_three_classes_go_together():

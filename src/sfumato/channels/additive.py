@@ -43,7 +43,7 @@ class Additive(Channel):
 
     privacy: float | None = wish("interval width at the given confidence, as a fraction of the domain's range")
     confidence: float = wish("the confidence at which `privacy` is meant", 0.95)
-    step: float | None = bound("grid of the released values")
+    step: float | None = wish("grid of the released values; the attribute's own unless stated")
     low: float | None = bound("lower end of the domain")
     high: float | None = bound("upper end of the domain")
 
@@ -92,7 +92,8 @@ class Additive(Channel):
         scale = self.scale
         if scale is None:
             scale = (self.privacy or 0.0) * span / self.quantile_width(self.confidence)
-        step = attribute.step
+        positive(f"{attribute.name}: {self.law}", step=self.step)
+        step = self.step or attribute.step
         if attribute.kind is Kind.REAL and not step:
             step = decade(scale / STEPS_A_SCALE)
         representable(attribute, step, FARTHEST * scale)

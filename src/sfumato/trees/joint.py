@@ -6,19 +6,17 @@ their joint distribution can be had at little more cost; the tree then grows on 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.observed import ObservedTable
 from sfumato.trees.axes import Axis, classified
-from sfumato.trees.choice import Choice, choose_attributes
+from sfumato.trees.choice import choose_attributes
 from sfumato.trees.fitted import Fitted, Progress, quiet
 from sfumato.trees.grow import Growth, Limits, grow
-from sfumato.trees.heldout import Verdict, class_blind, judged, split
 from sfumato.trees.maps import JointMap, fit_map, map_axes
 from sfumato.trees.prune import Pruner
 from sfumato.trees.tree import Node, Tree
@@ -56,44 +54,18 @@ def fit_joint(
     """
     table, _ = classified(table)
     tell = progress or quiet
-    notes: dict[str, Any] = {"why": "as asked"}
+    why = "as asked"
     if attributes is None:
         tell("choosing attributes")
-        train, test = split(table, seed)
-        choice = choose_attributes(train, seed=seed)
-        sets = candidate_sets(choice)
-        trees = {names: fit_joint(train, limits=limits, pruner=pruner, attributes=names).tree for names in sets}
-        background = class_blind(table, trees.values(), choice.relevant, seed)
-        verdicts = {names: judged(background, tree, test) for names, tree in trees.items()}
-        attributes = best_set(verdicts)
-        notes = {
-            "relevant": list(choice.relevant),
-            "scores": {" ".join(names): verdict.accuracy for names, verdict in verdicts.items()},
-            "why": choice.sentence(),
-        }
+        choice = choose_attributes(table, seed=seed)
+        attributes, why = choice.chosen, choice.sentence()
     tell(f"reconstructing {', '.join(attributes) or 'nothing'} together")
     axes = map_axes([table[name] for name in attributes])
     steps = STEPS[min(max(len(axes), 1), len(STEPS)) - 1]
     found = fit_map(axes, table, iterations=steps, smoothing=SMOOTHING)
     tree = map_tree(found, table, limits=limits, pruner=pruner)
-    return Fitted(
-        tree, found.class_log_loss, {"attributes": list(attributes), "cells": [a.size for a in axes], **notes}
-    )
-
-
-def best_set(verdicts: Mapping[tuple[str, ...], Verdict]) -> tuple[str, ...]:
-    """The set whose tree explains held-out classes best."""
-    return min(verdicts, key=lambda names: verdicts[names].log_loss)
-
-
-def candidate_sets(choice: Choice) -> list[tuple[str, ...]]:
-    """The chosen attributes, and all but one of them where there are three or more.
-
-    An attribute may tell the class of released records apart only because it repeats, under other noise, what another one
-    says; the map is then sharper without it, or with it, and only a trial shows which.
-    """
-    chosen = choice.chosen
-    return [chosen] + ([tuple(n for n in chosen if n != left) for left in reversed(chosen)] if len(chosen) > 2 else [])
+    notes = {"attributes": list(attributes), "cells": [axis.size for axis in axes], "why": why}
+    return Fitted(tree, found.class_log_loss, notes)
 
 
 def map_tree(

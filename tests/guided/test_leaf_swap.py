@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import UsageError
-from sfumato.guided.leaf_swap import LeafSwap
+from sfumato.guided.leaf_swap import LeafSwap, dealt, redealt
 from sfumato.randomness import SecretKey, Stream
 from sfumato.trees.c45 import c45
+from sfumato.trees.similarity import compare_trees
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "trees"))
 
@@ -124,6 +125,36 @@ def test_with_labels_the_class_of_a_record_is_dealt_out_again():
     assert LeafSwap().perturb(owned, stream()).changed["class"] == 0
 
 
+@pytest.mark.parametrize("labels", [False, True])
+@pytest.mark.parametrize("small", ["climb", "keep"])
+def test_leaves_whose_rule_is_lost_are_dealt_again_and_the_tree_comes_nearer(small, labels):
+    once, again = [], []
+    for seed in range(12):
+        owned = mixed(seed, rows=200, signal=0.6)
+        tree = c45(owned)
+        for redraws, found in ((0, once), (4, again)):
+            method = LeafSwap(small=small, labels=labels, redraws=redraws)
+            after = method.perturb(owned, stream(seed), tree=tree).table
+            np.testing.assert_array_equal(tree.apply(after), tree.apply(owned))
+            found.append(compare_trees(tree, c45(after), owned).rule_similarity)
+    # The first deal is the same for both, and a later one is taken only where the tree is nearer.
+    assert all(more >= first for first, more in zip(once, again, strict=True))
+    assert np.mean(again) > np.mean(once) + 0.02
+
+
+def test_dealing_again_leaves_the_other_leaves_alone():
+    owned = mixed(1, rows=300, signal=0.5)
+    tree = c45(owned)
+    leaf = np.unique(tree.apply(owned), return_inverse=True)[1]
+    first = dealt(owned, leaf, stream(1), labels=True)
+    among = leaf == leaf[0]
+    second = redealt(first, owned, among, leaf, stream(2), labels=True)
+    for one, other in zip(first.columns, second.columns, strict=True):
+        np.testing.assert_array_equal(one.values[~among], other.values[~among])
+    assert any((one.values != second[one.name].values).any() for one in first.columns)
+    assert_same_tables(class_tables(tree, owned), class_tables(tree, second))
+
+
 def test_swapping_is_uniform_inside_a_cell():
     owned = table([category("c", np.arange(4), "abcd"), number("x", [0.0] * 4, domain=(0, 1))], [0] * 4, ("only",))
     seen = np.array([LeafSwap().perturb(owned, stream(i)).table["c"].values for i in range(250)])
@@ -131,7 +162,7 @@ def test_swapping_is_uniform_inside_a_cell():
     assert ((counts - 62.5) ** 2 / 62.5).sum() < 40  # 9 degrees of freedom
 
 
-@pytest.mark.parametrize("change", [{"least": 1}, {"small": "hide"}])
+@pytest.mark.parametrize("change", [{"least": 1}, {"small": "hide"}, {"redraws": -1}])
 def test_wrong_parameters_are_refused(change):
     with pytest.raises(UsageError):
         LeafSwap(**change)

@@ -2,7 +2,10 @@
 
 All records keep their leaf, since the values they receive satisfied its conditions in another record of it; and every
 table of an attribute by class, in every node of the tree, is exactly what it was. So every test of the tree is chosen
-again, and only growth below heterogeneous leaves can differ.
+again, and only growth below heterogeneous leaves can differ. There chance may let a subtree survive its pruning that did
+not before; so the release's own tree is grown, and the leaves whose rule it lost are dealt again (`redraws`). The price
+is what a recipient learns from knowing so: of each leaf at most log₂(redraws + 1) bits about which of its permutations
+was drawn.
 
 What it does not do: the class stays as predictable as the leaf is pure; values are genuine, so an extreme value still
 shows that somebody has it; relations between attributes inside a leaf are gone, and with them what other models use; and
@@ -15,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.clusters.method import parameter
 from sfumato.counts import FloatArray, IntArray
@@ -25,6 +29,8 @@ from sfumato.guided.partners import exchanged
 from sfumato.guided.tree_method import Perturbed, TreeMethod, choice, with_values
 from sfumato.observed import ObservedTable
 from sfumato.randomness import Stream
+from sfumato.trees.c45 import c45
+from sfumato.trees.similarity import record_similarities
 
 SMALL = ("climb", "blind", "suppress", "keep")
 
@@ -45,24 +51,47 @@ class LeafSwap(TreeMethod):
         "climb", "cells below `least`: climb (swap within the class, up the tree), blind (any class), suppress, or keep"
     )
     least: int = parameter(2, "a leaf and class with fewer records is a small cell")
+    redraws: int = parameter(
+        3, "times that leaves whose rule does not come back in the release's own tree are dealt again; 0 for never"
+    )
     labels: bool = parameter(False, "permute the labels of each leaf too, and deal values out by the released label")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         choice(self.law, "small", self.small, SMALL)
+        if self.redraws < 0:
+            raise UsageError(f"{self.law}: redraws = {self.redraws}; give 0 for one deal, or the times to deal again")
         if self.least < 2:
             raise UsageError(
                 f"{self.law}: least = {self.least}; a cell of one record has nobody to swap with, give 2 or more"
             )
 
     def _draw(self, table: ObservedTable, leaves: Leaves, stream: Stream, target: str) -> Perturbed:
-        assert table.classes is not None
-        leaf, k = leaves.number, len(table.labels)
-        cell = cells_of(leaf, table.classes, k)
-        given = permuted_labels(table.classes, leaf, stream) if self.labels else table.classes
-        to = cells_of(leaf, given, k)
+        deal = dealt(table, leaves.number, stream, labels=self.labels)
+        best = self._settled(table, leaves, deal, stream, target)
+        if not self.redraws:
+            return best
+        alike = record_similarities(leaves.tree, c45(best.table, target=target), table)
+        for _ in range(self.redraws):
+            lost = np.unique(leaves.number[alike < 1])
+            if not len(lost):
+                break
+            tried = redealt(deal, table, np.isin(leaves.number, lost), leaves.number, stream, labels=self.labels)
+            done = self._settled(table, leaves, tried, stream, target)
+            found = record_similarities(leaves.tree, c45(done.table, target=target), table)
+            if found.mean() > alike.mean():
+                deal, best, alike = tried, done, found
+        return best
+
+    def _settled(
+        self, table: ObservedTable, leaves: Leaves, deal: ObservedTable, stream: Stream, target: str
+    ) -> Perturbed:
+        """The release of a deal: small cells seen to, changes counted."""
+        assert deal.classes is not None
+        leaf, given = leaves.number, deal.classes
+        to = cells_of(leaf, given, len(table.labels))
         small = np.bincount(to)[to] < self.least
-        values = {c.name: dealt_again(c.values, cell, to, stream) for c in table.columns}
+        values = {c.name: c.values for c in deal.columns}
         unmoved = 0
         if self.small == "climb":
             seen = with_values(table, {}, given)
@@ -90,7 +119,36 @@ class LeafSwap(TreeMethod):
         return Perturbed.of(table, released, target, public=public, owner=owner, warnings=warnings)
 
 
-def raise_if_all(small: np.ndarray[Any, np.dtype[np.bool_]]) -> None:
+def dealt(table: ObservedTable, leaf: IntArray, stream: Stream, *, labels: bool) -> ObservedTable:
+    """Every attribute permuted inside each leaf and class; with `labels`, the classes of each leaf before that."""
+    assert table.classes is not None
+    given = permuted_labels(table.classes, leaf, stream) if labels else table.classes
+    cell, to = (cells_of(leaf, classes, len(table.labels)) for classes in (table.classes, given))
+    return with_values(table, {c.name: dealt_again(c.values, cell, to, stream) for c in table.columns}, given)
+
+
+def redealt(
+    deal: ObservedTable,
+    table: ObservedTable,
+    among: NDArray[np.bool_],
+    leaf: IntArray,
+    stream: Stream,
+    *,
+    labels: bool,
+) -> ObservedTable:
+    """An earlier deal with fresh permutations in the leaves of some records, `among`."""
+    fresh = dealt(table.take(among), leaf[among], stream, labels=labels)
+    assert deal.classes is not None
+    assert fresh.classes is not None
+    values = {c.name: c.values.copy() for c in deal.columns}
+    for column in fresh.columns:
+        values[column.name][among] = column.values
+    classes = deal.classes.copy()
+    classes[among] = fresh.classes
+    return with_values(deal, values, classes)
+
+
+def raise_if_all(small: NDArray[np.bool_]) -> None:
     """A release without records is none."""
     if small.all():
         raise UsageError("leaf-swap: every leaf and class is a small cell; lower `least`, or choose small=blind")
@@ -120,7 +178,7 @@ def dealt_again(values: FloatArray, cell: IntArray, to: IntArray, stream: Stream
     return out
 
 
-def blind(values: FloatArray, leaf: IntArray, small: np.ndarray[Any, np.dtype[np.bool_]], stream: Stream) -> FloatArray:
+def blind(values: FloatArray, leaf: IntArray, small: NDArray[np.bool_], stream: Stream) -> FloatArray:
     """Let each record of a small cell exchange its value with a random record of its leaf, whatever the class.
 
     The leaf's own table of the attribute stays exact; that by class moves by at most one record an exchange.

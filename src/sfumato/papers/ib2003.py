@@ -55,8 +55,9 @@ CLASS_METHODS: dict[str, TreeMethod] = {
 
 SWAPS = {
     "leaf swap": LeafSwap(),
-    "leaf swap, best of 3": LeafSwap(best_of=3),
-    "leaf swap with labels, best of 3": LeafSwap(labels=True, best_of=3),
+    "leaf swap, one deal": LeafSwap(redraws=0),
+    "leaf swap, one deal, small cells kept": LeafSwap(redraws=0, small="keep"),
+    "leaf swap with labels": LeafSwap(labels=True),
 }
 
 

@@ -19,6 +19,7 @@ from enum import StrEnum
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray, IntArray
 from sfumato.errors import DataError
@@ -83,19 +84,19 @@ def compare_trees(first: Tree, second: Tree, table: ObservedTable, *, matched: b
     """
     if not table.rows:
         raise DataError("two trees cannot be compared without records; give the original table")
-    leaves = [tree.apply(table) for tree in (first, second)]
-    size = max(len(second.nodes), 1)
-    pairs, counts = np.unique(leaves[0] * size + leaves[1], return_counts=True)
-    a, b = np.divmod(pairs, size)
-    similarity = _rule_similarities(first, second, table, a, b)
-    labels = [np.array(tree.labels)[tree.node_classes] for tree in (first, second)]
-    same = labels[0][a] == labels[1][b]
-    similarity = np.where(same, similarity, 0.0)
+    a, b, counts, _ = _leaf_pairs(first, second, table)
+    similarity, same = _pair_similarities(first, second, table, a, b)
     rs, pa = float(similarity @ counts) / table.rows, float(counts[same].sum()) / table.rows
     root = _root(first) == _root(second)
     exact = bool((similarity == 1.0).all())
     matches = _matches(first, second, a, b, counts, similarity) if matched else ()
     return Similarity(rs, pa, root, verdict(rs, pa, root, exact), table.rows, matches)
+
+
+def record_similarities(first: Tree, second: Tree, table: ObservedTable) -> FloatArray:
+    """sim of the two rules of each record; RS is their mean."""
+    a, b, _, pair = _leaf_pairs(first, second, table)
+    return _pair_similarities(first, second, table, a, b)[0][pair]
 
 
 def verdict(rs: float, pa: float, same_root: bool, exact: bool) -> Verdict:
@@ -112,6 +113,25 @@ def verdict(rs: float, pa: float, same_root: bool, exact: bool) -> Verdict:
 def _root(tree: Tree) -> str | None:
     test = tree.nodes[0].test
     return None if test is None else test.attribute
+
+
+def _leaf_pairs(first: Tree, second: Tree, table: ObservedTable) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """Leaves of the first and second tree that share records, how many they share, and the pair of each record."""
+    size = max(len(second.nodes), 1)
+    pairs, pair, counts = np.unique(
+        first.apply(table) * size + second.apply(table), return_inverse=True, return_counts=True
+    )
+    a, b = np.divmod(pairs, size)
+    return a, b, counts, pair
+
+
+def _pair_similarities(
+    first: Tree, second: Tree, table: ObservedTable, a: IntArray, b: IntArray
+) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """sim of the rules of leaves a and b, and whether they predict the same class."""
+    labels = [np.array(tree.labels)[tree.node_classes] for tree in (first, second)]
+    same = labels[0][a] == labels[1][b]
+    return np.where(same, _rule_similarities(first, second, table, a, b), 0.0), same
 
 
 def _rule_similarities(first: Tree, second: Tree, table: ObservedTable, a: IntArray, b: IntArray) -> FloatArray:

@@ -106,6 +106,13 @@ def test_an_unknown_method_or_parameter_names_the_known_ones():
         guided_method("swap-v", {"sigma": "3"})
 
 
+def test_class_noise_is_one_name_for_its_three_kinds():
+    assert guided_method("class-noise", {}) == guided_method("class-random", {})
+    assert guided_method("class-noise", {"kind": "all-leaves"}) == guided_method("class-all-leaves", {})
+    with pytest.raises(UsageError, match="kind = 'some' is unknown; choose random, probabilistic or all-leaves"):
+        guided_method("class-noise", {"kind": "some"})
+
+
 def test_leaf_swap_keeps_the_tree_where_paper_noise_bends_it(tmp_path):
     made("leaf-swap", tmp_path / "a", "breast_cancer_wisconsin")
     found = compare("breast_cancer_wisconsin", tmp_path / "a").trees[0]

@@ -67,7 +67,13 @@ def method_names() -> tuple[str, ...]:
 
 
 def guided_method(law: str, parameters: Mapping[str, Any]) -> GuidedMethod:
-    """A guided method by its name, with parameters as texts or numbers."""
+    """A guided method by its name, with parameters as texts or numbers; `class-noise` takes its `kind` among them."""
+    if law == "class-noise":
+        rest = dict(parameters)
+        kind = str(rest.pop("kind", "random"))
+        if f"class-{kind}" not in TREE_METHODS:
+            raise UsageError(f"class-noise: kind = {kind!r} is unknown; choose random, probabilistic or all-leaves")
+        return TREE_METHODS[f"class-{kind}"].from_dict(rest)
     if law in TREE_METHODS:
         return TREE_METHODS[law].from_dict(parameters)
     if law in CLUSTER_METHODS:

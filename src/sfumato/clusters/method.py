@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +12,7 @@ from numpy.typing import ArrayLike
 from sfumato.clusters.partition import LabelArray, checked_labels, finite_table
 from sfumato.counts import FloatArray
 from sfumato.errors import UsageError, listed
+from sfumato.parameters import Parameters
 from sfumato.randomness import Stream
 
 CLUSTER_METHODS: dict[str, type[ClusterMethod]] = {}
@@ -21,10 +20,9 @@ CLUSTER_METHODS: dict[str, type[ClusterMethod]] = {}
 
 
 @dataclass(frozen=True)
-class ClusterMethod(ABC):
+class ClusterMethod(Parameters, ABC):
     """One way to perturb a table around its clusters. Subclasses are frozen dataclasses of their parameters."""
 
-    law: ClassVar[str]
     needs_clusters: ClassVar[bool] = True
     keeps_labels: ClassVar[bool] = False
     """Whether the original labels and centres are an exact k-means fixed point of every release."""
@@ -67,42 +65,9 @@ class ClusterMethod(ABC):
     def _release(self, table: FloatArray, labels: LabelArray, centres: FloatArray, stream: Stream) -> FloatArray:
         """The perturbed table, given one with rows and without constant columns; the argument stays as it is."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """The method and its parameters as plain data; `from_dict` gives it back."""
-        return {"law": self.law} | dataclasses.asdict(self)
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """The method with the given parameters; numbers may be texts, as a command line gives them."""
-        fields = {f.name: f for f in dataclasses.fields(cls)}
-        if unknown := set(data) - set(fields) - {"law"}:
-            raise UsageError(
-                f"{cls.law} has no parameter {listed(sorted(unknown))}; it has {listed(sorted(fields), 12)}"
-            )
-        given = {}
-        for name, value in data.items():
-            if name == "law":
-                continue
-            kind: Any = type(fields[name].default)
-            try:
-                given[name] = kind(value)
-            except (TypeError, ValueError) as error:
-                raise UsageError(f"{cls.law}: {name} = {value!r} is no {kind.__name__}; see what it means") from error
-        return cls(**given)
-
-    @classmethod
-    def parameters(cls) -> dict[str, str]:
-        """What a person may set, with a word on each."""
-        return {f.name: str(f.metadata.get("about", "")) for f in dataclasses.fields(cls)}
-
 
 def method_class(law: str) -> type[ClusterMethod]:
     """The class of a method by its name."""
     if law not in CLUSTER_METHODS:
         raise UsageError(f"there is no cluster method {law!r}; there are {listed(sorted(CLUSTER_METHODS))}")
     return CLUSTER_METHODS[law]
-
-
-def parameter(default: Any, about: str) -> Any:
-    """A field that a person may set."""
-    return dataclasses.field(default=default, metadata={"about": about})

@@ -13,13 +13,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sfumato.clusters.method import parameter
 from sfumato.counts import FloatArray, IntArray
 from sfumato.errors import UsageError
 from sfumato.guided.class_noise import drawn_from
 from sfumato.guided.segments import Segments
 from sfumato.guided.tree_method import Perturbed, TreeMethod, choice, probability, with_values
 from sfumato.observed import ObservedTable
+from sfumato.parameters import parameter
 from sfumato.randomness import Stream
 from sfumato.trees.c45 import CLASS, codes_of, with_class
 from sfumato.trees.tree import Tree

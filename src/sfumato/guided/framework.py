@@ -12,7 +12,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.clusters.method import parameter
 from sfumato.counts import FloatArray, IntArray
 from sfumato.guided.class_noise import expected_changes, random_variance
 from sfumato.guided.detective import Detective, chosen_columns, expected_change
@@ -24,6 +23,7 @@ from sfumato.guided.segments import Segments
 from sfumato.guided.tree_method import Perturbed, TreeMethod, choice, with_values
 from sfumato.guided.value_noise import SD, ValueNoise
 from sfumato.observed import ObservedTable
+from sfumato.parameters import parameter
 from sfumato.randomness import Stream
 from sfumato.trees.tree import Tree
 

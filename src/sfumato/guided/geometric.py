@@ -7,10 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.clusters.method import ClusterMethod, parameter
+from sfumato.clusters.method import ClusterMethod
 from sfumato.clusters.partition import LabelArray
 from sfumato.counts import FloatArray
 from sfumato.errors import UsageError
+from sfumato.parameters import parameter
 from sfumato.randomness import Stream
 
 

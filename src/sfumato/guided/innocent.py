@@ -12,7 +12,6 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.clusters.method import parameter
 from sfumato.counts import FloatArray
 from sfumato.errors import listed
 from sfumato.guided.influential import inside_leaf
@@ -20,6 +19,7 @@ from sfumato.guided.leaves import Leaves
 from sfumato.guided.tree_method import Perturbed, TreeMethod, choice, with_values
 from sfumato.guided.value_noise import KINDS, SD, ValueNoise
 from sfumato.observed import ObservedTable
+from sfumato.parameters import parameter
 from sfumato.randomness import Stream
 
 WHICH = ("innocent", "tia", "lia", "influential", "all")

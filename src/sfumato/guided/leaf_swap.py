@@ -20,7 +20,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.clusters.method import parameter
 from sfumato.counts import FloatArray, IntArray
 from sfumato.errors import UsageError
 from sfumato.guided.class_noise import permuted
@@ -28,6 +27,7 @@ from sfumato.guided.leaves import Leaves
 from sfumato.guided.partners import exchanged
 from sfumato.guided.tree_method import Perturbed, TreeMethod, choice, with_values
 from sfumato.observed import ObservedTable
+from sfumato.parameters import parameter
 from sfumato.randomness import Stream
 from sfumato.trees.c45 import c45
 from sfumato.trees.similarity import record_similarities

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.clusters.method import parameter
 from sfumato.clusters.partition import LabelArray, Partition
 from sfumato.counts import FloatArray
 from sfumato.guided.racc import RACC
 from sfumato.guided.voronoi import checked_margin, reach, scatter, settle, walls
+from sfumato.parameters import parameter
 from sfumato.randomness import Stream
 
 

@@ -7,10 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.clusters.method import ClusterMethod, parameter
+from sfumato.clusters.method import ClusterMethod
 from sfumato.clusters.partition import LabelArray, Partition
 from sfumato.counts import FloatArray
 from sfumato.guided.voronoi import MEAN_TOLERANCE, checked_margin, reach, scatter, settle, walls
+from sfumato.parameters import parameter
 from sfumato.randomness import Stream
 
 

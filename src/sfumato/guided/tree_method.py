@@ -6,19 +6,18 @@ owner's tree, what was expected) stay with the owner.
 
 from __future__ import annotations
 
-import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import Any
 
 import numpy as np
 
-from sfumato.clusters.method import parameter
 from sfumato.counts import FloatArray, IntArray
 from sfumato.errors import DataError, UsageError, listed
 from sfumato.guided.leaves import Leaves
 from sfumato.observed import ObservedTable
+from sfumato.parameters import Parameters, parameter
 from sfumato.randomness import Stream
 from sfumato.trees.c45 import CLASS, c45
 from sfumato.trees.similarity import Similarity, compare_trees
@@ -79,10 +78,9 @@ class Perturbed:
 
 
 @dataclass(frozen=True)
-class TreeMethod(ABC):
+class TreeMethod(Parameters, ABC):
     """One way to perturb a table around its decision tree. Subclasses are frozen dataclasses of their parameters."""
 
-    law: ClassVar[str]
     best_of: int = parameter(
         1, "draws among which the one whose tree is most like the original is released; costs log2 of it in bits"
     )
@@ -129,27 +127,6 @@ class TreeMethod(ABC):
     def _draw(self, table: ObservedTable, prepared: Any, stream: Stream, target: str) -> Perturbed:
         """One release."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """The method and its parameters as plain data; `from_dict` gives it back."""
-        return {"law": self.law} | dataclasses.asdict(self)
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """The method with the given parameters; values may be texts, as a command line gives them."""
-        fields = {f.name: f for f in dataclasses.fields(cls)}
-        if unknown := set(data) - set(fields) - {"law"}:
-            raise UsageError(
-                f"{cls.law} has no parameter {listed(sorted(unknown))}; it has {listed(sorted(fields), 12)}"
-            )
-        return cls(
-            **{name: _read(cls.law, name, value, fields[name].default) for name, value in data.items() if name != "law"}
-        )
-
-    @classmethod
-    def parameters(cls) -> dict[str, str]:
-        """What a person may set, with a word on each."""
-        return {f.name: str(f.metadata.get("about", "")) for f in dataclasses.fields(cls)}
-
 
 def method_class(law: str) -> type[TreeMethod]:
     """The class of a method by its name."""
@@ -192,20 +169,3 @@ def probability(law: str, **values: float) -> None:
 
 def _rank(found: Similarity | None) -> tuple[float, float]:
     return (-1.0, -1.0) if found is None else (found.rule_similarity, found.agreement)
-
-
-def _read(law: str, name: str, value: Any, default: Any) -> Any:
-    kind: Any = type(default)
-    if kind is bool and isinstance(value, str):
-        if value.lower() in ("true", "yes", "1"):
-            return True
-        if value.lower() in ("false", "no", "0"):
-            return False
-    elif kind is int and isinstance(value, float) and not value.is_integer():
-        pass
-    else:
-        try:
-            return kind(value)
-        except (TypeError, ValueError):
-            pass
-    raise UsageError(f"{law}: {name} = {value!r} is no {kind.__name__}; see what it means in the method's parameters")

@@ -263,7 +263,8 @@ def normal(words: WordArray) -> FloatArray:
     for coefficient in (c2, c1, c0):
         z *= place
         z += coefficient.take(cell)
-    np.add(words, np.uint64(TAIL_CELLS << 64 - CELL_BITS), out=bits)  # the uppermost cells come round to join the lowest
+    # Adding wraps the uppermost cells round to join the lowest.
+    np.add(words, np.uint64(TAIL_CELLS << 64 - CELL_BITS), out=bits)
     tail = np.flatnonzero(bits < np.uint64(2 * TAIL_CELLS << 64 - CELL_BITS))
     extreme = words[tail]
     upper = extreme >= np.uint64(2**63)

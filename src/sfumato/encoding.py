@@ -61,8 +61,24 @@ class Encoder:
         else:
             values, missing = self._floats(array, start)
         attribute, domain = self.attribute, self.attribute.interval
-        low, high = attribute.shown(domain.low), attribute.shown(domain.high)
+        inside = bool(len(values)) and domain.low <= values.min() and values.max() <= domain.high  # never where NaN is
+        if not inside:
+            self._refuse_outside(values, missing, array, start)
         step = attribute.step
+        whole = pa.types.is_integer(array.type) and step == 1.0
+        if attribute.kind in (Kind.INTEGER, Kind.DATE) and not whole:
+            quotient = values / step
+            self._refuse(
+                (quotient != np.floor(quotient)) & ~missing,
+                array,
+                start,
+                lambda text: f"{text} is not a multiple of {step:g}; declare the column real, or mend the value",
+            )
+        return values
+
+    def _refuse_outside(self, values: FloatArray, missing: BoolArray, array: pa.Array, start: int) -> None:
+        domain = self.attribute.interval
+        low, high = self.attribute.shown(domain.low), self.attribute.shown(domain.high)
         self._refuse(
             ~np.isfinite(values) & ~missing,
             array,
@@ -75,15 +91,6 @@ class Encoder:
             start,
             lambda text: f"{text} is outside [{low}, {high}]; widen the domain in the plan, or mend the value",
         )
-        if attribute.kind in (Kind.INTEGER, Kind.DATE):
-            quotient = values / step
-            self._refuse(
-                (quotient != np.floor(quotient)) & ~missing,
-                array,
-                start,
-                lambda text: f"{text} is not a multiple of {step:g}; declare the column real, or mend the value",
-            )
-        return values
 
     def _floats(self, array: pa.Array, start: int) -> tuple[FloatArray, BoolArray]:
         if pa.types.is_string(array.type):
@@ -229,6 +236,8 @@ def _is_date(text: str | None) -> bool:
 
 
 def _null(array: pa.Array) -> BoolArray:
+    if array.null_count == 0:
+        return np.zeros(len(array), dtype=bool)
     return array.is_null().to_numpy(zero_copy_only=False).astype(bool)
 
 
@@ -265,8 +274,9 @@ class Decoder:
             return pa.DictionaryArray.from_arrays(indices, pa.array(attribute.categories, pa.string()))
         missing = np.isnan(values)
         mask = missing if missing.any() else None
+        present = values if mask is None else np.where(missing, 0, values)
         if attribute.kind is Kind.DATE and self.whole:
-            return pa.array(np.where(missing, 0, values).astype(np.int32), pa.int32(), mask=mask).cast(pa.date32())
+            return pa.array(present.astype(np.int32), pa.int32(), mask=mask).cast(pa.date32())
         if self.whole:
-            return pa.array(np.where(missing, 0, values).astype(np.int64), pa.int64(), mask=mask)
+            return pa.array(present.astype(np.int64), pa.int64(), mask=mask)
         return pa.array(values, pa.float64(), mask=mask)

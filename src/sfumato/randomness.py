@@ -133,11 +133,9 @@ class CellWords:
         size = addresses.size
         blocks = np.empty((size, 2), np.uint64)
         blocks[:, 0] = addresses.high
-        bits = (values + 0.0).view(np.uint64)  # −0.0 and 0.0 are one value
-        if isinstance(addresses, Rows):
-            blocks[:, 1] = bits
-        else:
-            np.bitwise_xor(bits, addresses.low, out=blocks[:, 1])
+        np.add(values, 0.0, out=blocks.view(np.float64)[:, 1])  # −0.0 and 0.0 are one value
+        if not isinstance(addresses, Rows):
+            blocks[:, 1] ^= addresses.low
         out = np.empty((size + 1, 2), np.uint64)  # the cipher asks for one block of slack
         if size:
             self._cipher.update_into(blocks.data.cast("B"), out.data.cast("B"))
@@ -195,7 +193,14 @@ def _integer_entities(key: SecretKey, ids: NDArray[np.int64]) -> Entities:
 
 def uniform(words: WordArray) -> FloatArray:
     """U[0, 1) on the multiples of 2⁻⁵³."""
-    return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    out = _signed(words >> np.uint64(11)).astype(np.float64)
+    out *= 2.0**-53
+    return out
+
+
+def _signed(words: WordArray) -> NDArray[np.int64]:
+    """Words below 2⁶³ as they are: processors turn signed integers into floats several times faster than unsigned ones."""
+    return words.view(np.int64)
 
 
 def exponential(words: WordArray, finer: WordArray | None = None) -> FloatArray:
@@ -204,16 +209,19 @@ def exponential(words: WordArray, finer: WordArray | None = None) -> FloatArray:
     A second word continues U by 53 bits: the largest value is then 81, and up to 44 the spacing is that of float64.
     """
     rest = 0.5 if finer is None else uniform(finer) + 2.0**-54
-    return -np.log(((words >> np.uint64(1)) + rest) * 2.0**-63)
+    u = _signed(words >> np.uint64(1)) + rest
+    u *= 2.0**-63
+    return np.negative(np.log(u, out=u), out=u)
 
 
 def sign(words: WordArray) -> FloatArray:
     """±1 from the last bit, which `exponential` does not use."""
-    return (words & np.uint64(1)).astype(np.float64) * 2.0 - 1.0
+    return _signed(words & np.uint64(1)).astype(np.float64) * 2.0 - 1.0
 
 
 CELL_BITS = 12
 TAIL_CELLS = 64
+ONE = np.float64(1.0).view(np.uint64)
 
 
 @dataclass(frozen=True)
@@ -244,15 +252,20 @@ def normal(words: WordArray) -> FloatArray:
     if not _TABLE:
         _TABLE.append(_NormalTable.build())
     c0, c1, c2, c3 = _TABLE[0].coefficients
-    cell = (words >> np.uint64(64 - CELL_BITS)).astype(np.int64)
-    place = (words & np.uint64(2 ** (64 - CELL_BITS) - 1)).astype(np.float64)
-    place += 0.5
-    place *= 2.0 ** (CELL_BITS - 64)
+    words = np.ascontiguousarray(words)
+    cell = _signed(words >> np.uint64(64 - CELL_BITS))
+    # The low 52 bits m as the fraction of a float64 in [1, 2); then place = (m + ½) 2⁻⁵² without rounding.
+    bits = words & np.uint64(2 ** (64 - CELL_BITS) - 1)
+    bits |= ONE
+    place = bits.view(np.float64)
+    place -= 1.0 - 2.0**-53
     z = c3.take(cell)
     for coefficient in (c2, c1, c0):
         z *= place
         z += coefficient.take(cell)
-    tail = np.flatnonzero((cell + TAIL_CELLS) % 2**CELL_BITS < 2 * TAIL_CELLS)
+    # Adding wraps the uppermost cells round to join the lowest.
+    np.add(words, np.uint64(TAIL_CELLS << 64 - CELL_BITS), out=bits)
+    tail = np.flatnonzero(bits < np.uint64(2 * TAIL_CELLS << 64 - CELL_BITS))
     extreme = words[tail]
     upper = extreme >= np.uint64(2**63)
     # Work in the lower tail, where a float64 is fine: Φ⁻¹(u) = −Φ⁻¹(1 − u).

@@ -107,7 +107,9 @@ class Additive(Channel):
 
     def sample(self, values: FloatArray, words: WordArray) -> FloatArray:
         """X + y, on the grid."""
-        return snap(values + self.noise(words[:, 0]), self.step or 0.0)
+        noisy = self.noise(words[:, 0])
+        noisy += values
+        return snap(noisy, self.step or 0.0)
 
     def interval_width(self, confidence: float) -> float:
         """Table 1 of the 2000 paper."""

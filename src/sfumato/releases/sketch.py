@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray
-from sfumato.randomness import Addresses, SecretKey, WordArray
+from sfumato.randomness import CHUNK, Addresses, SecretKey, WordArray
 
 SIZE = 256
 SPREAD = np.uint64(0x9E3779B97F4A7C15)
@@ -116,17 +116,37 @@ def sketch_of(key: SecretKey, columns: Mapping[str, FloatArray], addresses: Addr
     For whole rows Σ c_j · bits_j is mixed once at the end. Whole numbers have all their bits in the upper half of a float64,
     and multiplying only carries upward, so the upper half is first laid over the lower.
     """
-    secret = _secret(key, "address")
-    places = _mixed(_mixed(addresses.high * SPREAD + addresses.low) * secret[0] + secret[1])
+    size = addresses.size
+    place_secret = _secret(key, "address")
+    secrets = {name: _secret(key, "column", name) for name in columns}
+    places, rows = np.empty(size, np.uint64), np.empty(size, np.uint64)
+    for begin in range(0, size, CHUNK):
+        end = min(begin + CHUNK, size)
+        part = addresses.part(begin, end)
+        places[begin:end] = _mixed(_mixed(part.high * SPREAD + part.low) * place_secret[0] + place_secret[1])
+        rows[begin:end] = _mixed(_row_sums(columns, secrets, begin, end))
     chosen = _order_of_smallest(places)
-    total = np.zeros(addresses.size, np.uint64)
-    cells = {}
+    cells = {
+        name: _mixed(_bits(values[chosen]) * secrets[name][0] + secrets[name][1]) >> np.uint64(32)
+        for name, values in columns.items()
+    }
+    return Sketch(places[chosen], cells, _smallest(rows), size)
+
+
+def _row_sums(columns: Mapping[str, FloatArray], secrets: Mapping[str, WordArray], begin: int, end: int) -> WordArray:
+    """Σ c_j · bits_j of some rows, few enough to stay in the cache."""
+    total = np.zeros(end - begin, np.uint64)
     for name, values in columns.items():
-        secret = _secret(key, "column", name)
-        bits = (values + 0.0).view(np.uint64)
-        cells[name] = _mixed(bits[chosen] * secret[0] + secret[1]) >> np.uint64(32)
-        total += (bits ^ (bits >> np.uint64(32))) * secret[0]
-    return Sketch(places[chosen], cells, _smallest(_mixed(total)), addresses.size)
+        bits = _bits(values[begin:end])
+        bits ^= bits >> np.uint64(32)
+        bits *= secrets[name][0]
+        total += bits
+    return total
+
+
+def _bits(values: FloatArray) -> WordArray:
+    """The bits of each value, −0.0 and 0.0 alike."""
+    return (values + 0.0).view(np.uint64)
 
 
 def beyond_chance(a: WordArray, b: WordArray) -> float:

@@ -153,7 +153,8 @@ def release(
         if written[0].rows == 0:
             raise DataError(f"{source.name} has a header but no rows; a release needs at least one")
         _refuse_repeats(source, kernel, tally.entities)
-        entry = Entry.now(plan.release_name, noise_names(plan, owner, joint), tally.sketch)
+        laws = {c.name: c.channel.to_dict() for c in kernel.columns if c.channel is not None}
+        entry = Entry.now(plan.release_name, noise_names(plan, owner, joint), tally.sketch, laws)
         manifest = publish(
             hidden, entry, ledger, lambda earlier: _manifest(plan, kernel, written[0], tally, earlier), again=again
         )

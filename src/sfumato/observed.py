@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -104,4 +105,22 @@ class ObservedTable:
             tuple(c.take(rows) for c in self.columns),
             None if self.classes is None else self.classes[rows],
             self.labels,
+        )
+
+
+def drawn_together(columns: Iterable[Column]) -> tuple[str, ...]:
+    """Columns whose noise a joint law drew together, where there are two or more of one law."""
+    laws: dict[object, list[str]] = {}
+    for column in columns:
+        if (joint := getattr(column.channel, "joint", None)) is not None:
+            laws.setdefault(joint, []).append(column.name)
+    return tuple(name for names in laws.values() if len(names) > 1 for name in names)
+
+
+def refuse_correlated_noise(what: str, columns: Iterable[Column]) -> None:
+    """For methods that multiply the laws of columns: right only where the noise of each was drawn for itself."""
+    if names := drawn_together(columns):
+        raise UsageError(
+            f"{listed(names)}: the noise of these columns is correlated, and {what} takes it to be independent from column to "
+            "column; use one that looks at each column by itself (byclass, global, naive-bayes)"
         )

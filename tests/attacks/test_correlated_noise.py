@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from sfumato.channels import Gaussian
+from sfumato.channels.correlated import CorrelatedGaussian
 from sfumato.errors import DataError, UsageError
-from sfumato.guided.correlated import CorrelatedGaussian
 from sfumato.randomness import Rows, SecretKey
 from sfumato.schema import Attribute, Categories, Interval, Kind
 
@@ -105,7 +105,7 @@ def test_the_law_survives_its_own_plain_data(table):
     ("build", "error", "words"),
     [
         (lambda t: CorrelatedGaussian.shaped_like(t, ATTRIBUTES, 0.0), UsageError, "ratio = 0"),
-        (lambda t: CorrelatedGaussian.shaped_like(t[:1], ATTRIBUTES), DataError, "complete rows"),
+        (lambda t: CorrelatedGaussian.shaped_like(t[:1], ATTRIBUTES), DataError, "does not vary"),
         (lambda t: CorrelatedGaussian.shaped_like(t, ATTRIBUTES[:2]), UsageError, "2 attributes"),
         (lambda _: CorrelatedGaussian(("a", "b"), ((1.0, 2.0), (2.0, 1.0))), UsageError, "negative eigenvalue"),
         (lambda _: CorrelatedGaussian(("a", "b"), ((1.0, 2.0),)), UsageError, "symmetric"),

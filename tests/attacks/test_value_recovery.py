@@ -23,8 +23,8 @@ from sfumato.attacks.belief import best_guesses, smallest_sets
 from sfumato.attacks.moments import linear_view
 from sfumato.attacks.spectral import noise_bounds
 from sfumato.channels import CHANNELS, Gaussian, Intervals, Laplace, SquareWave, Substitution, Uniform
+from sfumato.channels.correlated import CorrelatedGaussian
 from sfumato.counts import Grid
-from sfumato.guided.correlated import CorrelatedGaussian
 from sfumato.observed import Column
 from sfumato.randomness import Rows, SecretKey
 from sfumato.schema import Attribute, Categories, Interval, Kind

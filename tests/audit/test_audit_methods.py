@@ -12,7 +12,8 @@ from sfumato.channels import CHANNELS
 from sfumato.guided.releasing import guided_method, guided_release, method_names
 from sfumato.observed import Column
 from sfumato.randomness import SecretKey
-from sfumato.releases import Plan
+from sfumato.releases import Manifest, Plan, release
+from sfumato.releases.joint import JOINT_METHODS, with_joint_noise
 from sfumato.schema import Attribute, Categories, Interval, Kind
 
 KEY = SecretKey(bytes(range(32)))
@@ -24,10 +25,28 @@ def audited(method, table, folder, **settings):
     return audit(made.release, table, targets=60)
 
 
-def test_six_laws_and_twelve_methods_are_audited():
+def test_six_laws_twelve_guided_methods_and_one_joint_law_are_audited():
     # The laws are walked in test_audit_releases.py.
     assert len(CHANNELS) == 6
     assert len(method_names()) == 12
+    assert len(JOINT_METHODS) == 1
+
+
+@pytest.mark.parametrize("method", JOINT_METHODS)
+def test_every_joint_law_is_audited(method, tmp_path):
+    plan = with_joint_noise(Plan.propose("iris"), {"ratio": 1.0})
+    assert plan.method["law"] == method
+    found = audit(release("iris", plan, tmp_path / "r", key=KEY), "iris", targets=60)
+    blurred = [p for p in found.promises if p.mechanism == method]
+    assert len(blurred) == 4
+    assert all(p.promised == pytest.approx(plan_width(p.attribute, tmp_path / "r")) for p in blurred)
+    assert {"likelihood-linkage", "bayes", "spectral", "inference"} <= {f.name for f in found.findings}
+    assert found.html()
+    assert found.html("public")
+
+
+def plan_width(name, folder):
+    return Manifest.load(folder).joint.interval_width(name)
 
 
 @pytest.mark.parametrize("method", method_names())

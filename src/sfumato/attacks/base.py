@@ -30,8 +30,8 @@ ATTACKS: dict[str, type[Attack]] = {}
 class Sight:
     """What anybody sees of one release: its columns with their laws (the class is one of them), and its name.
 
-    ``noise`` is the public covariance of the noise of the numeric columns, in their order, where a joint law has one;
-    None means that every cell was drawn for itself.
+    ``noise`` is the covariance of the noise of the numeric columns, in their order, where it is known better than from the
+    laws of the columns and the joint law that some of them may share.
     """
 
     columns: tuple[Column, ...]

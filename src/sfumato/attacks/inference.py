@@ -13,7 +13,9 @@ import numpy as np
 
 from sfumato.attacks.base import Attack, Claim, Recovery, Sight, Targets
 from sfumato.attacks.belief import Belief, best_guesses
-from sfumato.attacks.likelihood import Likelihood, LogArray, weights_of
+from sfumato.attacks.correlated import JointSecret
+from sfumato.attacks.likelihood import Likelihood
+from sfumato.attacks.logs import LogArray, weights_of
 from sfumato.attacks.neighbours import Space
 from sfumato.counts import FloatArray, IntArray
 
@@ -35,15 +37,15 @@ class LikelihoodInference(Attack):
         """One recovery a secret, one guess a target."""
         likelihood = Likelihood.of(sight, self.targets)
         shares = {s: _Shares.of(sight.beliefs[s]) for s in self.secrets}
+        together_with = {s: _joint_secret(sight, likelihood, s) for s in self.secrets}
         found: dict[str, list[FloatArray]] = {s: [] for s in self.secrets}
         for part in likelihood.parts():
             together = likelihood.logs(part)
             for secret in self.secrets:
-                logs = together
-                if secret in likelihood.columns:
-                    logs = together - likelihood.columns[secret].of(part)
-                    likelihood.strike(logs, part)
-                found[secret].append(shares[secret].mixed(weights_of(logs)))
+                weights = weights_of(likelihood.without(secret, together, part))
+                mixed = shares[secret].mixed(weights)
+                joint = together_with[secret]
+                found[secret].append(mixed if joint is None else joint.mixed(weights, part, mixed))
         recoveries = []
         for secret, parts in found.items():
             belief = sight.beliefs[secret]
@@ -51,6 +53,11 @@ class LikelihoodInference(Attack):
             picks = best_guesses(belief.grid, posterior, belief.tolerance)
             recoveries.append(Recovery(secret, posterior @ belief.grid.centres, picks))
         return Claim(tuple(recoveries))
+
+
+def _joint_secret(sight: Sight, likelihood: Likelihood, secret: str) -> JointSecret | None:
+    joint = likelihood.joint_of(secret)
+    return None if joint is None else JointSecret.of(sight.beliefs[secret], joint, sight[secret].values)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,6 @@
-"""log P(released row | true record), column by column through the channels: what linkage and inference both rest on."""
+"""log P(released row | true record) through the channels, column by column or as the joint law says: what linkage and
+inference both rest on.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +9,15 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.attacks.base import Sight, Targets
 from sfumato.attacks.belief import Belief
+from sfumato.attacks.correlated import JointLogs
+from sfumato.attacks.logs import IMPOSSIBLE, LogArray
+from sfumato.channels.correlated import CorrelatedGaussian
 from sfumato.counts import FloatArray, IntArray
 from sfumato.errors import UsageError
 
-LogArray = NDArray[np.float32]
-IMPOSSIBLE = -60.0
-"""The logarithm that stands for "cannot be": finite, so that a column can be taken out of a sum again."""
 CELLS = 500_000
 """Targets × rows worked at a time."""
 
@@ -80,6 +81,8 @@ class Likelihood:
     columns: Mapping[str, ColumnLogs]
     rows: int
     targets: Targets
+    joints: tuple[JointLogs, ...] = ()
+    """Columns whose noise was drawn together."""
 
     @classmethod
     def of(cls, sight: Sight, targets: Targets) -> Likelihood:
@@ -87,14 +90,21 @@ class Likelihood:
         if not targets.known:
             raise UsageError("linkage: the intruder knows no column of the targets; name at least one")
         columns: dict[str, ColumnLogs] = {}
+        joints: dict[CorrelatedGaussian, list[str]] = {}
         for name, values in targets.known.items():
             column = sight[name]
-            if sight.beliefs[name].clear:
+            if (law := getattr(column.channel, "joint", None)) is not None:
+                joints.setdefault(law, []).append(name)
+            elif sight.beliefs[name].clear:
                 absent = -1e300  # absence equals absence, and NaN equals nothing
                 columns[name] = _Clear(_filled(values, absent), _filled(column.values, absent))
             else:
                 columns[name] = _Blurred.build(sight.beliefs[name], values)
-        return cls(columns, sight.rows, targets)
+        together = tuple(
+            JointLogs.build(law, {n: targets.known[n] for n in names}, {n: sight[n].values for n in names})
+            for law, names in joints.items()
+        )
+        return cls(columns, sight.rows, targets, together)
 
     def parts(self) -> Iterator[slice]:
         """The targets, a few at a time."""
@@ -105,10 +115,27 @@ class Likelihood:
     def logs(self, part: slice) -> LogArray:
         """Targets × rows; in a control the target's own row is struck out."""
         out = np.zeros((part.stop - part.start, self.rows), np.float32)
-        for column in self.columns.values():
+        for column in (*self.columns.values(), *self.joints):
             out += column.of(part)
         self.strike(out, part)
         return out
+
+    def without(self, name: str, together: LogArray, part: slice) -> LogArray:
+        """What `logs` gave, had the column `name` not been known."""
+        logs = together
+        if name in self.columns:
+            logs = together - self.columns[name].of(part)
+        for joint in self.joints:
+            if name in joint.names:
+                rest = joint.without(name)
+                logs = together - joint.of(part) + (0.0 if rest is None else rest.of(part))
+        if logs is not together:
+            self.strike(logs, part)
+        return logs
+
+    def joint_of(self, name: str) -> JointLogs | None:
+        """The columns whose noise goes with that of `name`, beside which it is known or not."""
+        return next((j for j in self.joints if name in j.law.names), None)
 
     def strike(self, logs: LogArray, part: slice) -> None:
         """Take the rows out that a control is to do without."""
@@ -117,20 +144,9 @@ class Likelihood:
 
     def pairs(self, targets: IntArray, rows: IntArray) -> FloatArray:
         """Target i against row i."""
-        return sum((c.pairs(targets, rows).astype(np.float64) for c in self.columns.values()), np.zeros(len(rows)))
+        known = (*self.columns.values(), *self.joints)
+        return sum((c.pairs(targets, rows).astype(np.float64) for c in known), np.zeros(len(rows)))
 
 
 def _filled(values: FloatArray, absent: float) -> FloatArray:
     return np.where(np.isnan(values), absent, values)
-
-
-def weights_of(logs: LogArray) -> LogArray:
-    """Posterior weights over rows, every row equally likely beforehand."""
-    out = np.exp(floored(logs - logs.max(axis=1, keepdims=True)))
-    out /= out.sum(axis=1, keepdims=True)
-    return out
-
-
-def floored(logs: LogArray) -> LogArray:
-    """Logarithms not below −60: their exponentials are nothing in a sum, and cost no denormal arithmetic."""
-    return np.maximum(logs, np.float32(IMPOSSIBLE))

@@ -12,7 +12,8 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.attacks.base import Attack, Sight, Targets
-from sfumato.attacks.likelihood import Likelihood, floored
+from sfumato.attacks.likelihood import Likelihood
+from sfumato.attacks.logs import floored
 from sfumato.counts import FloatArray, IntArray
 
 NEAR = 1e-4

@@ -6,13 +6,16 @@ gamma-diagonal substitution this is exact with a = (γ−1)/(γ+N−1) and b = (
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from sfumato.attacks.base import Recovery, Sight
 from sfumato.attacks.belief import Belief
+from sfumato.channels.correlated import Marginal
 from sfumato.counts import FloatArray, Grid, IntArray
+from sfumato.observed import Column
 
 PROBES = 33
 CLEAR = 1e-9
@@ -68,8 +71,21 @@ def linear_view(sight: Sight) -> LinearView | None:
     gain, shift = np.array([law[0] for law in laws]), np.array([law[1] for law in laws])
     values = (table[complete] - shift) / gain
     floor = CLEAR * values.var(axis=0)
-    noise = np.diag(np.maximum([law[2] for law in laws], floor)) if sight.noise is None else sight.noise
+    noise = np.diag(np.maximum([law[2] for law in laws], floor)) + joint_part(columns, gain)
+    if sight.noise is not None:
+        noise = sight.noise
     return LinearView(tuple(c.name for c in columns), complete, values, noise, sight.rows)
+
+
+def joint_part(columns: Sequence[Column], gain: FloatArray) -> FloatArray:
+    """Covariances between the noise of columns that a joint law drew together; 0 for all others, and on the diagonal."""
+    out = np.zeros((len(columns), len(columns)))
+    for i, first in enumerate(columns):
+        for j, second in enumerate(columns):
+            law = first.channel.joint if isinstance(first.channel, Marginal) else None
+            if i != j and law is not None and law == getattr(second.channel, "joint", None):
+                out[i, j] = law.among([first.name, second.name])[0, 1] / (gain[i] * gain[j])
+    return out
 
 
 def line_of(belief: Belief) -> tuple[float, float, float]:

@@ -14,11 +14,13 @@ from sfumato.attacks import Pairs, Sight
 from sfumato.attacks.score import Finding
 from sfumato.auditing.promises import BROKEN, CLEAR, KEPT, NARROWED, NONE, Promise, promises, shown
 from sfumato.auditing.records import Exposure, exposure
+from sfumato.auditing.repeats import repeats
 from sfumato.auditing.trials import TRIALS, Case
 from sfumato.auditing.truth import attributes_of, read_original, read_truth
 from sfumato.auditing.utility import utility
 from sfumato.errors import UsageError
 from sfumato.releases import Release
+from sfumato.releases.ledger import Ledger
 
 Progress = Callable[[int, int | None], None]
 TARGETS = 500
@@ -49,6 +51,8 @@ class Audit:
     seconds: float = 0.0
     again: tuple[str, ...] = ()
     """Earlier releases of the same rows with independent noise, as the manifest names them."""
+    repeats: Mapping[str, Any] | None = None
+    """What the owner's ledger knows of other releases of the same rows; None where it was not asked."""
 
     @property
     def risk(self) -> float:
@@ -77,9 +81,14 @@ class Audit:
             rates = [f"{f.title}: {f.success:.1%} (by chance {shown(100 * f.baseline)} %)" for f in found]
             out.append(_alarm("broken", "People can be found in the release by whoever knows them.", LINKED, rates))
         out += _grouped("narrowed", [p for p in self.promises if p.verdict == NARROWED])
-        if self.again:
+        if self.repeats is not None and self.repeats["columns"]:
+            out.append(_repeated(self.repeats))
+        elif self.again:
             words = f"The same rows were released before with independent noise: {', '.join(self.again)}."
-            out.append(_alarm("narrowed", words, "Whoever holds both can average; audit them together with --also."))
+            remedy = (
+                "Whoever holds both can average; audit them together with --also, or with --key as the ledger has them."
+            )
+            out.append(_alarm("narrowed", words, remedy))
         if clear and len(clear) < len(self.promises):
             out.append(_alarm("clear", f"Released as it is: {', '.join(clear)}.", "As asked for; nothing hides it."))
         return out
@@ -103,6 +112,7 @@ class Audit:
             "records": self.exposure.to_dict(public=public),
             "utility": dict(self.utility),
             "privacy": dict(self.privacy),
+            "repeats": self.repeats if self.repeats is None or not public else _unnamed(self.repeats),
             "seed": self.seed,
             "seconds": round(self.seconds, 2),
         }
@@ -152,6 +162,26 @@ def _grouped(level: str, kept: Sequence[Promise]) -> list[dict[str, Any]]:
     return out
 
 
+def _repeated(about: Mapping[str, Any]) -> dict[str, Any]:
+    """Several releases of the same rows with fresh noise, with what is left of each interval."""
+    items = []
+    for name, column in about["columns"].items():
+        wide, expected, left = (
+            column[k] for k in ("interval_width_95", "expected_after_averaging", "measured_after_averaging")
+        )
+        noise = f", noise of width {shown(wide)} averages to {shown(expected)}" if expected is not None else ""
+        measured = f", {shown(left)} left" if left is not None else ""
+        items.append(f"{name}: {column['independent_draws']} draws{noise}{measured}")
+    words = f"The ledger knows {about['releases_known_to_the_ledger']} releases of these rows with noise of their own."
+    return _alarm(
+        "narrowed", words, "Whoever holds them all can average. Release no more, and withdraw what you can.", items
+    )
+
+
+def _unnamed(about: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in about.items() if k not in ("names", "given_as_folders")}
+
+
 def _edition(edition: str) -> str:
     if edition not in EDITIONS:
         raise UsageError(f"there is no edition {edition!r}; choose owner or public")
@@ -177,6 +207,7 @@ def audit(
     control: Any = None,
     known: Sequence[str] | None = None,
     targets: int = TARGETS,
+    ledger: Ledger | str | Path | None = None,
     seed: int = 0,
     encoding: str = "utf-8",
     progress: Progress | None = None,
@@ -195,10 +226,18 @@ def audit(
         Columns that an intruder who links records knows; all by default.
     targets
         How many people are attacked where an attack goes person by person.
+    ledger
+        The owner's ledger (the file beside the key). Releases of the same rows that it knows, and that are not among
+        `others`, are drawn again from the original, so that averaging over them can be measured.
     """
     start = time.perf_counter()
     made = release if isinstance(release, Release) else Release.open(release)
+    book = Ledger(Path(ledger)) if isinstance(ledger, str | Path) else ledger
+    found_again = repeats(book, made.manifest) if book is not None else None
     case = _case(made, original, others, control, known, targets, seed, encoding)
+    given = [s.name for s in case.others]
+    if found_again is not None:
+        case = replace(case, stand_ins=found_again.stand_ins(case.sight, case.truth, given, seed))
     steps = len(TRIALS) + 3
     done = 0
 
@@ -236,6 +275,7 @@ def audit(
         seed,
         seconds,
         made.manifest.again,
+        None if found_again is None else found_again.to_dict(case.sight, given, findings),
     )
 
 

@@ -13,6 +13,7 @@ from sfumato.attacks.belief import cell_widths, smallest_sets
 from sfumato.attacks.rates import central_width
 from sfumato.attacks.score import Finding
 from sfumato.auditing.truth import distribution
+from sfumato.channels import Channel
 from sfumato.counts import FloatArray
 from sfumato.observed import Column
 
@@ -34,7 +35,8 @@ DISTRIBUTION = (
     "Ask for more privacy, or state the smaller figure."
 )
 OTHER_COLUMNS = (
-    "The other columns give it away. Use correlated noise (covariance c·Σx) on these columns, or release fewer of them."
+    "The other columns give it away. Release fewer of them, or use correlated noise (covariance c·Σx): "
+    "sfumato release TABLE -o DIR --method correlated-gaussian --set ratio=c (or --set privacy=p)."
 )
 REMEDIES = {
     "posterior": DISTRIBUTION,
@@ -146,6 +148,12 @@ class Promise:
         }
 
 
+def law_name(channel: Channel) -> str:
+    """The law of a column, or the joint law that it belongs to."""
+    joint = getattr(channel, "joint", None)
+    return channel.law if joint is None else str(joint.law)
+
+
 def own_width(column: Column, truth: FloatArray) -> float:
     """The 95 % interval of a person of whom nothing is known: the smallest set, or the central interval if that is less."""
     known = truth[~np.isnan(truth)]
@@ -178,7 +186,7 @@ def promises(sight: Sight, truth: Mapping[str, FloatArray], findings: Iterable[F
         out.append(
             Promise(
                 name,
-                sight.guided.get(name, "") if channel is None else channel.law,
+                sight.guided.get(name, "") if channel is None else law_name(channel),
                 unit,
                 None if channel is None else channel.interval_width(0.95),
                 free,

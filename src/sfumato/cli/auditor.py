@@ -17,6 +17,10 @@ from sfumato.cli.show import finite, force_option, give, json_option, progress, 
 @click.option(
     "--also", "others", multiple=True, type=Path, metavar="DIR", help="Another release of the same rows; may repeat."
 )
+@click.option(
+    "--key", "key_file", type=Path, help="The owner's key: the ledger beside it tells other releases of the same rows."
+)
+@click.option("--ledger", "ledger_file", type=Path, help="The ledger itself, where the key is not at hand.")
 @click.option("--control", metavar="TABLE", help="People who are not in the release, to compare with.")
 @click.option(
     "--known", multiple=True, metavar="COLUMN", help="What an intruder knows who links records (default: all)."
@@ -32,6 +36,8 @@ def audit(
     output: Path | None,
     public_file: Path | None,
     others: tuple[Path, ...],
+    key_file: Path | None,
+    ledger_file: Path | None,
     control: str | None,
     known: tuple[str, ...],
     targets: int,
@@ -46,7 +52,13 @@ def audit(
     from sfumato.auditing.audit import audit as attack
     from sfumato.errors import OutputError, UsageError
     from sfumato.releases.folder import write_whole
+    from sfumato.releases.ledger import Ledger
 
+    if key_file and ledger_file:
+        raise UsageError("--key and --ledger name the same thing; give one of them")
+    book = Ledger.beside(key_file) if key_file else Ledger(ledger_file) if ledger_file else None
+    if book is not None and not book.path.exists():
+        raise UsageError(f"there is no ledger {book.path}; give the key that the release was made with")
     files = [(f, edition) for f, edition in ((output, "owner"), (public_file, "public")) if f is not None]
     for file, _ in files:
         if file.suffix not in (".html", ".json"):
@@ -61,6 +73,7 @@ def audit(
             control=control,
             known=known or None,
             targets=targets,
+            ledger=book,
             seed=seed,
             encoding=encoding,
             progress=tick,

@@ -123,7 +123,11 @@ def plan(
     "--privacy", type=float, help="Width of the 95 % interval, as a fraction of each range; labels keep as much signal."
 )
 @set_option
-@click.option("--method", "method", help="A guided method instead of noise: leaf-swap, framework, detective, swap-v, …")
+@click.option(
+    "--method",
+    "method",
+    help="Instead of noise column by column: correlated-gaussian, or a guided method such as leaf-swap.",
+)
 @click.option("--name", help="The release's name; noise is fixed for a name (default: a digest of the plan).")
 @click.option(
     "--key",
@@ -167,11 +171,12 @@ def release(
     from sfumato.errors import UsageError
     from sfumato.releases import Plan
     from sfumato.releases import release as make_release
+    from sfumato.releases.joint import JOINT_METHODS, joint_method, with_joint_noise
     from sfumato.releases.readme import cautions
 
     if method and (law or privacy is not None):
         raise UsageError(
-            "--method bends the noise around a pattern and takes its parameters by --set; leave --noise and --privacy out"
+            "--method takes the place of --noise, and its parameters by --set; leave --noise and --privacy out"
         )
     guided_settings = settings(pairs) if method else {}
     pairs = () if method else pairs
@@ -201,14 +206,16 @@ def release(
         )
     if name:
         proposal = replace(proposal, name=name)
-    if method:
+    if method in JOINT_METHODS:
+        proposal = with_joint_noise(proposal, guided_settings)
+    elif method:
         proposal = replace(proposal, method={"law": method} | guided_settings, channels={})
     _warn_learned(proposal.learned)
     fresh_key = not key_file.exists()
     notes: tuple[str, ...] = ()
     changed: dict[str, float] = {}
     common: dict[str, Any] = {"key": key_file, "again": again, "force": force, "format": form, "encoding": encoding}
-    if proposal.method is not None:
+    if proposal.method is not None and not joint_method(proposal):
         from sfumato.guided.releasing import guided_method, guided_release
 
         wanted = dict(proposal.method)

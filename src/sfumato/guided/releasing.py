@@ -37,6 +37,7 @@ from sfumato.guided.tree_method import TREE_METHODS, Perturbed
 from sfumato.observed import ObservedTable
 from sfumato.randomness import Rows, SecretKey, Stream
 from sfumato.releases.folder import appearing
+from sfumato.releases.joint import JOINT_METHODS
 from sfumato.releases.ledger import Entry
 from sfumato.releases.making import Release, owner_key, publish, refuse_input_inside
 from sfumato.releases.manifest import Manifest, ReleasedColumn
@@ -78,7 +79,7 @@ def guided_method(law: str, parameters: Mapping[str, Any]) -> GuidedMethod:
         return TREE_METHODS[law].from_dict(parameters)
     if law in CLUSTER_METHODS:
         return Clustered.from_dict(CLUSTER_METHODS[law], parameters)
-    raise UsageError(f"there is no method {law!r}; the methods are {listed(method_names(), 20)}")
+    raise UsageError(f"there is no method {law!r}; the methods are {listed([*JOINT_METHODS, *method_names()], 20)}")
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import numpy as np
 from sfumato.channels import Kernel
 from sfumato.counts import Counts, FloatArray, Grid, IntArray
 from sfumato.errors import DataError, UsageError
-from sfumato.observed import Column, ObservedTable
+from sfumato.observed import Column, ObservedTable, refuse_correlated_noise
 from sfumato.reconstruction.columns import spacing
 from sfumato.reconstruction.separable import JointFit, joint_em, joint_fit
 
@@ -114,6 +114,7 @@ def reconstruct_joint(
     """
     if not 1 <= len(names) <= max(TRUE_CELLS) or len(set(names)) != len(names):
         raise UsageError(f"a joint table takes one to {max(TRUE_CELLS)} different attributes, not {list(names)}")
+    refuse_correlated_noise("a joint table", [table[name] for name in names])
     axes = []
     for name in names:
         size = bins.get(name) if isinstance(bins, Mapping) else bins

@@ -25,6 +25,7 @@ def described(manifest: Manifest) -> dict[str, Any]:
         "record": record | {"in_words": _record_words(record, clear)},
         "withheld": list(manifest.withheld),
         "method": manifest.method,
+        "joint": manifest.joint.to_dict() if manifest.joint else None,
         "cautions": cautions(manifest),
     }
 

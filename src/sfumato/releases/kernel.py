@@ -9,11 +9,13 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.channels import Channel
+from sfumato.channels.correlated import CorrelatedGaussian
 from sfumato.counts import FloatArray
 from sfumato.encoding import Decoder, Encoder, as_text, plain, shown_cell
 from sfumato.errors import DataError, UsageError
 from sfumato.observed import released
 from sfumato.randomness import Addresses, Entities, Rows, SecretKey, WordArray, entity_addresses
+from sfumato.releases.joint import JointKernel
 from sfumato.releases.plan import Plan
 from sfumato.releases.sketch import Sketch, sketch_of
 from sfumato.schema import Attribute, Kind
@@ -60,22 +62,29 @@ class ReleaseKernel:
     entity_key: SecretKey
     sketch_key: SecretKey
     schema: pa.Schema = field(repr=False)
+    joint: JointKernel | None = None
 
     def __call__(self, block: Block) -> Released:
         """Read, blur and write one block."""
         addresses = self._addresses(block)
-        arrays, seen, missing = [], {}, {}
+        arrays = []
+        seen = {c.name: self._read(c, block) for c in self.columns if c.encoder.attribute.domain is not None}
+        missing = {name: int(np.isnan(values).sum()) for name, values in seen.items()}
+        together = self.joint.released(seen, addresses) if self.joint else {}
         for column in self.columns:
             if column.encoder.attribute.domain is None:  # an identifier that is released as the text it is
                 arrays.append(as_text(block.batch.column(column.name), column.name))
-                continue
-            values = column.encoder(block.batch.column(column.name), block.start)
-            seen[column.name] = values
-            missing[column.name] = int(np.isnan(values).sum())
-            arrays.append(column.decoder(column.released(values, addresses)))
+            elif column.name in together:
+                arrays.append(column.decoder(together[column.name]))
+            else:
+                arrays.append(column.decoder(column.released(seen[column.name], addresses)))
         batch = pa.RecordBatch.from_arrays(arrays, schema=self.schema)
         entities = addresses.high ^ addresses.low if self.identifier else np.empty(0, np.uint64)
         return Released(batch, sketch_of(self.sketch_key, seen, addresses), missing, entities)
+
+    @staticmethod
+    def _read(column: ColumnKernel, block: Block) -> FloatArray:
+        return column.encoder(block.batch.column(column.name), block.start)
 
     def _addresses(self, block: Block) -> Addresses:
         if self.identifier is None:
@@ -102,18 +111,18 @@ class ReleaseKernel:
             ) from None
 
 
-def kernel_for(plan: Plan, owner: SecretKey) -> ReleaseKernel:
+def kernel_for(plan: Plan, owner: SecretKey, joint: CorrelatedGaussian | None = None) -> ReleaseKernel:
     """The kernel of a plan under an owner's key.
 
     With an identifier the entity takes the place of name and row, so the scope of the noise key is the same whatever the
-    release is called and wherever the entity turns up.
+    release is called and wherever the entity turns up. `joint` is the law of columns that are blurred together.
     """
-    if plan.method is not None:
+    if plan.method is not None and joint is None:
         raise UsageError(
             f"the plan asks for the guided method {plan.method['law']}, which sees the whole table; "
             "use sfumato.guided.releasing.guided_release, or the command line"
         )
-    bound = plan.bound()
+    bound = bound_laws(plan, joint)
     identifier = plan.schema.identifier
     columns = []
     for attribute in plan.schema:
@@ -122,27 +131,40 @@ def kernel_for(plan: Plan, owner: SecretKey) -> ReleaseKernel:
         channel = bound.get(attribute.name)
         encoder = Encoder(attribute, plan.absent.get(attribute.name, ("",)))
         decoder = Decoder(attribute, whole_outputs(attribute, channel))
-        columns.append(ColumnKernel(encoder, decoder, channel, owner.derive(*noise_labels(plan, attribute, channel))))
+        labels = noise_labels(plan, attribute, channel, joint)
+        columns.append(ColumnKernel(encoder, decoder, channel, owner.derive(*labels)))
     return ReleaseKernel(
         tuple(columns),
         identifier.name if identifier else None,
         owner.derive("entities"),
         owner.derive("sketch"),
         pa.schema([(c.name, c.decoder.type) for c in columns]),
+        None if joint is None else JointKernel(joint, owner.derive("noise", *_scope(plan), "joint", joint.to_dict())),
     )
 
 
-def noise_labels(plan: Plan, attribute: Attribute, channel: Channel | None) -> list[object]:
+def bound_laws(plan: Plan, joint: CorrelatedGaussian | None = None) -> dict[str, Channel]:
+    """The settled law of every modified column: its own, or its part in the joint one."""
+    return plan.bound() | ({n: joint.marginal(plan.schema[n]) for n in joint.names} if joint else {})
+
+
+def _scope(plan: Plan) -> list[str]:
+    return [ENTITY_SCOPE] if plan.schema.identifier else ["release", plan.release_name]
+
+
+def noise_labels(
+    plan: Plan, attribute: Attribute, channel: Channel | None, joint: CorrelatedGaussian | None = None
+) -> list[object]:
     """What a noise key is derived from: the scope, the attribute, and the law with all its parameters."""
-    scope = [ENTITY_SCOPE] if plan.schema.identifier else ["release", plan.release_name]
-    return ["noise", *scope, attribute.name, None if channel is None else channel.to_dict()]
+    law = joint if joint is not None and attribute.name in joint.names else channel
+    return ["noise", *_scope(plan), attribute.name, None if law is None else law.to_dict()]
 
 
-def noise_names(plan: Plan, owner: SecretKey) -> dict[str, str]:
+def noise_names(plan: Plan, owner: SecretKey, joint: CorrelatedGaussian | None = None) -> dict[str, str]:
     """A public name for the noise of each modified column: equal names mean equal noise."""
     return {
-        name: owner.fingerprint(*noise_labels(plan, plan.schema[name], channel))
-        for name, channel in plan.bound().items()
+        name: owner.fingerprint(*noise_labels(plan, plan.schema[name], channel, joint))
+        for name, channel in bound_laws(plan, joint).items()
     }
 
 

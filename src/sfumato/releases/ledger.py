@@ -10,7 +10,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ SAME_TABLE = 0.3
 """From this share of common rows on, two tables are taken for one."""
 MOSTLY_DISTINCT = 0.5
 """Content alone identifies rows only where most rows differ from one another."""
+NO_LAWS: Mapping[str, Mapping[str, Any]] = {}
 
 
 @dataclass(frozen=True)
@@ -32,20 +33,30 @@ class Entry:
     noise: Mapping[str, str]
     sketch: Sketch
     when: str
+    laws: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """The law of each column, for audits; older ledgers have none."""
 
     @classmethod
-    def now(cls, name: str, noise: Mapping[str, str], sketch: Sketch) -> Entry:
+    def now(
+        cls,
+        name: str,
+        noise: Mapping[str, str],
+        sketch: Sketch,
+        laws: Mapping[str, Mapping[str, Any]] = NO_LAWS,
+    ) -> Entry:
         """An entry for a release that is about to appear."""
-        return cls(name, dict(noise), sketch, datetime.now(UTC).isoformat(timespec="seconds"))
+        return cls(name, dict(noise), sketch, datetime.now(UTC).isoformat(timespec="seconds"), dict(laws))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        return {"name": self.name, "when": self.when, "noise": dict(self.noise), "sketch": self.sketch.to_dict()}
+        about = {"name": self.name, "when": self.when, "noise": dict(self.noise), "sketch": self.sketch.to_dict()}
+        return about | ({"laws": {n: dict(law) for n, law in self.laws.items()}} if self.laws else {})
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Entry:
         """The inverse of `to_dict`."""
-        return cls(str(data["name"]), dict(data["noise"]), Sketch.from_dict(data["sketch"]), str(data["when"]))
+        sketch = Sketch.from_dict(data["sketch"])
+        return cls(str(data["name"]), dict(data["noise"]), sketch, str(data["when"]), dict(data.get("laws", {})))
 
     def freshened_by(self, later: Entry) -> list[str]:
         """Columns of which `later` would release the same rows with independent noise."""

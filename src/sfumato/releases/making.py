@@ -18,6 +18,7 @@ from sfumato.errors import DataError, OutputError, UsageError, listed
 from sfumato.observed import Column, ObservedTable
 from sfumato.randomness import SecretKey, WordArray
 from sfumato.releases.folder import appearing
+from sfumato.releases.joint import joint_law
 from sfumato.releases.kernel import ReleaseKernel, cell_text, first_repeat, kernel_for, noise_names, whole_outputs
 from sfumato.releases.key import load_or_create_key, refuse_inside
 from sfumato.releases.ledger import Entry, Ledger, refusal
@@ -141,7 +142,8 @@ def release(
     folder = Path(folder)
     refuse_input_inside(table, folder)
     owner, ledger = owner_key(key, folder)
-    kernel = kernel_for(plan, owner)
+    joint = joint_law(plan, source)
+    kernel = kernel_for(plan, owner, joint)
     with appearing(folder, force=force) as hidden:
         with writing(hidden, format, kernel.schema) as (put, written):
             tally = _Tally()
@@ -151,7 +153,8 @@ def release(
         if written[0].rows == 0:
             raise DataError(f"{source.name} has a header but no rows; a release needs at least one")
         _refuse_repeats(source, kernel, tally.entities)
-        entry = Entry.now(plan.release_name, noise_names(plan, owner), tally.sketch)
+        laws = {c.name: c.channel.to_dict() for c in kernel.columns if c.channel is not None}
+        entry = Entry.now(plan.release_name, noise_names(plan, owner, joint), tally.sketch, laws)
         manifest = publish(
             hidden, entry, ledger, lambda earlier: _manifest(plan, kernel, written[0], tally, earlier), again=again
         )
@@ -251,4 +254,5 @@ def _manifest(plan: Plan, kernel: ReleaseKernel, written: Any, tally: _Tally, ag
         addressing="entity" if kernel.identifier else "row",
         withheld=tuple(a.name for a in plan.schema if not a.released),
         again=again,
+        joint=kernel.joint.law if kernel.joint else None,
     )

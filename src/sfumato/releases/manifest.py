@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from sfumato.channels import CHANNELS, Channel
+from sfumato.channels.correlated import CorrelatedGaussian
 from sfumato.errors import DataError, SfumatoError, listed
+from sfumato.releases.joint import rejoined
 from sfumato.schema import Attribute, Schema
 from sfumato.tables import Written
 
@@ -60,7 +62,8 @@ class Manifest:
     """Laws with their parameters, domains, counts and a checksum.
 
     ``addressing`` says whether noise belongs to a row of this release or to an entity wherever it turns up; ``again``
-    names earlier releases of the same rows whose noise is independent of this one's.
+    names earlier releases of the same rows whose noise is independent of this one's; ``joint`` is the law of columns whose
+    noise was drawn together, each of which is stated by itself as well.
     """
 
     name: str
@@ -71,6 +74,7 @@ class Manifest:
     again: tuple[str, ...] = ()
     version: int = VERSION
     extra: Mapping[str, Any] = field(default_factory=dict)
+    joint: CorrelatedGaussian | None = None
 
     @property
     def schema(self) -> Schema:
@@ -91,7 +95,11 @@ class Manifest:
             "withheld": list(self.withheld),
             "independent_of_earlier_releases": list(self.again),
             "attributes": [c.to_dict() for c in self.columns],
-        } | ({"extra": dict(self.extra)} if self.extra else {})
+        } | {
+            name: value
+            for name, value in (("joint", self.joint and self.joint.to_dict()), ("extra", dict(self.extra)))
+            if value
+        }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Manifest:
@@ -103,7 +111,7 @@ class Manifest:
             )
         known = {
             "sfumato_manifest", "name", "rows", "data", "noise_belongs_to", "withheld",
-            "independent_of_earlier_releases", "attributes", "extra",
+            "independent_of_earlier_releases", "attributes", "extra", "joint",
         }  # fmt: skip
         if unknown := set(data) - known:
             raise DataError(
@@ -112,14 +120,17 @@ class Manifest:
         try:
             if Path(file := str(data["data"]["file"])).name != file or not file:
                 raise DataError(f"the manifest speaks of the file {file!r}, which is no name of a file beside it")
+            columns = tuple(ReleasedColumn.from_dict(c) for c in data["attributes"])
+            joint = CorrelatedGaussian.from_dict(data["joint"]) if data.get("joint") else None
             return cls(
                 name=str(data["name"]),
-                columns=tuple(ReleasedColumn.from_dict(c) for c in data["attributes"]),
+                columns=columns if joint is None else _joined(columns, joint),
                 data=Written(**data["data"]),
                 addressing=str(data["noise_belongs_to"]),
                 withheld=tuple(data["withheld"]),
                 again=tuple(data["independent_of_earlier_releases"]),
                 extra=dict(data.get("extra", {})),
+                joint=joint,
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise DataError(f"the manifest is not complete: {error}; get it again from the data owner") from None
@@ -149,3 +160,12 @@ class Manifest:
         if not isinstance(data, dict):
             raise DataError(f"{path} is not a manifest")
         return cls.from_dict(data)
+
+
+def _joined(columns: tuple[ReleasedColumn, ...], joint: CorrelatedGaussian) -> tuple[ReleasedColumn, ...]:
+    if unknown := set(joint.names) - {c.attribute.name for c in columns}:
+        raise DataError(f"the joint law speaks of {listed(sorted(unknown))}, which the release does not hold")
+    return tuple(
+        replace(c, channel=rejoined(joint, c.attribute.name, c.channel)) if c.attribute.name in joint.names else c
+        for c in columns
+    )

@@ -34,6 +34,7 @@ domain    all values that are possible, not only those that occur: it is publish
           about real rows. Put in what is publicly known, and remove that line.
 noise     laws and their parameters: gaussian, uniform, laplace, intervals (privacy = width of the 95 % interval as a
           fraction of the range), substitution (gamma, epsilon, rho1 with rho2, or privacy), square-wave (epsilon)
+method    in [release]: correlated-gaussian draws the noise of all numeric columns without noise of their own together
 missing_values   texts that mean "no value"; missing = "category" lets absence take part in substitution
 """
 
@@ -42,7 +43,8 @@ missing_values   texts that mean "no value"; missing = "category" lets absence t
 class Plan:
     """A schema, the wish for each modified column, and the texts that mean a missing value.
 
-    ``method`` names a guided method with its parameters, which then takes the place of noise column by column.
+    ``method`` names a guided method with its parameters, which then takes the place of noise column by column, or a joint
+    law for the columns that have no noise of their own.
     """
 
     schema: Schema

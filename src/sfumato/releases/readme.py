@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from sfumato.channels import Channel
+from sfumato.channels.correlated import CorrelatedGaussian
+from sfumato.errors import listed
 from sfumato.releases.manifest import Manifest, ReleasedColumn
 from sfumato.schema import Categories, Missing, Role
 
@@ -49,7 +51,8 @@ def what(column: ReleasedColumn) -> str:
     """What happened to a column, in one line."""
     if column.guided is not None:
         return GUIDED_SAYINGS.get(column.guided, column.guided)
-    return saying(column.channel)
+    together = ", drawn together with other columns" if getattr(column.channel, "joint", None) else ""
+    return saying(column.channel) + together
 
 
 def domain_text(column: ReleasedColumn) -> str:
@@ -121,6 +124,8 @@ def cautions(manifest: Manifest) -> list[str]:
             "and let the owner's audit say what an intruder can still find out."
         )
         out.extend(str(limit) for limit in manifest.extra.get("public", {}).get("limits", ()))
+    if manifest.joint is not None:
+        out.append(joint_words(manifest.joint))
     if manifest.again:
         out.append(
             f"The same rows were released before ({', '.join(manifest.again)}) with independent noise; averaging the "
@@ -131,6 +136,17 @@ def cautions(manifest: Manifest) -> list[str]:
             "Noise belongs to the entity: one that turns up in other releases with the same value has the same noise."
         )
     return out
+
+
+def joint_words(law: CorrelatedGaussian) -> str:
+    """What a recipient must know of noise that was drawn together."""
+    c = f" = {law.ratio:.4g} Σx" if law.ratio is not None else ""
+    shrunk = f", and Σx = Σy/{1 + law.ratio:.4g} without it" if law.ratio is not None else ""
+    return (
+        f"The noise of {listed(law.names, 30)} is correlated (covariance Σr{c}, in the manifest): each column alone may be treated as "
+        f"gaussian, but not two of them as independent. Covariances of the true values are Σx = Σy − Σr{shrunk}. Σr tells them "
+        "as well: figures of the whole table, not of a row."
+    )
 
 
 def _cell(text: str) -> str:

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from sfumato.counts import FloatArray, Grid, IntArray
-from sfumato.observed import ObservedTable
+from sfumato.observed import ObservedTable, refuse_correlated_noise
 from sfumato.trees.axes import Axis, classified
 from sfumato.trees.choice import choose_attributes
 from sfumato.trees.fitted import Fitted, Progress, quiet
@@ -52,6 +52,7 @@ def fit_joint(
     progress
         Told what is being done.
     """
+    refuse_correlated_noise("the strategy joint", table.columns)
     table, _ = classified(table)
     tell = progress or quiet
     why = "as asked"

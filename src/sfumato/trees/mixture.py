@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.counts import FloatArray, IntArray
-from sfumato.observed import ObservedTable
+from sfumato.observed import ObservedTable, refuse_correlated_noise
 from sfumato.trees.axes import Axis, class_shares, classified
 from sfumato.trees.choice import choose_attributes
 from sfumato.trees.fitted import Fitted, Progress, quiet
@@ -120,6 +120,7 @@ def fit_mixture(
     progress
         Told what is being done.
     """
+    refuse_correlated_noise("the strategy mixture", table.columns)
     table, _ = classified(table)
     tell = progress or quiet
     if attributes is None:

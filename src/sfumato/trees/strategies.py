@@ -11,7 +11,7 @@ import numpy as np
 
 from sfumato.counts import IntArray
 from sfumato.errors import DataError, UsageError, listed
-from sfumato.observed import ObservedTable
+from sfumato.observed import ObservedTable, refuse_correlated_noise
 from sfumato.reconstruction.problem import paper_size
 from sfumato.trees.assign import Association, row_marks
 from sfumato.trees.grow import Limits, grow_from
@@ -48,7 +48,12 @@ def byclass(table: ObservedTable, limits: Limits | None = None, pruner: Pruner |
 
 
 def local(table: ObservedTable, limits: Limits | None = None, pruner: Pruner | None = None) -> Tree:
-    """Reconstruct every attribute for each class at every node that is large enough (section 4.2, Local)."""
+    """Reconstruct every attribute for each class at every node that is large enough (section 4.2, Local).
+
+    A node's records were chosen by one column's released values; where another column's noise goes with that of the first,
+    its law among them is no longer the stated one.
+    """
+    refuse_correlated_noise("the strategy local", table.columns)
     return _settled(table, "local", limits, pruner)
 
 

@@ -18,20 +18,11 @@ from numpy.typing import ArrayLike
 
 from sfumato.channels.base import Guarantee, snap
 from sfumato.channels.gaussian import Gaussian
+from sfumato.channels.shapes import Moments, published, without_empty_directions
 from sfumato.counts import FloatArray
-from sfumato.errors import DataError, UsageError, listed
+from sfumato.errors import UsageError, listed
 from sfumato.randomness import Addresses, CellWords, Entities, SecretKey, normal
 from sfumato.schema import Attribute
-
-
-def covariance_of(table: FloatArray) -> FloatArray:
-    """Σ over the rows that are complete."""
-    complete = table[~np.isnan(table).any(axis=1)]
-    if len(complete) < 2:
-        raise DataError(
-            f"{len(complete)} complete rows have no covariance; fill the missing values, or use other noise"
-        )
-    return np.atleast_2d(np.cov(complete, rowvar=False))
 
 
 @dataclass(frozen=True)
@@ -52,7 +43,8 @@ class CorrelatedGaussian:
         matrix = np.array(self.covariance, dtype=np.float64)
         if matrix.shape != (d, d) or not np.allclose(matrix, matrix.T, rtol=1e-9, atol=0):
             raise UsageError(f"{self.law}: the covariance of {d} columns must be a symmetric {d} × {d} matrix")
-        if d and np.linalg.eigvalsh(matrix).min() < -1e-9 * max(np.trace(matrix), 1e-300):
+        own = np.diag(matrix)
+        if d and (own.min() < 0 or np.linalg.eigvalsh(matrix / np.sqrt(_or_one(np.outer(own, own)))).min() < -1e-9 * d):
             raise UsageError(f"{self.law}: the covariance has a negative eigenvalue, and no noise has that; mend it")
         if self.steps and len(self.steps) != d:
             raise UsageError(f"{self.law}: {len(self.steps)} steps do not fit {d} columns")
@@ -69,19 +61,29 @@ class CorrelatedGaussian:
             )
         if labels := [a.name for a in attributes if not a.kind.numeric]:
             raise UsageError(f"{listed(labels)}: {cls.law} noise needs numeric columns; use substitution for them")
-        matrix = ratio * covariance_of(values)
-        return cls(
-            tuple(a.name for a in attributes),
-            tuple(tuple(float(v) for v in row) for row in (matrix + matrix.T) / 2),
-            ratio,
-            tuple(a.step for a in attributes),
-        )
+        origin = np.array([a.interval.low for a in attributes])
+        unit = np.array([a.interval.range or 1.0 for a in attributes])
+        names = tuple(a.name for a in attributes)
+        return cls.like(Moments.of(names, values, origin, unit).covariance(), attributes, ratio)
+
+    @classmethod
+    def like(cls, covariance: FloatArray, attributes: Sequence[Attribute], ratio: float) -> CorrelatedGaussian:
+        """Noise of covariance c Σ_x for a known Σ_x; a direction without data gets the least that noise may have."""
+        if not 0 < ratio < math.inf:
+            raise UsageError(f"{cls.law}: ratio = {ratio:g} must be a positive number")
+        noise = published(ratio * without_empty_directions(covariance))
+        law = cls(tuple(a.name for a in attributes), noise, ratio)
+        return replace(law, steps=tuple(float(law.marginal(a).step or 0.0) for a in attributes))
 
     @cached_property
     def root(self) -> FloatArray:
-        """L with L Lᵀ = Σ_r; Σ_r may be singular, so by eigenvectors rather than Cholesky."""
-        values, vectors = np.linalg.eigh(np.array(self.covariance, dtype=np.float64))
-        return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+        """L with L Lᵀ = Σ_r: Cholesky's, which is one and the same on any machine; by eigenvectors where Σ_r is singular."""
+        matrix = np.array(self.covariance, dtype=np.float64)
+        try:
+            return np.asarray(np.linalg.cholesky(matrix), dtype=np.float64)
+        except np.linalg.LinAlgError:
+            values, vectors = np.linalg.eigh(matrix)
+            return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
     def perturb(self, key: SecretKey, addresses: Addresses, table: FloatArray) -> FloatArray:
         """Released rows, each a function of the key, its address and its whole record.
@@ -93,10 +95,11 @@ class CorrelatedGaussian:
             raise UsageError(f"{self.law}: a table of shape {table.shape} does not fit {len(self.names)} columns")
         records = self._digests(key, addresses, table)
         nothing = np.zeros(len(table))
-        draws = np.column_stack(
-            [normal(CellWords(key.derive(self.law, "draw", i))(records, nothing)[:, 0]) for i in range(table.shape[1])]
-        )
-        out = table + draws @ self.root.T
+        out = table.copy()
+        for i, along in enumerate(self.root.T):
+            draw = normal(CellWords(key.derive(self.law, "draw", i))(records, nothing)[:, 0])
+            for j in np.flatnonzero(along):  # column by column: a matrix product may round otherwise in another block
+                out[:, j] += draw * along[j]
         for i, step in enumerate(self.steps):
             out[:, i] = snap(out[:, i], step)
         return out
@@ -110,18 +113,31 @@ class CorrelatedGaussian:
             here = Entities(words[:, 0].copy(), words[:, 1].copy())
         return here
 
-    def marginal(self, attribute: Attribute) -> Gaussian:
-        """The law of one column by itself."""
+    def marginal(self, attribute: Attribute) -> Marginal:
+        """The law of one column by itself, which remembers that its noise is not drawn for itself."""
         place = self.names.index(attribute.name)
-        return Gaussian(sigma=math.sqrt(self.covariance[place][place])).on(attribute)
+        alone = Gaussian(sigma=math.sqrt(self.covariance[place][place])).on(attribute)
+        return self.member(alone)
+
+    def member(self, alone: Gaussian) -> Marginal:
+        """A gaussian law as one of this joint law's columns."""
+        return Marginal(sigma=alone.sigma, step=alone.step, low=alone.low, high=alone.high, joint=self)
+
+    def among(self, names: Sequence[str]) -> FloatArray:
+        """Σ_r of some of the columns, in the order asked for."""
+        places = [self.names.index(n) for n in names]
+        return np.array(self.covariance, dtype=np.float64)[np.ix_(places, places)]
 
     def density(self, noise: FloatArray) -> FloatArray:
         """Log f(r) of noise vectors, on the directions in which there is noise."""
-        values, vectors = np.linalg.eigh(np.array(self.covariance, dtype=np.float64))
+        matrix = np.array(self.covariance, dtype=np.float64)
+        scale = np.sqrt(_or_one(np.diag(matrix)))
+        values, vectors = np.linalg.eigh(matrix / np.outer(scale, scale))
         kept = values > values.max() * 1e-12
-        along = noise @ vectors[:, kept]
+        along = noise / scale @ vectors[:, kept]
         square = (along**2 / values[kept]).sum(axis=1)
-        return np.asarray(-0.5 * (square + np.log(2 * math.pi * values[kept]).sum()))
+        volume = np.log(2 * math.pi * values[kept]).sum() + 2 * np.log(scale).sum()
+        return np.asarray(-0.5 * (square + volume))
 
     def interval_width(self, name: str, confidence: float = 0.95) -> float:
         """2 z σ of one column, without regard to the others."""
@@ -135,12 +151,9 @@ class CorrelatedGaussian:
         return Guarantee(math.inf, "the ratio of two normal densities grows without bound in the tails")
 
     def reconstruct(self, released: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """μ_x and Σ_x from a release: E[y] = E[x] and Σ_y = Σ_x + Σ_r.
-
-        Where c is known, Σ_y = (1 + 1/c) Σ_r as well: both are unbiased, and Σ_r/c is exact up to the owner's own sample.
-        """
+        """μ_x and Σ_x from a release: E[y] = E[x] and Σ_y = Σ_x + Σ_r; Σ_x = Σ_y/(1 + c) says the same without Σ_r."""
         complete = released[~np.isnan(released).any(axis=1)]
-        signal = covariance_of(released) - np.array(self.covariance)
+        signal = np.atleast_2d(np.cov(complete, rowvar=False)) - np.array(self.covariance)
         values, vectors = np.linalg.eigh(signal)
         return complete.mean(axis=0), (vectors * np.maximum(values, 0.0)) @ vectors.T
 
@@ -177,3 +190,21 @@ class CorrelatedGaussian:
         """The same shape with `factor` times the covariance."""
         rows = tuple(tuple(factor * v for v in row) for row in self.covariance)
         return replace(self, covariance=rows, ratio=None if self.ratio is None else factor * self.ratio)
+
+
+def _or_one(values: FloatArray) -> FloatArray:
+    return np.where(values > 0, values, 1.0)
+
+
+@dataclass(frozen=True)
+class Marginal(Gaussian):
+    """One column of a joint law: gaussian by itself, but its noise goes with that of the other columns.
+
+    It is no law of its own and not in the registry: a manifest states it as gaussian, with the joint law beside.
+    """
+
+    joint: CorrelatedGaussian | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The column's own law as plain data; the joint law is stated once for all its columns."""
+        return Gaussian(sigma=self.sigma, step=self.step, low=self.low, high=self.high).to_dict()

@@ -271,3 +271,75 @@ def test_utility_stands_beside_the_attacks(tmp_path):
     assert set(about["distributions"]) == {"sepal_length", "sepal_width", "petal_length", "petal_width"}
     assert about["correlations"]["mean_error_corrected"] < about["correlations"]["mean_error_released"] + 0.02
     assert 0 < about["clusters"]["agreement"] <= 1
+
+
+def test_the_page_is_made_from_the_json_alone(noisy):
+    from sfumato.report.audit_page import audit_page
+
+    for edition in ("owner", "public"):
+        assert audit_page(json.loads(json.dumps(noisy.to_dict(edition)))) == noisy.html(edition)
+
+
+def test_every_finding_states_its_interval_seed_and_what_it_assumes(noisy):
+    for finding in noisy.to_dict()["attacks"]:
+        assert finding["assumes"]
+        assert finding["seed"] == 0
+        assert finding["trials"] > 0
+        low, high = finding["interval"]
+        assert 0 <= low < high <= 1 or finding["success"] in (0.0, 1.0)
+    people = {"linkability", "inference"}
+    assert all(f["control"] is not None for f in noisy.to_dict()["attacks"] if f["name"] in people)
+
+
+def test_the_public_edition_holds_nothing_that_belongs_to_one_row(people, tmp_path):
+    """An unusual person is planted: their values, their row and their bits must not be in the public edition."""
+    rows = {n: people[n].to_pylist() for n in people.column_names}
+    rows["height"][1234], rows["weight"][1234] = 219.7, 31.3
+    table = pa.table(rows)
+    plan = plan_of(Gaussian(privacy=0.1), Substitution(gamma=6.0))
+    found = audit(made(table, plan, tmp_path / "r"), table, targets=50)
+    assert 1235 in [w["row"] for w in found.to_dict("owner")["records"]["worst"]]
+    public = found.to_dict("public")
+    text = json.dumps(public) + found.html("public")
+    for secret in ("219.7", "31.3", "1235", "1234", str(round(float(found.exposure.bits.max()), 1))):
+        assert secret not in text
+
+    def lists(value):
+        if isinstance(value, dict):
+            for k, v in value.items():
+                assert k not in ("row", "rows_of", "worst", "histogram")
+                yield from lists(v)
+        elif isinstance(value, list | tuple):
+            yield len(value)
+            for v in value:
+                yield from lists(v)
+
+    assert max(lists({k: v for k, v in public.items() if k != "attacks"})) <= 8
+
+
+def test_the_report_states_every_measure_of_the_laws(noisy):
+    page = noisy.html("public")
+    for words in ("50 %", "95 %", "99.9 %", "5% → ", "bits told", "privacy loss", "Π", "ε is infinite for height"):
+        assert words in page
+    record = noisy.privacy["record"]
+    told = sum(v["bits"] for v in noisy.privacy["information"].values())
+    assert record["bits_at_most"] == pytest.approx(told)
+    assert record["privacy_loss_at_most"] == pytest.approx(1 - 2**-told)
+
+
+def test_correlated_noise_is_measured_by_its_joint_law(tmp_path):
+    rng = np.random.default_rng(12)
+    x = 10 * rng.normal(size=(4000, 3)) @ np.array([[1, 0, 0], [0.8, 0.6, 0], [0.7, 0.4, 0.6]]).T
+    table = pa.table({n: x[:, i].round(2).clip(-80, 80) for i, n in enumerate("abc")})
+    schema = Schema(tuple(Attribute(n, Kind.REAL, Interval(-80, 80), resolution=0.01) for n in "abc"))
+    plan = Plan(schema, {}, name="joint", method={"law": "correlated-gaussian", "ratio": 0.5})
+    found = audit(made(table, plan, tmp_path / "r"), table, targets=100)
+    # Σ_y = 3 Σ_r: ½ log₂ 3³ = 1.5 log₂ 3 = 2.377 bits a record, whatever the correlations
+    assert found.privacy["record"]["bits_at_most"] == pytest.approx(2.377, abs=0.05)
+    assert found.exposure.bits.mean() == pytest.approx(2.377, abs=0.08)
+    assert {p.mechanism for p in found.promises} == {"correlated-gaussian"}
+    best = {n: min(f.left[n][0] for f in found.findings if n in f.left) for n in "abc"}
+    for i, n in enumerate("abc"):
+        # √(c/(1+c)) sd is what a scalar shrink leaves, 3.92 of it an interval; no attack got below.
+        shrink = 3.92 * np.sqrt(0.5 / 1.5) * x[:, i].std()
+        assert best[n] > 0.95 * shrink

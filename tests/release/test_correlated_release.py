@@ -138,7 +138,7 @@ def test_what_multiplies_laws_of_columns_refuses_and_auto_says_why_it_does_not(m
         with pytest.raises(UsageError, match="correlated"):
             mine(made, strategy)
     with pytest.raises(UsageError, match="correlated"):
-        reconstruct_joint(table, ["height", "weight"])
+        reconstruct_joint(table, ["height", "weight", "shoe"])
     assert reconstruct_joint(table, ["height", "town"]).mass.sum() == pytest.approx(1)
     model = mine(made)
     assert model.notes["strategy"] == "byclass"

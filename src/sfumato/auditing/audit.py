@@ -13,7 +13,7 @@ import numpy as np
 from sfumato.attacks import Pairs, Sight
 from sfumato.attacks.score import Finding
 from sfumato.auditing.promises import BROKEN, CLEAR, KEPT, NARROWED, NONE, Promise, promises, shown
-from sfumato.auditing.records import Exposure, exposure
+from sfumato.auditing.records import Exposure, exposure, record_information
 from sfumato.auditing.repeats import repeats
 from sfumato.auditing.trials import TRIALS, Case
 from sfumato.auditing.truth import attributes_of, read_original, read_truth
@@ -324,10 +324,11 @@ def _privacy(made: Release, sight: Sight) -> dict[str, Any]:
     from sfumato.releases.describe import described
 
     about = described(made.manifest)
+    told = dict(_informations(sight))
     return {
         "attributes": {n: v["privacy"] for n, v in about["attributes"].items()},
-        "record": about["record"],
-        "information": dict(_informations(sight)),
+        "record": about["record"] | record_information(sight, {n: v["bits"] for n, v in told.items()}),
+        "information": told,
     }
 
 

@@ -77,6 +77,8 @@ class Promise:
     title: str
     narrowest: float | None = None
     """The 1 % of records that the column's posterior pins down most have no wider interval than this."""
+    typical: float | None = None
+    """The mean of that posterior's intervals over all records."""
 
     @property
     def reference(self) -> float:
@@ -140,6 +142,7 @@ class Promise:
             "left_interval": list(self.left_interval),
             "left_by_own_law": self.own_law,
             "narrowest_1_percent": self.narrowest,
+            "posterior_mean_width": self.typical,
             "attack": self.attack,
             "share_left": self.kept_share,
             "verdict": self.verdict,
@@ -196,6 +199,7 @@ def promises(sight: Sight, truth: Mapping[str, FloatArray], findings: Iterable[F
                 strongest.name,
                 strongest.title,
                 float(np.quantile(narrow, 0.01)) if len(narrow) else None,
+                float(narrow.mean()) if len(narrow) else None,
             )
         )
     return out

@@ -12,10 +12,14 @@ from typing import Any
 import numpy as np
 
 from sfumato.channels import Kernel
+from sfumato.channels.correlated import Marginal
 from sfumato.counts import Counts, FloatArray, Grid, IntArray
 from sfumato.errors import DataError, UsageError
-from sfumato.observed import Column, ObservedTable, refuse_correlated_noise
+from sfumato.observed import Column, ObservedTable, drawn_together, refuse_correlated_noise
 from sfumato.reconstruction.columns import spacing
+from sfumato.reconstruction.paired import OBSERVED_CELLS as OBSERVED_PAIR
+from sfumato.reconstruction.paired import TRUE_CELLS as TRUE_PAIR
+from sfumato.reconstruction.paired import pair_fit, pair_kernel
 from sfumato.reconstruction.separable import JointFit, joint_em, joint_fit
 
 TRUE_CELLS = {1: 100, 2: 52, 3: 26, 4: 12}
@@ -110,34 +114,58 @@ def reconstruct_joint(
     """The joint distribution of the true values of two or three attributes, overall or for each class.
 
     Rows with a missing value in any of them are left out. Any mix of laws will do, also columns released as true;
-    smoothing acts along ordered attributes only.
+    smoothing acts along ordered attributes only. Of columns whose noise was drawn together, a table may have two and no other
+    attribute, and goes through the kernel of the pair.
     """
     if not 1 <= len(names) <= max(TRUE_CELLS) or len(set(names)) != len(names):
         raise UsageError(f"a joint table takes one to {max(TRUE_CELLS)} different attributes, not {list(names)}")
-    refuse_correlated_noise("a joint table", [table[name] for name in names])
+    chosen = [table[name] for name in names]
+    paired = len(names) == 2 and len(drawn_together(chosen)) == 2
+    if not paired:
+        refuse_correlated_noise("a joint table of more than two attributes", chosen)
+    true, observed = (TRUE_PAIR, OBSERVED_PAIR) if paired else (TRUE_CELLS[len(names)], OBSERVED_CELLS[len(names)])
     axes = []
-    for name in names:
-        size = bins.get(name) if isinstance(bins, Mapping) else bins
-        axes.append(axis_of(table[name], size or TRUE_CELLS[len(names)], OBSERVED_CELLS[len(names)], Kernel(kernel)))
+    for column in chosen:
+        size = bins.get(column.name) if isinstance(bins, Mapping) else bins
+        axes.append(axis_of(column, size or true, observed, Kernel(kernel)))
+    together = _pair(axes, chosen) if paired else None
     if not by_class:
-        return _fitted(axes, np.ones(table.rows, dtype=bool), smoothing, iterations)
+        return _fitted(axes, np.ones(table.rows, dtype=bool), smoothing, iterations, together)
     if table.classes is None:
         raise UsageError("the table has no class to divide by; name a target, or reconstruct without by_class")
     out = {}
     for code, label in enumerate(table.labels):
         rows = table.classes == code
         if rows.any():
-            out[label] = _fitted(axes, rows, smoothing, iterations)
+            out[label] = _fitted(axes, rows, smoothing, iterations, together)
     return out
 
 
-def _fitted(axes: Sequence[Axis], rows: FloatArray, smoothing: float, iterations: int) -> JointDistribution:
+def _pair(axes: Sequence[Axis], columns: Sequence[Column]) -> FloatArray:
+    """The kernel of two columns whose noise was drawn together."""
+    law = next(c.channel.joint for c in columns if isinstance(c.channel, Marginal) and c.channel.joint is not None)
+    first, second = axes
+    steps = tuple(float(getattr(c.channel, "step", None) or 0.0) for c in columns)
+    return pair_kernel(
+        law.among([c.name for c in columns]),
+        (first.true, second.true),
+        (first.observed, second.observed),
+        (steps[0], steps[1]),
+    )
+
+
+def _fitted(
+    axes: Sequence[Axis], rows: FloatArray, smoothing: float, iterations: int, together: FloatArray | None = None
+) -> JointDistribution:
     counts = Counts.of([a.observed for a in axes], [a.codes[rows] for a in axes])
     if not counts.total:
         raise DataError(f"{', '.join(a.name for a in axes)}: no row has all of these values; reconstruct fewer at once")
-    fit: JointFit = joint_fit(
-        [a.kernel for a in axes], counts.table, [smoothing if a.ordered else 0.0 for a in axes], iterations
-    )
+    strengths = [smoothing if a.ordered else 0.0 for a in axes]
+    fit: JointFit
+    if together is None:
+        fit = joint_fit([a.kernel for a in axes], counts.table, strengths, iterations)
+    else:
+        fit = pair_fit(together, counts.table, strengths, iterations)
     return JointDistribution(
         tuple(a.name for a in axes), tuple(a.true for a in axes), fit.mass, counts.total, fit.trail
     )

@@ -129,7 +129,7 @@ def attack_chart(attacks: Sequence[Mapping[str, Any]], most: int = 28) -> str:
     for f in ranked:
         seen.setdefault((f["name"].removeprefix("informed-"), *f["attributes"]), f)
     shown = list(seen.values())[:most]
-    row, left, right = 24, 340, 90
+    row, left, right = 24, 400, 80
     span = WIDTH - left - right
     height = TOP + row * len(shown) + BOTTOM
     body = _legend(
@@ -146,7 +146,7 @@ def attack_chart(attacks: Sequence[Mapping[str, Any]], most: int = 28) -> str:
         points = [f["success"], f["baseline"], *([] if f["control"] is None else [f["control"]])]
         body += (
             f"<g><title>{escape(_tip(f))}</title>"
-            + _text(left - 14, y, f"{_short(f['title'], 34)} · {_short(names, 16)}", anchor="end")
+            + _text(left - 14, y, f"{_short(f['title'], 40)} · {_short(names, 20)}", anchor="end")
             + _stroke(left + span * min(points), left + span * max(points), y, "track", 6)
             + _stroke(left + span * f["interval"][0], left + span * f["interval"][1], y, ink, 2.4)
             + _ring(left + span * f["baseline"], y, "muted")
@@ -174,6 +174,7 @@ def exposure_chart(records: Mapping[str, Any]) -> str:
     frame = svg.Frame(
         (min(edges[0], 0.0), max(edges[-1], needed) * 1.02),
         (0.0, 1.15 * max(*counts, 1)),
+        width=WIDTH,
         title="Bits by which each record's row points at it",
         x_title="bits",
         y_title="records",
@@ -188,52 +189,47 @@ def exposure_chart(records: Mapping[str, Any]) -> str:
     return svg.drawing(frame, svg.steps(frame, edges, counts, ink="accent", fill=True), line, words, alone=False)
 
 
+def pair_chart(
+    title: str, names: Sequence[str], series: Sequence[tuple[str, str, Sequence[float]]], *, percent: bool
+) -> str:
+    """Two bars a name, one below the other: names stay readable however many there are."""
+    row, left, right = 30, 190, 90
+    span = WIDTH - left - right
+    height = TOP + row * len(names) + BOTTOM
+    top = max((v for _, _, values in series for v in values), default=0.0)
+    ticks = [t for t in svg.ticks(0.0, max(top, 1e-9)) if t <= 1.05 * max(top, 1e-9)]
+    scale = span / max(top, ticks[-1], 1e-9)
+    form = "{:.1%}" if percent else "{:.3f}"
+    body = _legend([(ink, words, "bar") for words, ink, _ in series])
+    for t in ticks:
+        x = number(left + t * scale)
+        words = f"{t:.0%}" if percent else f"{t:g}"
+        body += f'<line class="gridline" x1="{x}" x2="{x}" y1="{TOP}" y2="{number(height - BOTTOM + 2)}"/>'
+        body += f'<text class="tick" x="{x}" y="{number(height - 8)}" text-anchor="middle">{words}</text>'
+    for i, name in enumerate(names):
+        y = TOP + row * i + row / 2
+        body += _text(left - 12, y, _short(name), anchor="end")
+        for (_, ink, values), at in zip(series, (y - 6, y + 6), strict=True):
+            body += _bar(left, at, max(values[i] * scale, 1.5), 10, ink)
+            body += _text(left + max(values[i] * scale, 1.5) + 6, at, form.format(values[i]), kind="soft")
+    return _svg(height, title, body)
+
+
 def distance_chart(distances: Mapping[str, Mapping[str, Any]]) -> str:
     """Released and reconstructed distributions: how far from the truth."""
-    names = list(distances)
-    tall = max((max(d["total_variation"], d["total_variation_released"]) for d in distances.values()), default=0.1)
-    frame = svg.Frame(
-        (-0.6, len(names) - 0.4),
-        (0.0, 1.15 * max(tall, 0.01)),
-        title="Distance from the truth",
-        x_labels=names,
-        y_title="total variation",
+    series = (("released", "muted", "total_variation_released"), ("reconstructed", "accent", "total_variation"))
+    drawn = [(words, ink, [d[key] for d in distances.values()]) for words, ink, key in series]
+    return pair_chart(
+        "Distance of each distribution from the truth (total variation)", list(distances), drawn, percent=False
     )
-    series = (("total_variation_released", "muted", -0.2), ("total_variation", "accent", 0.2))
-    marks = [
-        svg.bars(
-            frame,
-            [i + s for i in range(len(names))],
-            [distances[n][key] for n in names],
-            ink=ink,
-            width=0.36,
-            names=names,
-        )
-        for key, ink, s in series
-    ]
-    legend = svg.legend(frame, [("muted", "released"), ("accent", "reconstructed")])
-    return svg.drawing(frame, *marks, legend, alone=False)
 
 
-def width_chart(promised: Mapping[str, Mapping[str, Any]], sizes: Mapping[str, float]) -> list[str]:
+def width_chart(promised: Mapping[str, Mapping[str, Any]], sizes: Mapping[str, float]) -> str:
     """The posterior width of a record on average, and of the one in a hundred that is pinned down most."""
     shown = [p for p in promised.values() if p["narrowest_1_percent"] is not None and sizes.get(p["attribute"], 0) > 0]
     if not shown:
-        return []
-    names = [p["attribute"] for p in shown]
-    shares = {k: [p[k] / sizes[p["attribute"]] for p in shown] for k in ("left_by_own_law", "narrowest_1_percent")}
-    frame = svg.Frame(
-        (-0.6, len(names) - 0.4),
-        (0.0, 1.15 * max(*shares["left_by_own_law"], 0.01)),
-        title="Posterior width of a record",
-        x_labels=names,
-        y_title="share of the domain",
-        percent=True,
-    )
-    series = (("left_by_own_law", "muted", -0.2), ("narrowest_1_percent", "bad", 0.2))
-    marks = [
-        svg.bars(frame, [i + s for i in range(len(names))], shares[k], ink=ink, width=0.36, names=names)
-        for k, ink, s in series
-    ]
-    legend = svg.legend(frame, [("muted", "on average"), ("bad", "narrowest 1 %")])
-    return [svg.drawing(frame, *marks, legend, alone=False)]
+        return ""
+    series = (("on average", "muted", "posterior_mean_width"), ("narrowest 1 %", "bad", "narrowest_1_percent"))
+    drawn = [(words, ink, [p[key] / sizes[p["attribute"]] for p in shown]) for words, ink, key in series]
+    title = "95 % posterior interval of a record, as a share of the domain"
+    return pair_chart(title, [p["attribute"] for p in shown], drawn, percent=True)

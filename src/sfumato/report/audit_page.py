@@ -235,7 +235,8 @@ def _people(about: Mapping[str, Any]) -> str:
             f"{records['bits_median']:.1f}, and {records['share_over']:.1%} carry more than enough: whoever knows all of "
             "such a person has a good chance to find the row."
         ),
-        page.cards([exposure_chart(records), *width_chart(about["promised"], about["domains"])]),
+        _wide(exposure_chart(records)),
+        _wide(widths) if (widths := width_chart(about["promised"], about["domains"])) else "",
         "<details open><summary>The most exposed records (this edition only)</summary>"
         + _table(["row", "bits", "found with probability", "hidden among", "given away most by"], rows, (0, 1, 2, 3))
         + "</details>",
@@ -244,8 +245,6 @@ def _people(about: Mapping[str, Any]) -> str:
 
 def _usefulness(utility: Mapping[str, Any]) -> str:
     drawings, parts = [], []
-    if utility["distributions"]:
-        drawings.append(distance_chart(utility["distributions"]))
     if utility["trees"]:
         trees = utility["trees"]
         bars = {
@@ -273,6 +272,8 @@ def _usefulness(utility: Mapping[str, Any]) -> str:
         parts.append(
             f"k-means (k = {c['k']}) on the release puts {c['agreement']:.1%} of records where the original's puts them."
         )
+    if alike := _likeness(utility):
+        drawings.append(charts.comparison("Patterns of release and original alike", alike, alone=False))
     rows = [
         [
             n,
@@ -286,6 +287,7 @@ def _usefulness(utility: Mapping[str, Any]) -> str:
     return page.section(
         "What it is still good for",
         page.cards(drawings) if drawings else "",
+        _wide(distance_chart(utility["distributions"])) if utility["distributions"] else "",
         *[page.paragraph(p) for p in parts],
         "<details><summary>Distances of reconstructed distributions</summary>"
         + _table(
@@ -297,6 +299,18 @@ def _usefulness(utility: Mapping[str, Any]) -> str:
     )
 
 
+def _likeness(utility: Mapping[str, Any]) -> dict[str, float]:
+    out = {}
+    if utility["trees"]:
+        likeness = utility["trees"]["similarity"]["reconstructed"]
+        out = {"tree agrees": likeness["agreement"], "same rules": likeness["rule_similarity"]}
+    if utility["clusters"]:
+        out["same cluster"] = utility["clusters"]["agreement"]
+    if utility["correlations"]:
+        out["correlations"] = max(0.0, 1 - utility["correlations"]["mean_error_corrected"])
+    return out
+
+
 def _laws(about: Mapping[str, Any]) -> str:
     privacy = about["privacy"]
     told = privacy["information"]
@@ -306,20 +320,38 @@ def _laws(about: Mapping[str, Any]) -> str:
             _number(p.get("interval_width_50")),
             _number(p.get("interval_width_95")),
             _number(p.get("interval_width_999", p.get("interval_width_99.9"))),
-            p.get("epsilon_in_words", ""),
+            "∞" if p.get("epsilon") is None else f"{p['epsilon']:.3f}",
+            f"{p['rho']['rho1']:.0%} → {p['rho']['rho2']:.0%}" if "rho" in p else "–",
             f"{told[name]['bits']:.2f}" if name in told else "–",
             f"{told[name]['privacy_loss']:.0%}" if name in told else "–",
+            _number(told[name]["entropy_privacy"]) if name in told else "–",
         ]
         for name, p in privacy["attributes"].items()
     ]
     return page.section(
         "What the laws say of themselves",
-        _table(["attribute", "50 %", "95 %", "99.9 %", "ε", "bits told", "privacy loss"], rows, (1, 2, 3, 5, 6)),
+        _table(
+            ["attribute", "50 %", "95 %", "99.9 %", "ε", "belief", "bits told", "privacy loss", "Π"],
+            rows,
+            (1, 2, 3, 4, 5, 6, 7, 8),
+        ),
         page.paragraph(str(privacy["record"].get("in_words", ""))),
+        page.paragraph(str(privacy["record"].get("information_in_words", ""))),
+        *[page.paragraph(f"ε is infinite for {', '.join(names)}: {why}.") for why, names in _reasons(privacy).items()],
         page.paragraph(
-            "Bits told are I(X;Z), privacy loss is 1 − 2^(−I(X;Z)), both with the reconstructed distribution as prior."
+            "Belief: the most that a belief of 5 % can become (ρ₁ → ρ₂). Bits told are I(X;Z), privacy loss is "
+            "1 − 2^(−I(X;Z)), and Π = 2^h(X|Z) is the width of the interval that is as uncertain as the value still is, all "
+            "three with the reconstructed distribution as prior."
         ),
     )
+
+
+def _reasons(privacy: Mapping[str, Any]) -> dict[str, list[str]]:
+    out: dict[str, list[str]] = {}
+    for name, p in privacy["attributes"].items():
+        if p.get("epsilon") is None and p.get("reason"):
+            out.setdefault(p["reason"], []).append(name)
+    return out
 
 
 def _number(value: Any) -> str:

@@ -15,6 +15,7 @@ from sfumato.observed import ObservedTable
 from sfumato.reconstruction.problem import paper_size
 from sfumato.trees.assign import Association, row_marks
 from sfumato.trees.grow import Limits, grow_from
+from sfumato.trees.leaves import Leaves
 from sfumato.trees.local import LocalRecords
 from sfumato.trees.prune import MDL, Pruner
 from sfumato.trees.records import CodedRecords, checked
@@ -42,14 +43,24 @@ def global_(table: ObservedTable, limits: Limits | None = None, pruner: Pruner |
     return _settled(table, "global", limits, pruner)
 
 
-def byclass(table: ObservedTable, limits: Limits | None = None, pruner: Pruner | None = None) -> Tree:
-    """Reconstruct every attribute once for each class (section 4.2, ByClass)."""
-    return _settled(table, "byclass", limits, pruner)
+def byclass(
+    table: ObservedTable, limits: Limits | None = None, pruner: Pruner | None = None, *, as_counted: bool = False
+) -> Tree:
+    """Reconstruct every attribute once for each class (section 4.2, ByClass), and then the leaves (`leaves`).
+
+    With `as_counted` the leaves keep the counts of the records assigned to them, as in the paper.
+    """
+    return _settled(table, "byclass", limits, pruner, as_counted)
 
 
-def local(table: ObservedTable, limits: Limits | None = None, pruner: Pruner | None = None) -> Tree:
-    """Reconstruct every attribute for each class at every node that is large enough (section 4.2, Local)."""
-    return _settled(table, "local", limits, pruner)
+def local(
+    table: ObservedTable, limits: Limits | None = None, pruner: Pruner | None = None, *, as_counted: bool = False
+) -> Tree:
+    """Reconstruct every attribute for each class at every node that is large enough (section 4.2, Local), then the leaves.
+
+    With `as_counted` the leaves keep the counts of the records assigned to them, as in the paper.
+    """
+    return _settled(table, "local", limits, pruner, as_counted)
 
 
 STRATEGIES: dict[str, Strategy] = {
@@ -61,7 +72,9 @@ STRATEGIES: dict[str, Strategy] = {
 }
 
 
-def _settled(table: ObservedTable, name: str, limits: Limits | None, pruner: Pruner | None) -> Tree:
+def _settled(
+    table: ObservedTable, name: str, limits: Limits | None, pruner: Pruner | None, as_counted: bool = True
+) -> Tree:
     classes, associations = prepared(table, name == "randomized")
     k = len(table.labels)
     group, groups = (np.zeros_like(classes), 1) if name == "global" else (classes, k)
@@ -69,12 +82,16 @@ def _settled(table: ObservedTable, name: str, limits: Limits | None, pruner: Pru
     grids = [a.grid for a in associations]
     unordered = frozenset(i for i, a in enumerate(associations) if not a.ordered)
     records = LocalRecords if name == "local" else CodedRecords
-    source = records(*checked(codes, [g.size for g in grids], classes, k, None))
+    laid_out = checked(codes, [g.size for g in grids], classes, k, None)
+    source = records(*laid_out)
     if isinstance(source, LocalRecords):
         source.associations = associations
+    leaves = None if as_counted else Leaves(associations, laid_out[0], classes, k)
     growth = grow_from(
         source, BinarySplitter(categorical=unordered), pruner or MDL(), limits or Limits.for_rows(len(classes))
     )
+    if leaves is not None:
+        growth = leaves.reconstructed(growth)
     return Tree.of(growth, [c.attribute for c in table.columns], grids, table.labels, name)
 
 

@@ -23,7 +23,7 @@ from sfumato.counts import FloatArray, IntArray
 from sfumato.reconstruction.batched import masses
 from sfumato.trees.assign import Association, whole_counts
 from sfumato.trees.grow import Growth
-from sfumato.trees.records import CellArray
+from sfumato.trees.records import BLOCK, CellArray
 
 MOST_LEAVES = 2000
 """A tree with more leaves than this keeps its counts: M has the square of their number."""
@@ -106,15 +106,17 @@ def leaf_of(growth: Growth, cells: Mapping[int, CellArray]) -> IntArray:
     rows, width = table.shape[1], growth.branch.shape[1]
     flat, branch = table.ravel(), growth.branch.ravel()
     begins = row[growth.attribute] * rows
+    ended = growth.attribute < 0
     out = np.zeros(rows, np.int64)
-    moving = np.arange(rows)
-    node = np.zeros(rows, np.int64)
-    while len(moving):
-        cell = flat.take(begins.take(node) + moving)
-        node = growth.first_child.take(node) + branch.take(node * width + cell)
-        done = growth.attribute.take(node) < 0
-        out[moving[done]] = node[done]
-        moving, node = moving[~done], node[~done]
+    for begin in range(0, rows, BLOCK):
+        moving = np.arange(begin, min(begin + BLOCK, rows))
+        node = np.zeros(len(moving), np.int64)
+        while len(moving):
+            cell = flat.take(begins.take(node) + moving)
+            node = growth.first_child.take(node) + branch.take(node * width + cell)
+            done = ended.take(node)
+            out[moving[done]] = node[done]
+            moving, node = moving[~done], node[~done]
     return out
 
 

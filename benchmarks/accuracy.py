@@ -92,7 +92,7 @@ def classes_of(rows: dict[str, np.ndarray]) -> np.ndarray:
 def accuracies(options: argparse.Namespace) -> Iterator[tuple[str, int, str, int, int, float, float]]:
     """(law, privacy, strategy, function, seed, accuracy, seconds) for every run."""
     for function in options.functions:
-        for seed in range(1, options.seeds + 1):
+        for seed in range(options.first_seed, options.first_seed + options.seeds):
             train, test = rows_of(TRAIN, function, seed), rows_of(TEST, function, 1000 + seed)
             truth = classes_of(test)
             jobs = [("none", 0, "original")]
@@ -104,7 +104,8 @@ def accuracies(options: argparse.Namespace) -> Iterator[tuple[str, int, str, int
                     key = SecretKey(seed.to_bytes(32, "big"))
                     held = {(law, privacy): release_of(train, channel, key.derive(function))}
                 begin = time.process_time()
-                tree = STRATEGIES[strategy](held[law, privacy])
+                plain = {"as_counted": True} if options.as_counted and strategy in ("byclass", "local") else {}
+                tree = STRATEGIES[strategy](held[law, privacy], **plain)
                 seconds = time.process_time() - begin
                 yield law, privacy, strategy, function, seed, 100 * tree.accuracy(test, truth), seconds
 
@@ -112,10 +113,12 @@ def accuracies(options: argparse.Namespace) -> Iterator[tuple[str, int, str, int
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--first-seed", type=int, default=1)
     parser.add_argument("--functions", type=int, nargs="+", default=[1, 2, 3, 4, 5])
     parser.add_argument("--noise", nargs="+", choices=list(LAWS), default=list(LAWS))
     parser.add_argument("--privacy", type=int, nargs="+", default=[25, 50, 100, 200], help="percent of the range")
     parser.add_argument("--strategies", nargs="+", default=["randomized", "global", "byclass", "local"])
+    parser.add_argument("--as-counted", action="store_true", help="leave out the reconstruction of the leaves")
     parser.add_argument("--json", type=Path, help="write every run here")
     options = parser.parse_args()
     runs = []

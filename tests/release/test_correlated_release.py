@@ -23,6 +23,7 @@ from sfumato.releases import Manifest, Plan, Release, release
 from sfumato.releases.describe import described
 from sfumato.releases.joint import with_joint_noise
 from sfumato.schema import Attribute, Categories, Consent, Interval, Kind, Role, Schema
+from sfumato.trees.strategies import byclass
 
 KEY = SecretKey(bytes(range(32)))
 ROWS = 6000
@@ -262,3 +263,10 @@ def test_a_proposed_plan_with_correlated_noise_survives_its_toml(tmp_path):
     again = Plan.load(tmp_path / "plan.toml")
     assert again.method == {"law": "correlated-gaussian", "ratio": 2.0}
     assert set(again.channels) == {a.name for a in proposal.schema if not a.kind.numeric and a.role is not Role.TARGET}
+
+
+def test_byclass_leaves_the_leaves_as_counted_where_noise_was_drawn_together(made):
+    # How records stray between leaves is a product over attributes, which holds for independent noise only.
+    table = made.observed()
+    assert drawn_together(table.columns)
+    assert byclass(table) == byclass(table, as_counted=True)

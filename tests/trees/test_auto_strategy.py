@@ -24,6 +24,7 @@ from sfumato.trees.heldout import (
     leaf_shares,
     split,
 )
+from sfumato.trees.joint import fit_joint
 from sfumato.trees.products import Products
 from sfumato.trees.strategies import STRATEGIES
 from sfumato.trees.tree import Node, Test, Tree
@@ -192,6 +193,19 @@ def test_auto_takes_the_strategy_that_sees_the_interaction_and_says_why(banded):
         fitted.tree.accuracy(clear, bands(fresh)) > STRATEGIES["byclass"](banded).accuracy(clear, bands(fresh)) + 0.04
     )
     assert fitted.log_loss(banded).mean() < np.log(2)
+
+
+def test_auto_fits_the_winner_to_all_records_with_attributes_chosen_anew(banded, monkeypatch):
+    from sfumato.trees import auto
+
+    monkeypatch.setattr(auto, "picked", lambda *_: "joint")
+    part = banded.take(np.arange(9000))
+    fitted, alone = fit_auto(part, seed=3), fit_joint(part, seed=3)
+    assert fitted.tree == alone.tree
+    assert fitted.notes["attributes"] == alone.notes["attributes"]
+    assert fitted.notes["why"].endswith(alone.notes["why"])
+    few, _ = split(part, 3)
+    assert fitted.tree != fit_joint(few, seed=3).tree
 
 
 def test_auto_is_deterministic(banded):

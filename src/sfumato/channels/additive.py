@@ -134,6 +134,8 @@ class Additive(Channel):
     def transition(self, true: Grid, observed: Grid, kernel: Kernel = Kernel.EXACT) -> FloatArray:
         """Exact cell probabilities, or f(m_s − m_p) · width as equation 3 of the 2000 paper has it."""
         if kernel is Kernel.MIDPOINT:
+            # As it stands, with column sums that need not be 1. On `observed_grid` a difference is half a step off any
+            # multiple of the width, so that no density jumps exactly there and rounding does not decide.
             widths = np.diff(observed.finite_edges)
             return self.density(observed.centres[:, None] - true.centres[None, :]) * widths[:, None]
         cuts = lattice_cut(inner_cuts(observed), self.step or 0.0)

@@ -18,21 +18,26 @@ MOST_STEPS = 1000
 TINY = 1e-300
 
 
-def masses(kernel: FloatArray, counts: FloatArray) -> FloatArray:
+def masses(
+    kernel: FloatArray,
+    counts: FloatArray,
+    start: FloatArray | None = None,
+    share_of_threshold: float = SHARE_OF_THRESHOLD,
+) -> FloatArray:
     """Cell masses of each row of observed counts, by the iteration of Agrawal & Srikant 2000 (equation 3) and its stop.
 
-    P ← P ∘ Kᵀ(N/(KP))/n from the uniform distribution until n Σ (P′−P)²/P falls below a share of the 95 % chi-square
+    P ← P ∘ Kᵀ(N/(KP))/n from `start`, or the uniform distribution, until n Σ (P′−P)²/P falls below a share of the 95 % chi-square
     threshold with m − 1 degrees of freedom. The same as `reconstruct.loop.iterate` row by row, but with one matrix product
-    a step for all rows, which is what Local's hundreds of nodes need. A row without any count stays uniform.
+    a step for all rows, which is what Local's hundreds of nodes need. A row without any count stays as it starts.
     """
     from scipy.special import chdtri
 
     size = kernel.shape[1]
     n = counts.sum(axis=1)
-    out = np.full((len(counts), size), 1.0 / size)
+    out = np.tile(np.full(size, 1.0 / size) if start is None else start, (len(counts), 1))
     if size < 2:
         return out
-    limit = SHARE_OF_THRESHOLD * float(chdtri(size - 1, 0.05))
+    limit = share_of_threshold * float(chdtri(size - 1, 0.05))
     open_rows = np.flatnonzero(n > 0)
     p = out[open_rows]
     shares = counts[open_rows] / n[open_rows, None]

@@ -122,6 +122,13 @@ class Association:
         return self._law[1]
 
     @cached_property
+    def at_its_word(self) -> IntArray:
+        """The code of each observed cell if the released value were the true one; beyond the domain, its end."""
+        if self.exact or self._discrete:
+            return np.arange(self.grid.size)
+        return self.grid.locate(self.observed_grid.centres)
+
+    @cached_property
     def observed(self) -> CodeArray:
         """The observed cell of each record."""
         if self._discrete:

@@ -60,15 +60,15 @@ def fit_auto(
     trees = {}
     for name in SIMPLEST_FIRST:
         tell(f"trying {name}")
-        trees[name] = _fit(name, train, limits, pruner, seed, wanted.get(name, ())).tree
+        trees[name] = _fit(name, train, limits, pruner, seed, wanted.get(name)).tree
     tell("judging")
     background = class_blind(table, trees.values(), choice.relevant, seed)
     verdicts = {name: judged(background, tree, test) for name, tree in trees.items()}
     best = picked(verdicts, unaware(train, test))
     tell(f"fitting {best} to all records")
-    final = _fit(best, table, limits, pruner, seed, wanted.get(best, ()))
+    final = _fit(best, table, limits, pruner, seed)
     scores = {name: {"log_loss": v.log_loss, "accuracy": v.accuracy} for name, v in verdicts.items()}
-    why = sentence(best, scores) + (f"; {choice.sentence()}" if best in wanted else "")
+    why = "; ".join([sentence(best, scores), *([final.notes["why"]] if "why" in final.notes else [])])
     return Fitted(final.tree, final.log_loss, {**final.notes, "strategy": best, "scores": scores, "why": why})
 
 
@@ -103,8 +103,9 @@ def _fit(
     limits: Limits | None,
     pruner: Pruner | None,
     seed: int,
-    attributes: Sequence[str] = (),
+    attributes: Sequence[str] | None = None,
 ) -> Fitted:
+    """One strategy on one table; joint and mixture choose their attributes on it unless these are given."""
     if name in ("joint", "mixture"):
         fit = fit_joint if name == "joint" else fit_mixture
         return fit(table, limits=limits, pruner=pruner, seed=seed, attributes=attributes)

@@ -46,8 +46,7 @@ class Axis:
             bins, kernel = grid, np.eye(grid.size)
         else:
             bins = coarser(column.observed_grid(grid), column.values, most_bins)
-            # Differences of distribution functions: rounding may leave −1e−17, which EM would turn into a sign.
-            kernel = np.maximum(column.channel.transition(grid, bins), 0.0)
+            kernel = column.channel.transition(grid, bins)
         gaps = bool(np.isnan(column.values).any())
         if gaps:
             kernel = np.pad(kernel, ((0, 1), (0, 1)))

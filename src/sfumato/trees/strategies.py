@@ -11,10 +11,11 @@ import numpy as np
 
 from sfumato.counts import IntArray
 from sfumato.errors import DataError, UsageError, listed
-from sfumato.observed import ObservedTable, refuse_correlated_noise
+from sfumato.observed import ObservedTable, drawn_together, refuse_correlated_noise
 from sfumato.reconstruction.problem import paper_size
 from sfumato.trees.assign import Association, row_marks
 from sfumato.trees.grow import Limits, grow_from
+from sfumato.trees.leaves import Leaves
 from sfumato.trees.local import LocalRecords
 from sfumato.trees.prune import MDL, Pruner
 from sfumato.trees.records import CodedRecords, checked
@@ -42,19 +43,27 @@ def global_(table: ObservedTable, limits: Limits | None = None, pruner: Pruner |
     return _settled(table, "global", limits, pruner)
 
 
-def byclass(table: ObservedTable, limits: Limits | None = None, pruner: Pruner | None = None) -> Tree:
-    """Reconstruct every attribute once for each class (section 4.2, ByClass)."""
-    return _settled(table, "byclass", limits, pruner)
+def byclass(
+    table: ObservedTable, limits: Limits | None = None, pruner: Pruner | None = None, *, as_counted: bool = False
+) -> Tree:
+    """Reconstruct every attribute once for each class (section 4.2, ByClass), and then the leaves (`leaves`).
+
+    With `as_counted` the leaves keep the counts of the records assigned to them, as in the paper.
+    """
+    return _settled(table, "byclass", limits, pruner, as_counted)
 
 
-def local(table: ObservedTable, limits: Limits | None = None, pruner: Pruner | None = None) -> Tree:
-    """Reconstruct every attribute for each class at every node that is large enough (section 4.2, Local).
+def local(
+    table: ObservedTable, limits: Limits | None = None, pruner: Pruner | None = None, *, as_counted: bool = False
+) -> Tree:
+    """Reconstruct every attribute for each class at every node that is large enough (section 4.2, Local), then the leaves.
 
     A node's records were chosen by one column's released values; where another column's noise goes with that of the first,
-    its law among them is no longer the stated one.
+    its law among them is no longer the stated one. With `as_counted` the leaves keep the counts of the records assigned to
+    them, as in the paper.
     """
     refuse_correlated_noise("the strategy local", table.columns)
-    return _settled(table, "local", limits, pruner)
+    return _settled(table, "local", limits, pruner, as_counted)
 
 
 STRATEGIES: dict[str, Strategy] = {
@@ -66,7 +75,9 @@ STRATEGIES: dict[str, Strategy] = {
 }
 
 
-def _settled(table: ObservedTable, name: str, limits: Limits | None, pruner: Pruner | None) -> Tree:
+def _settled(
+    table: ObservedTable, name: str, limits: Limits | None, pruner: Pruner | None, as_counted: bool = True
+) -> Tree:
     classes, associations = prepared(table, name == "randomized")
     k = len(table.labels)
     group, groups = (np.zeros_like(classes), 1) if name == "global" else (classes, k)
@@ -74,12 +85,18 @@ def _settled(table: ObservedTable, name: str, limits: Limits | None, pruner: Pru
     grids = [a.grid for a in associations]
     unordered = frozenset(i for i, a in enumerate(associations) if not a.ordered)
     records = LocalRecords if name == "local" else CodedRecords
-    source = records(*checked(codes, [g.size for g in grids], classes, k, None))
+    laid_out = checked(codes, [g.size for g in grids], classes, k, None)
+    source = records(*laid_out)
     if isinstance(source, LocalRecords):
         source.associations = associations
+    # How records stray is a product over attributes only where their noise is independent.
+    together = bool(drawn_together(table.columns))
+    leaves = None if as_counted or together else Leaves(associations, laid_out[0], classes, k)
     growth = grow_from(
         source, BinarySplitter(categorical=unordered), pruner or MDL(), limits or Limits.for_rows(len(classes))
     )
+    if leaves is not None:
+        growth = leaves.reconstructed(growth)
     return Tree.of(growth, [c.attribute for c in table.columns], grids, table.labels, name)
 
 

@@ -15,6 +15,7 @@ from sfumato.auditing.repeats import repeats
 from sfumato.channels import Gaussian, Substitution
 from sfumato.cli.auditor import audit as audit_command
 from sfumato.errors import UsageError
+from sfumato.guided.releasing import guided_method, guided_release
 from sfumato.releases import Plan, release
 from sfumato.releases.key import FIRST_LINE
 from sfumato.releases.ledger import Ledger
@@ -111,6 +112,17 @@ def test_a_ledger_without_laws_stands_in_with_the_releases_own(shelf, table, tmp
     (tmp_path / "old.ledger").write_text("".join(json.dumps(line) + "\n" for line in lines))
     column = audit(shelf / "r-one", table, ledger=tmp_path / "old.ledger", targets=20).repeats["columns"]["x"]
     assert column["expected_after_averaging"] == pytest.approx(3.919928 * 5 / np.sqrt(3), rel=1e-4)
+
+
+def test_a_guided_release_of_the_same_rows_is_counted_but_has_no_law_to_average_by(tmp_path):
+    key = tmp_path / "k"
+    guided_release("iris", Plan.propose("iris"), guided_method("leaf-swap", {}), tmp_path / "g", key=key)
+    first = release("iris", Plan.propose("iris", privacy=0.2), tmp_path / "r", key=key, again=True)
+    found = audit(first, "iris", ledger=Ledger.beside(key), targets=20)
+    assert found.repeats["releases_known_to_the_ledger"] == 2
+    assert found.repeats["columns"]["petal_width"]["independent_draws"] == 2
+    assert found.repeats["columns"]["petal_width"]["expected_after_averaging"] is None
+    assert "averaging" in found.notes
 
 
 def test_a_release_that_the_ledger_does_not_know_is_said_to_be_unknown(shelf, table, tmp_path):

@@ -15,7 +15,7 @@ import numpy as np
 from sfumato.attacks.base import Sight
 from sfumato.attacks.score import Finding
 from sfumato.auditing.truth import Truth
-from sfumato.channels import Channel
+from sfumato.channels import CHANNELS, Channel
 from sfumato.errors import UsageError
 from sfumato.observed import Column
 from sfumato.randomness import SecretKey
@@ -51,30 +51,36 @@ class Repeats:
             if own is None or not column.attribute.kind.numeric or not others:
                 continue
             width = own.interval_width(0.95)
-            apart = [width, *(self._law(e, column).interval_width(0.95) for e in others.values())]
-            if min(apart) > 0:
+            laws = [law for e in others.values() if (law := self._law(e, column)) is not None]
+            apart = [width, *(law.interval_width(0.95) for law in laws)]
+            if laws and min(apart) > 0:
                 out[column.name] = (width, float(np.sum(np.array(apart) ** -2.0) ** -0.5))
         return out
 
     @staticmethod
-    def _law(entry: Entry, column: Column) -> Channel:
-        """The law that the ledger names; an old ledger names none, and then this release's own stands for it."""
-        assert column.channel is not None
+    def _law(entry: Entry, column: Column) -> Channel | None:
+        """The law that the ledger names; an old ledger names none, and then this release's own stands for it.
+
+        None for a guided method, which has no law value by value.
+        """
         law = entry.laws.get(column.name)
-        return column.channel if law is None else Channel.from_dict(law)
+        if law is None:
+            return column.channel
+        return Channel.from_dict(law) if law["law"] in CHANNELS else None
 
     def stand_ins(self, sight: Sight, truth: Truth, given: Collection[str], seed: int) -> tuple[Sight, ...]:
         """The others drawn again, save those whose folders were given, and those whose rows stand in other places."""
         out: list[Sight] = []
         for key, (entry, names, placed) in list(self.others.items())[:MOST_STAND_INS]:
-            columns = [c for c in sight.columns if c.name in names and c.channel is not None]
-            if entry.name in given or not placed or not columns:
+            laws = {c.name: self._law(entry, c) for c in sight.columns if c.name in names and c.channel is not None}
+            if entry.name in given or not placed or not any(laws.values()):
                 continue
             # No secret: chance for an experiment, repeated under its seed.
             noise = SecretKey(np.random.default_rng([seed, len(out)]).bytes(32))
             drawn = tuple(
-                Column(c.attribute, None, truth[c.name]).through(self._law(entry, c), noise.derive(key, c.name))
-                for c in columns
+                Column(sight[n].attribute, None, truth[n]).through(law, noise.derive(key, n))
+                for n, law in laws.items()
+                if law is not None
             )
             out.append(Sight(drawn, name=entry.name))
         return tuple(out)

@@ -125,6 +125,7 @@ def guided_release(
             plan.release_name,
             dict.fromkeys(values, owner.fingerprint(*labels)),
             sketch_of(owner.derive("sketch"), values, Rows(0, truth.rows)),
+            {name: {"law": method.law} for name in values},
         )
         manifest = publish(
             hidden,

@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.channels import Channel, Kernel
+from sfumato.channels import Channel, Kernel, Projective
 from sfumato.channels.discrete import Discrete
 from sfumato.counts import Counts, FloatArray, Grid
 from sfumato.errors import DataError, UsageError, listed
@@ -18,6 +18,7 @@ from sfumato.reconstruction.distribution import Distribution, Source
 from sfumato.reconstruction.loop import Fit, bayes, em, ems
 from sfumato.reconstruction.penalised import MOST_CELLS, averaged, in_blocks
 from sfumato.reconstruction.problem import Problem, paper_size
+from sfumato.reconstruction.reported import report_matrix
 from sfumato.reconstruction.substituted import exact, inverse, projection
 from sfumato.schema import Kind, Missing
 
@@ -52,6 +53,9 @@ def _kernel(channel: Channel, points: bytes, cells: bool, step: float, kernel: K
     return observed, matrix
 
 
+_report_matrix = lru_cache(maxsize=8)(report_matrix)
+
+
 def kernel_of(channel: Channel, true: Grid, kernel: Kernel = Kernel.EXACT) -> tuple[Grid, FloatArray]:
     """The observed grid and K[s, p] of a channel on a true grid; remembered, since classes and nodes ask again and again."""
     return _kernel(channel, true.points.tobytes(), true.edges is not None, true.step, Kernel(kernel))
@@ -69,6 +73,10 @@ def problem_of(
     column: Column, true: Grid, *, kernel: Kernel = Kernel.EXACT, weights: FloatArray | None = None
 ) -> Problem:
     """The counts of a released column and the kernel that explains them."""
+    if isinstance(column.channel, Projective):
+        law = column.channel
+        counts = Counts.of([law.observed_grid(true)], [column.located(law.observed_grid(true))], weights).table
+        return Problem(_report_matrix(law), counts, spacing(column, true), law)
     if column.channel is None:
         observed, matrix = true, np.eye(true.size)
     else:
@@ -96,8 +104,8 @@ def reconstruct(
         Cells of a numeric domain; by default m = n/100 within 10 … 100, or the bins of the law itself.
     method
         ``auto``: on numbers, penalised fits averaged by held-out likelihood, through any law (see `penalised`); on
-        categories exact, or em where the matrix is not gamma-diagonal. Or ``bayes``, ``em``, ``ems``, ``inverse``,
-        ``projection``, ``exact`` by name.
+        categories exact, projection for projective reports, or em where the matrix is neither. Or ``bayes``, ``em``,
+        ``ems``, ``inverse``, ``projection``, ``exact`` by name.
     kernel
         ``exact``, or ``midpoint`` as the 2000 paper has it.
     weights
@@ -210,6 +218,8 @@ def _averaged(channel: Channel, true: Grid, problem: Problem, kernel: Kernel) ->
 
 
 def _fitted(name: str, problem: Problem, method: str, smoothing: float) -> Fit:
+    if method == "auto" and problem.design is not None:
+        return projection(problem)
     if method in ("auto", "exact"):
         closed = exact(problem)
         if closed is not None:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from sfumato.channels import Channel
 from sfumato.counts import FloatArray
-from sfumato.encoding import Decoder, Encoder, as_text, plain, shown_cell
+from sfumato.encoding import Decoder, Encoder, as_text, cells_of, plain, shown_cell
 from sfumato.errors import DataError, UsageError
 from sfumato.observed import released
 from sfumato.randomness import Addresses, Entities, Rows, SecretKey, WordArray, entity_addresses
@@ -121,7 +121,8 @@ def kernel_for(plan: Plan, owner: SecretKey) -> ReleaseKernel:
             continue
         channel = bound.get(attribute.name)
         encoder = Encoder(attribute, plan.absent.get(attribute.name, ("",)))
-        decoder = Decoder(attribute, whole_outputs(attribute, channel))
+        cells = attribute if channel is None else cells_of(attribute, channel.reports)
+        decoder = Decoder(cells, whole_outputs(cells, channel))
         columns.append(ColumnKernel(encoder, decoder, channel, owner.derive(*noise_labels(plan, attribute, channel))))
     return ReleaseKernel(
         tuple(columns),

@@ -24,6 +24,7 @@ from sfumato.schema import Kind, Missing
 
 METHODS = ("auto", "bayes", "em", "ems", "inverse", "projection", "exact")
 
+BLOCK = 2**16
 FINEST = 50
 """Up to so many cells `auto` solves on cells half as wide and adds them up in pairs."""
 
@@ -75,14 +76,24 @@ def problem_of(
     """The counts of a released column and the kernel that explains them."""
     if isinstance(column.channel, Projective):
         law = column.channel
-        counts = Counts.of([law.observed_grid(true)], [column.located(law.observed_grid(true))], weights).table
-        return Problem(_report_matrix(law), counts, spacing(column, true), law)
+        return Problem(
+            _report_matrix(law), counted(column, law.observed_grid(true), weights), spacing(column, true), law
+        )
     if column.channel is None:
         observed, matrix = true, np.eye(true.size)
     else:
         observed, matrix = kernel_of(column.channel, true, kernel)
-    counts = Counts.of([observed], [column.located(observed)], weights).table
-    return Problem(matrix, counts, spacing(column, true))
+    return Problem(matrix, counted(column, observed, weights), spacing(column, true))
+
+
+def counted(column: Column, grid: Grid, weights: FloatArray | None = None) -> FloatArray:
+    """How many released values lie in each cell; blocks are counted apart and added up, so that they stay in the cache."""
+    total = np.zeros(grid.size)
+    for begin in range(0, len(column.values), BLOCK):
+        part = slice(begin, begin + BLOCK)
+        codes = replace(column, values=column.values[part]).located(grid)
+        total += Counts.of([grid], [codes], None if weights is None else weights[part]).table
+    return total
 
 
 def reconstruct(
@@ -117,8 +128,9 @@ def reconstruct(
         raise UsageError(f"there is no method {method!r}; the methods are {listed(METHODS)}")
     kernel = _kernel_name(kernel)
     absent = np.isnan(column.values)
-    present = float((~absent).sum()) if weights is None else float(weights[~absent].sum())
-    missing = float(absent.sum()) if weights is None else float(weights[absent].sum())
+    gaps = float(np.count_nonzero(absent))
+    present = len(absent) - gaps if weights is None else float(weights[~absent].sum())
+    missing = gaps if weights is None else float(weights[absent].sum())
     if not present > 0:
         raise DataError(f"{column.name}: no value is present, so there is nothing to reconstruct; leave the column out")
     true = true_grid(column, bins, present)

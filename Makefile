@@ -43,7 +43,7 @@ papers: $(V)/.dev  ## reproduce all five papers quickly, into papers/
 	for p in as2000 ib2003 detective2005 dowd2006 liu2012; do $(V)/bin/sfumato reproduce $$p -o papers/$$p --force || exit 1; done
 
 bench: $(V)/.dev  ## measure speed and memory as ratios against peers (minutes)
-	cd benchmarks && for b in release mine reconstruct clusters guided; do ../$(PY) $$b.py || exit 1; done
+	cd benchmarks && for b in release mine reconstruct ldp clusters guided; do ../$(PY) $$b.py || exit 1; done
 
 format: $(V)/.dev  ## format the code
 	$(V)/bin/ruff check --fix-only -q .

@@ -24,6 +24,7 @@ PUBLIC = {
     "Gaussian": "sfumato.channels",
     "Intervals": "sfumato.channels",
     "Laplace": "sfumato.channels",
+    "Projective": "sfumato.channels",
     "SquareWave": "sfumato.channels",
     "Substitution": "sfumato.channels",
     "Uniform": "sfumato.channels",
@@ -47,7 +48,7 @@ __all__ = ["PUBLIC", "__version__", *PUBLIC]
 
 if TYPE_CHECKING:
     from sfumato.auditing.audit import audit
-    from sfumato.channels import Gaussian, Intervals, Laplace, SquareWave, Substitution, Uniform
+    from sfumato.channels import Gaussian, Intervals, Laplace, Projective, SquareWave, Substitution, Uniform
     from sfumato.errors import SfumatoError
     from sfumato.estimators import PerturbedTreeClassifier
     from sfumato.mining import Model, mine

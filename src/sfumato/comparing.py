@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +88,7 @@ def compare(
 
 def _as_it_is(release: Release) -> ObservedTable:
     table = release.observed()
-    return ObservedTable(tuple(replace(c, channel=None) for c in table.columns), table.classes, table.labels)
+    return ObservedTable(tuple(c.at_its_word() for c in table.columns), table.classes, table.labels)
 
 
 def _tree(name: str, original: ObservedTable, seen: ObservedTable) -> dict[str, Any]:

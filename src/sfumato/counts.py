@@ -121,8 +121,19 @@ class Grid:
         largest = np.abs(self.points[np.isfinite(self.points)]).max(initial=0.0)
         return self.points[1:-1] - 4 * np.spacing(largest)
 
+    @cached_property
+    def _consecutive(self) -> bool:
+        """Whether the atoms are whole numbers in a row, as codes are: then a cell is found by rounding, not by search."""
+        first = self.points[0]
+        return self.atoms is not None and bool(first % 1 == 0 and np.all(self.atoms - first == np.arange(self.size)))
+
     def locate(self, values: FloatArray) -> IntArray:
         """The cell of each value: the nearest atom, or the interval it falls into; beyond the ends, the end cell."""
+        if self._consecutive:
+            place = values + (0.5 - self.points[0])
+            # fmin and fmax send a missing value to the last cell, where a search sends it, too.
+            np.fmin(place, self.size - 1, out=place)
+            return np.fmax(place, 0, out=place).astype(np.int64)
         return np.searchsorted(self.thresholds, values, side="right").astype(np.int64)
 
     def merged(self, factor: int) -> Grid:
@@ -148,9 +159,8 @@ class Counts:
     def of(cls, grids: Sequence[Grid], codes: Sequence[IntArray], weights: FloatArray | None = None) -> Counts:
         """Count rows by their cells; a negative code on any axis (a missing value) leaves the row out."""
         shape = tuple(g.size for g in grids)
-        flat = np.zeros(len(codes[0]), dtype=np.int64)
-        present = np.ones(len(codes[0]), dtype=bool)
-        for code, size in zip(codes, shape, strict=True):
+        flat, present = codes[0], codes[0] >= 0
+        for code, size in zip(codes[1:], shape[1:], strict=True):
             flat = flat * size + code
             present &= code >= 0
         if not present.all():

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray
 from sfumato.errors import DataError, listed
-from sfumato.schema import Attribute, Kind, Missing
+from sfumato.schema import Attribute, Interval, Kind, Missing
 
 BoolArray = NDArray[np.bool_]
 
@@ -244,6 +244,11 @@ def _null(array: pa.Array) -> BoolArray:
 def _floats_of(numbers: pa.Array) -> FloatArray:
     out = numbers.to_numpy(zero_copy_only=False)
     return np.array(out, dtype=np.float64)
+
+
+def cells_of(attribute: Attribute, reports: int | None) -> Attribute:
+    """What the cells of a released column hold: the attribute's values, or whole numbers where they are reports."""
+    return attribute if reports is None else Attribute(attribute.name, Kind.INTEGER, Interval(0, reports - 1))
 
 
 @dataclass(frozen=True)

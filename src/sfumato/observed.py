@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from sfumato.channels import Channel
 
 MISSING_LABEL = "(missing)"
+GOLDEN = 0.6180339887498949
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +51,8 @@ class Column:
     def located(self, grid: Grid) -> IntArray:
         """Cell codes of the released values; −1 where missing."""
         absent = np.isnan(self.values)
+        if not absent.any():
+            return grid.locate(self.values)
         codes = grid.locate(np.where(absent, 0.0, self.values))
         codes[absent] = -1
         return codes
@@ -56,6 +60,20 @@ class Column:
     def take(self, rows: NDArray[np.bool_] | IntArray) -> Column:
         """The column of some of the rows."""
         return replace(self, values=self.values[rows])
+
+    def at_its_word(self) -> Column:
+        """The column as somebody reads it who takes released cells for true values.
+
+        A report is read as one of the values in whose set it lies, by a public draw.
+        """
+        if self.channel is None or self.channel.reports is None:
+            return replace(self, channel=None)
+        present = ~np.isnan(self.values)
+        values = np.full(len(self.values), np.nan)
+        # Multiples of the golden ratio, spread evenly over [0, 1): nothing here needs to be secret.
+        draw = np.modf((zlib.crc32(self.name.encode()) % 1000 + np.arange(int(present.sum()))) * GOLDEN)[0]
+        values[present] = self.channel.read(self.values[present].astype(np.int64), draw)
+        return replace(self, channel=None, values=values)
 
     def through(self, channel: Channel, key: SecretKey) -> Column:
         """The column of true values as it is released through a law: missing values stay missing, rows are the addresses."""

@@ -24,6 +24,8 @@ class View:
     overall: Distribution
     classes: Mapping[str, Distribution] | None
     released: tuple[Grid, FloatArray]
+    reports: bool = False
+    """Whether the released cells are reports, which have no labels of their own."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: the contract's `edges|categories`, `mass`, and `by_class` masses."""
@@ -41,7 +43,9 @@ class View:
         grid, counts = self.released
         shares = counts / max(counts.sum(), 1.0)
         if self.overall.grid.labels is not None:
-            return _commonest(self.overall.grid.labels, self.overall.mass), _commonest(self.overall.grid.labels, shares)
+            labels = self.overall.grid.labels
+            released = "codes, not labels" if self.reports else _commonest(labels, shares)
+            return _commonest(labels, self.overall.mass), released
         mean = float(grid.centres @ shares)
         sd = float(np.sqrt(max((grid.centres - mean) ** 2 @ shares, 0.0)))
         return f"{self._number(self.overall.mean())} ± {self.overall.sd():.4g}", f"{self._number(mean)} ± {sd:.4g}"
@@ -58,7 +62,7 @@ class View:
             d.mass,
             lower=d.lower,
             upper=d.upper,
-            released=self.released,
+            released=None if self.reports else self.released,
             original=original,
             alone=alone,
         )
@@ -79,6 +83,7 @@ def view(column: Column, classes: Mapping[str, Distribution] | None, **options: 
         overall,
         classes,
         (grid, np.bincount(codes[codes >= 0], minlength=grid.size).astype(np.float64)),
+        column.channel is not None and column.channel.reports is not None,
     )
 
 

@@ -11,7 +11,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sfumato.channels import CHANNELS, Channel, Gaussian, Intervals, Kernel, Laplace, SquareWave, Substitution, Uniform
+from sfumato.channels import (
+    CHANNELS,
+    Channel,
+    Gaussian,
+    Intervals,
+    Kernel,
+    Laplace,
+    Projective,
+    SquareWave,
+    Substitution,
+    Uniform,
+)
 from sfumato.counts import Grid
 from sfumato.errors import UsageError
 from sfumato.randomness import Rows, SecretKey
@@ -31,6 +42,7 @@ DAY = Attribute("birth", Kind.DATE, Interval(-3653, 18262))
 LABELS = Attribute("colour", Kind.CATEGORICAL, Categories(("red", "green", "blue", "black", "white")))
 GRADES = Attribute("grade", Kind.ORDINAL, Categories(("low", "middle", "high")))
 ABSENT = Attribute("answer", Kind.CATEGORICAL, Categories(("yes", "no")), missing=Missing.CATEGORY)
+CODES = Attribute("zip", Kind.CATEGORICAL, Categories(tuple(f"{i:03}" for i in range(40))))
 NUMERIC = (REAL, TENTHS, SMALL, LARGE, FIVES, DAY)
 ALL = (*NUMERIC, LABELS, GRADES, ABSENT)
 
@@ -53,6 +65,11 @@ WISHES: dict[str, list[tuple[Channel, tuple[Attribute, ...]]]] = {
         (Substitution(signal=0.4), (GRADES, SMALL)),
         (Substitution(matrix=SKEWED), (GRADES, ABSENT)),
         (Substitution(matrix=SKEWED, bins=3), (REAL, LARGE)),
+    ],
+    "projective": [
+        (Projective(epsilon=0.5), (LABELS, GRADES, ABSENT, CODES)),
+        (Projective(gamma=8), (LABELS, CODES)),
+        (Projective(rho1=0.05, rho2=0.5), (GRADES, CODES)),
     ],
     "square-wave": [(SquareWave(epsilon=1.0), NUMERIC), (SquareWave(privacy=0.6), NUMERIC)],
 }
@@ -144,15 +161,22 @@ def test_every_law_is_walked() -> None:
     for law, wishes in WISHES.items():
         assert all(wish.law == law for wish, _ in wishes)
         walked = {a.name for _, attributes in wishes for a in attributes}
-        assert {a.name for a in NUMERIC} <= walked
+        if CHANNELS[law].numeric:
+            assert {a.name for a in NUMERIC} <= walked
         if CHANNELS[law].categorical:
-            assert {a.name for a in ALL} <= walked
+            assert {a.name for a in (LABELS, GRADES, ABSENT)} <= walked
 
 
 @pytest.mark.parametrize("law", [law for law in CHANNELS if not CHANNELS[law].categorical])
 def test_laws_of_numbers_refuse_categories_and_say_what_to_use(law: str) -> None:
     with pytest.raises(UsageError, match=r"colour: .*numeric.*substitution"):
         WISHES[law][0][0].on(LABELS)
+
+
+@pytest.mark.parametrize("law", [law for law in CHANNELS if not CHANNELS[law].numeric])
+def test_laws_of_categories_refuse_numbers_and_say_what_to_use(law: str) -> None:
+    with pytest.raises(UsageError, match=r"income: .*categories.*substitution"):
+        WISHES[law][0][0].on(REAL)
 
 
 @every_case
@@ -282,7 +306,7 @@ def test_a_stated_epsilon_bounds_every_likelihood_ratio(case: Case) -> None:
     gamma = law.guarantee().gamma
     if not math.isfinite(gamma):
         return
-    step = None if case.wish.law == "substitution" else law.step
+    step = getattr(law, "step", None) if case.wish.law != "substitution" else None
     true = Grid(atoms=np.array(sorted(case.true_values)))
     if step is None:
         grid = law.observed_grid(case.true_grid)

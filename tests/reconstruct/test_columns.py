@@ -36,7 +36,7 @@ def released(attribute, law, values, seed=0):
 
 
 def test_every_law_has_its_turn_here():
-    assert set(LAWS) == set(CHANNELS)
+    assert set(LAWS) == {law for law in CHANNELS if CHANNELS[law].numeric}
 
 
 @pytest.mark.parametrize("law", LAWS)

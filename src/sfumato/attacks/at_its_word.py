@@ -22,7 +22,8 @@ class AtItsWord(Attack):
 
     def run(self, sight: Sight) -> Claim:
         """One recovery a column."""
-        return Claim(tuple(Recovery(c.name, c.values, clipped(c, c.values)) for c in sight.columns))
+        read = [c.at_its_word() for c in sight.columns]
+        return Claim(tuple(Recovery(c.name, c.values, clipped(c, c.values)) for c in read))
 
 
 def clipped(column: Column, values: FloatArray) -> FloatArray:

@@ -100,5 +100,5 @@ class NearestInference(Attack):
     def run(self, sight: Sight) -> Claim:
         """One guess a target."""
         space = Space.of(sight, self.targets.known, list(self.targets.known), self.seed)
-        guess = sight[self.secret].values[space.nearest(self.targets, 1)[:, 0]]
+        guess = sight[self.secret].at_its_word().values[space.nearest(self.targets, 1)[:, 0]]
         return Claim((Recovery(self.secret, guess, guess),))

@@ -29,7 +29,7 @@ class Space:
         order = np.random.default_rng(seed).permutation(sight.rows)
         numbers, labels = [], []
         for name in names:
-            column = sight[name]
+            column = sight[name].at_its_word()
             if column.attribute.kind.numeric:
                 both = np.concatenate([column.values, targets[name]])
                 known = both[~np.isnan(both)]

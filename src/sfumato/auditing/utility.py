@@ -46,7 +46,8 @@ def distances(sight: Sight, truth: Mapping[str, FloatArray]) -> dict[str, dict[s
         if not len(known):
             continue
         true = _shares(grid, known)
-        naive = _shares(grid, column.values[~np.isnan(column.values)])
+        read = column.at_its_word().values
+        naive = _shares(grid, read[~np.isnan(read)])
         about: dict[str, Any] = {
             "total_variation": total_variation(belief.prior, true),
             "total_variation_released": total_variation(naive, true),

@@ -4,6 +4,7 @@ from sfumato.channels.base import CHANNELS, Channel, Guarantee, Kernel, channel_
 from sfumato.channels.gaussian import Gaussian
 from sfumato.channels.intervals import Intervals
 from sfumato.channels.laplace import Laplace
+from sfumato.channels.projective import Projective, suited
 from sfumato.channels.square_wave import SquareWave
 from sfumato.channels.substitution import Substitution
 from sfumato.channels.uniform import Uniform
@@ -16,8 +17,10 @@ __all__ = [
     "Intervals",
     "Kernel",
     "Laplace",
+    "Projective",
     "SquareWave",
     "Substitution",
     "Uniform",
     "channel_class",
+    "suited",
 ]

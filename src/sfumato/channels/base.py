@@ -59,6 +59,8 @@ class Channel(ABC):
     law: ClassVar[str]
     categorical: ClassVar[bool] = False
     """Whether the law can act on categories as well as on numbers."""
+    numeric: ClassVar[bool] = True
+    """Whether the law can act on numbers at all."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -84,6 +86,15 @@ class Channel(ABC):
     @abstractmethod
     def guarantee(self) -> Guarantee:
         """The amplification factor γ of the law, or why there is none."""
+
+    @property
+    def reports(self) -> int | None:
+        """K where a released cell is no value of the attribute but one of the codes 0 … K−1, None where it is a value."""
+        return None
+
+    def read(self, reports: IntArray, draws: FloatArray) -> IntArray:
+        """A value for each report, taken at its word; the draws decide between several."""
+        raise NotImplementedError(f"{self.law} releases values, not reports")
 
     @abstractmethod
     def interval_width(self, confidence: float) -> float:

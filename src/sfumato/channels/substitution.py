@@ -76,9 +76,10 @@ class Substitution(Discrete):
         settled = type(self)(edges=edges, values=values, size=size, spacing=(attribute.step or None) if edges else None)
         if self.matrix is not None:
             return replace(settled, matrix=_checked(where, self.matrix, size))
-        return replace(settled, gamma=self._settled_gamma(where, size))
+        return replace(settled, gamma=self.settled_gamma(where, size))
 
-    def _settled_gamma(self, where: str, size: int) -> float:
+    def settled_gamma(self, where: str, size: int) -> float:
+        """The γ that the wish means on a domain of `size` values."""
         if self.epsilon is not None:
             if self.epsilon > 50:
                 raise UsageError(

@@ -14,7 +14,7 @@ from sfumato.papers import loans
 from sfumato.papers.base import BEATEN, NOT_REPRODUCED, REPORTED, REPRODUCED, Bench, Cell, Results, mean_spread
 from sfumato.privacy import repeated_gamma, substitution_entropy
 from sfumato.randomness import Rows, SecretKey
-from sfumato.reconstruction import Problem, ems
+from sfumato.reconstruction import Problem, averaged, ems
 from sfumato.reconstruction.substituted import clipped, exact_counts, inverse_counts, projected, renormalised
 from sfumato.releases import Plan
 from sfumato.releases.original import true_table
@@ -50,6 +50,7 @@ def estimation_errors(table: str, rows: int, gamma: int, seed: int) -> dict[str,
             "projected": projected(raw),
             "exact": exact_counts(y, float(gamma)),
             "ems": ems(problem).mass * rows,
+            "default": averaged(problem).mass * rows,
         }
         for name, found in estimates.items():
             out.setdefault(name, []).append(float(np.abs(found - true).sum() / rows))
@@ -103,6 +104,7 @@ def run(bench: Bench, *, full: bool = False) -> Results:
     rows = (1_000, 10_000, 100_000) if full else (1_000, 10_000)
     figures: dict[str, str] = {}
     cells: list[Cell] = []
+    means: dict[str, dict[str, list[float]]] = {}
     for table in TABLES:
         for n in rows:
             settings = [(table, n, g, s) for g in gammas for s in range(1, RUNS + 1)]
@@ -110,9 +112,10 @@ def run(bench: Bench, *, full: bool = False) -> Results:
             errors = {
                 m: np.array([f[m] for f in found]).reshape(len(gammas), RUNS, len(SIZES)) for m in found[0]
             }  # by γ, run, N
-            cells += _error_cells(table, n, errors)
+            cells += _error_cells(table, n, gammas, errors)
+            means[f"{table} n={n}"] = {m: e.mean(axis=(1, 2)).tolist() for m, e in errors.items()}
             if n == rows[-1]:
-                for method in ("inverse", "clipped", "exact"):
+                for method in ("inverse", "clipped", "renormalised", "exact", "default"):
                     name = f"figure-2-{table}-{method}.svg"
                     title = f"Figure 2: estimation error, {table}, {method}, n = {n:,}"
                     figures[name] = surface(title, gammas, SIZES, errors[method].mean(axis=1))
@@ -143,20 +146,21 @@ def run(bench: Bench, *, full: bool = False) -> Results:
             "Figure 1 of the paper is an overview and holds no result.",
             "The paper does not state n for Figure 2, nor which two UCI tables it used.",
             "Trees are ours (gini, MDL pruning) where the paper's are a Java C4.5.",
+            "Errors are compared γ by γ, each the mean of E over the 12 N and all runs. The default is that of reconstruct on numbers.",
         ),
-        {"accuracy": numbers},
+        {"accuracy": numbers, "gammas": list(gammas), "mean error over N, by γ": means},
     )
 
 
-def _error_cells(table: str, n: int, errors: dict[str, FloatArray]) -> list[Cell]:
-    """By how much error reduction lowers E, and whether exact maximum likelihood is below it for every γ."""
+def _error_cells(table: str, n: int, gammas: tuple[int, ...], errors: dict[str, FloatArray]) -> list[Cell]:
+    """By how much error reduction lowers E, and which estimates are below it for every γ."""
     mean = {m: e.mean(axis=1) for m, e in errors.items()}
     drop = 1 - mean["clipped"] / mean["inverse"]
     scaled = 1 - mean["renormalised"] / mean["inverse"]
     had = errors["clipped"] < errors["inverse"] - 1e-12
     never_worse = bool((errors["clipped"] <= errors["inverse"] + 1e-12).all())
-    best = {m: int((mean[m].mean(axis=1) <= mean["renormalised"].mean(axis=1) + 1e-12).sum()) for m in ("exact", "ems")}
-    where, gammas = f"Figure 2, {table}, n = {n:,}", len(drop)
+    over_n = {m: e.mean(axis=1) for m, e in mean.items()}
+    where = f"Figure 2, {table}, n = {n:,}"
     return [
         Cell(
             where,
@@ -183,21 +187,47 @@ def _error_cells(table: str, n: int, errors: dict[str, FloatArray]) -> list[Cell
             NOT_REPRODUCED,
             "as above",
         ),
-        Cell(
-            where,
-            "exact maximum likelihood at or below renormalised, mean over N",
-            "none in the paper",
-            f"for {best['exact']} of {gammas} γ",
-            verdict=BEATEN if best["exact"] == gammas else REPORTED,
-        ),
-        Cell(
-            where,
-            "smoothed EM at or below renormalised, mean over N",
-            "none in the paper",
-            f"for {best['ems']} of {gammas} γ",
-            verdict=BEATEN if best["ems"] == gammas else REPORTED,
-        ),
+        *(_below_cell(where, gammas, over_n, m, "renormalised") for m in ("projected", "exact", "ems", "default")),
+        _lowest_cell(where, gammas, over_n),
     ]
+
+
+NAMES = {
+    "projected": "nearest point of the simplex",
+    "exact": "exact maximum likelihood",
+    "ems": "smoothed EM",
+    "default": "the default (penalised)",
+}
+
+
+def _below_cell(where: str, gammas: tuple[int, ...], over_n: dict[str, FloatArray], method: str, other: str) -> Cell:
+    """For how many γ one estimate is at or below another in the mean over N, and the γ at which it does worst."""
+    ratio = over_n[method] / over_n[other]
+    holds, worst = int((ratio <= 1 + 1e-12).sum()), int(np.argmax(ratio))
+    return Cell(
+        where,
+        f"{NAMES[method]} at or below {other}, mean over N",
+        "none in the paper",
+        f"for {holds} of {len(gammas)} γ",
+        f"worst γ = {gammas[worst]}: {over_n[method][worst]:.4f} against {over_n[other][worst]:.4f}",
+        BEATEN if holds == len(gammas) else NOT_REPRODUCED,
+        "" if holds == len(gammas) else "false at the other γ",
+    )
+
+
+def _lowest_cell(where: str, gammas: tuple[int, ...], over_n: dict[str, FloatArray]) -> Cell:
+    others = np.min([e for m, e in over_n.items() if m != "default"], axis=0)
+    ratio = over_n["default"] / others
+    holds, worst = int((ratio <= 1 + 1e-12).sum()), int(np.argmax(ratio))
+    means = ", ".join(f"{m} {e.mean():.3f}" for m, e in over_n.items())
+    return Cell(
+        where,
+        "the default is the lowest of all estimates, mean over N",
+        "none in the paper",
+        f"for {holds} of {len(gammas)} γ; worst γ = {gammas[worst]}: {over_n['default'][worst]:.4f} against {others[worst]:.4f}",
+        f"mean over all: {means}",
+        BEATEN if holds == len(gammas) else REPORTED,
+    )
 
 
 def _trees(bench: Bench, *, full: bool) -> tuple[list[Cell], dict[str, str], dict[str, Any]]:

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.channels import Channel, Gaussian, Substitution
+from sfumato.channels import Channel, Gaussian, Projective, Substitution
+from sfumato.channels.projective import best_space, report_variance, response_variance
 from sfumato.counts import Grid
 from sfumato.privacy.entropy import entropy_privacy, matrix_entropy, privacy_loss, substitution_entropy
 from sfumato.privacy.gamma import record_gamma, rho1_of_gamma, rho2_of_gamma
@@ -44,11 +45,15 @@ def figures(channel: Channel, attribute: Attribute) -> dict[str, Any]:
         "rho2": rho2_of_gamma(promised.gamma, PRIOR),
         "weakest_belief_that_can_become_half": rho1_of_gamma(promised.gamma, 0.5),
     }
-    out |= _information(channel, attribute)
+    out |= _report_information(channel) if isinstance(channel, Projective) else _information(channel, attribute)
     if isinstance(channel, Gaussian) and channel.sigma:
         out["epsilon_delta"] = {"delta": DELTA, "epsilon": _finite(gaussian_epsilon(DELTA, span, channel.sigma))}
     if isinstance(channel, Substitution):
         out |= _substitution(channel)
+    if isinstance(channel, Projective):
+        out |= _reports(channel)
+    if finite and not attribute.kind.numeric:
+        out["rare_value_variance"] = rare_value_variance(promised.gamma, _labels(attribute))
     return out
 
 
@@ -98,6 +103,47 @@ def _substitution(channel: Substitution) -> dict[str, Any]:
         "condition_number": condition_number(gamma, size),
         "keep_probability": keep_probability(gamma, size),
     }
+
+
+def _report_information(channel: Projective) -> dict[str, Any]:
+    """Π and the loss under a uniform prior, from H(Y) − H(Y|X): P(y) = (γm + d − m)/(dT) for a code in m of the d sets."""
+    size = channel.bin_grid.size
+    chance = (((channel.gamma or math.nan) - 1) * channel.degrees + size) / (size * channel.total)
+    told = -float(np.sum(chance * np.log2(chance))) - report_entropy(channel)
+    return {"entropy_privacy": size * 2.0**-told, "privacy_loss": 1 - 2.0**-told}
+
+
+def report_entropy(channel: Projective) -> float:
+    """H(Y | X) in bits: s codes of γ/T each, K − s of 1/T."""
+    gamma, total, s = channel.gamma or math.nan, channel.total, channel.space.set_size
+    return -gamma * s / total * math.log2(gamma / total) + (channel.reports - s) / total * math.log2(total)
+
+
+def _reports(channel: Projective) -> dict[str, Any]:
+    """What substitution states, for reports; to keep a value means here that the best guess from the report finds it.
+
+    MᵀM = ((γ−1)²(s−l) I + (K + 2(γ−1)s + (γ−1)² l) J)/T², since two sets share l codes: its eigenvalues give the condition
+    number. The best guess at y finds the true value, on a uniform prior, with Σ_y max_x P(y|x)/d.
+    """
+    gamma, space, size = channel.gamma or math.nan, channel.space, channel.bin_grid.size
+    least = (gamma - 1) ** 2 * (space.set_size - space.shared)
+    rest = space.size + 2 * (gamma - 1) * space.set_size + (gamma - 1) ** 2 * space.shared
+    found = np.where(channel.degrees > 0, gamma, 1.0).sum() / channel.total / size
+    return {
+        "entropy_bits": report_entropy(channel),
+        "condition_number": math.sqrt(1 + size * rest / least),
+        "keep_probability": float(found),
+        "reports": space.size,
+        "inside_probability": channel.inside,
+    }
+
+
+def rare_value_variance(gamma: float, size: int) -> dict[str, float]:
+    """N × the variance of the reconstructed share of a rare label at this γ, through each of the two laws for labels."""
+    out = {"substitution": response_variance(gamma, size)}
+    if size > 2 and gamma > 1:
+        out["projective"] = report_variance(gamma, best_space(gamma, size))
+    return out
 
 
 def condition_number(gamma: float, size: int) -> float:

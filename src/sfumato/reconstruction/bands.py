@@ -22,6 +22,7 @@ from sfumato.reconstruction.loop import Fit
 from sfumato.reconstruction.penalised import MOST_CELLS, Averaged, Expansion, Family, in_blocks
 from sfumato.reconstruction.problem import Problem
 from sfumato.reconstruction.quadratic import Differences
+from sfumato.reconstruction.reported import Design
 from sfumato.reconstruction.substituted import gamma_of
 
 Z = 1.959963984540054
@@ -58,6 +59,15 @@ def gamma_bands(share: FloatArray, n: float, gamma: float) -> Bands:
     lower, upper = wilson(share, n)
     error = np.sqrt(share * (1 - share) / n) / a
     return Bands(error, np.clip((lower - b) / a, 0.0, 1.0), np.clip((upper - b) / a, 0.0, 1.0))
+
+
+def report_bands(share: FloatArray, n: float, design: Design) -> Bands:
+    """Reports: the hits of each value are binomial with r = q + (p−q) P, so the interval of r is one of P."""
+    hits, slope = np.clip(design.hits(share), 0.0, 1.0), design.inside - design.outside
+    lower, upper = wilson(hits, n)
+    error = np.sqrt(hits * (1 - hits) / n) / slope
+    ends = (np.clip((end - design.outside) / slope, 0.0, 1.0) for end in (lower, upper))
+    return Bands(error, *ends)
 
 
 def linear_bands(problem: Problem, mass: FloatArray) -> Bands:
@@ -122,8 +132,10 @@ def candidate_covariances(problem: Problem, candidates: FloatArray) -> list[Floa
 
 def bands(problem: Problem, fit: Fit, *, collect: FloatArray | None = None) -> Bands:
     """The bands that suit the kernel and the method; `collect` adds up the cells solved for into those reported."""
-    gamma = gamma_of(problem.kernel) if collect is None else None
-    if gamma is not None:
+    gamma = gamma_of(problem.kernel) if collect is None and problem.design is None else None
+    if problem.design is not None:
+        found = report_bands(problem.share, problem.n, problem.design)
+    elif gamma is not None:
         found = gamma_bands(problem.share, problem.n, gamma)
     elif isinstance(fit, Averaged):
         found = averaged_bands(problem, fit, collect)

@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.channels import Channel, Kernel
+from sfumato.channels import Channel, Kernel, Projective
 from sfumato.channels.discrete import Discrete
 from sfumato.counts import Counts, FloatArray, Grid
 from sfumato.errors import DataError, UsageError, listed
@@ -18,11 +18,13 @@ from sfumato.reconstruction.distribution import Distribution, Source
 from sfumato.reconstruction.loop import Fit, bayes, em, ems
 from sfumato.reconstruction.penalised import MOST_CELLS, averaged, in_blocks
 from sfumato.reconstruction.problem import Problem, paper_size
+from sfumato.reconstruction.reported import report_matrix
 from sfumato.reconstruction.substituted import exact, inverse, projection
 from sfumato.schema import Kind, Missing
 
 METHODS = ("auto", "bayes", "em", "ems", "inverse", "projection", "exact")
 
+BLOCK = 2**16
 FINEST = 50
 """Up to so many cells `auto` solves on cells half as wide and adds them up in pairs."""
 
@@ -52,6 +54,9 @@ def _kernel(channel: Channel, points: bytes, cells: bool, step: float, kernel: K
     return observed, matrix
 
 
+_report_matrix = lru_cache(maxsize=8)(report_matrix)
+
+
 def kernel_of(channel: Channel, true: Grid, kernel: Kernel = Kernel.EXACT) -> tuple[Grid, FloatArray]:
     """The observed grid and K[s, p] of a channel on a true grid; remembered, since classes and nodes ask again and again."""
     return _kernel(channel, true.points.tobytes(), true.edges is not None, true.step, Kernel(kernel))
@@ -69,12 +74,26 @@ def problem_of(
     column: Column, true: Grid, *, kernel: Kernel = Kernel.EXACT, weights: FloatArray | None = None
 ) -> Problem:
     """The counts of a released column and the kernel that explains them."""
+    if isinstance(column.channel, Projective):
+        law = column.channel
+        return Problem(
+            _report_matrix(law), counted(column, law.observed_grid(true), weights), spacing(column, true), law
+        )
     if column.channel is None:
         observed, matrix = true, np.eye(true.size)
     else:
         observed, matrix = kernel_of(column.channel, true, kernel)
-    counts = Counts.of([observed], [column.located(observed)], weights).table
-    return Problem(matrix, counts, spacing(column, true))
+    return Problem(matrix, counted(column, observed, weights), spacing(column, true))
+
+
+def counted(column: Column, grid: Grid, weights: FloatArray | None = None) -> FloatArray:
+    """How many released values lie in each cell; blocks are counted apart and added up, so that they stay in the cache."""
+    total = np.zeros(grid.size)
+    for begin in range(0, len(column.values), BLOCK):
+        part = slice(begin, begin + BLOCK)
+        codes = replace(column, values=column.values[part]).located(grid)
+        total += Counts.of([grid], [codes], None if weights is None else weights[part]).table
+    return total
 
 
 def reconstruct(
@@ -96,8 +115,8 @@ def reconstruct(
         Cells of a numeric domain; by default m = n/100 within 10 … 100, or the bins of the law itself.
     method
         ``auto``: on numbers, penalised fits averaged by held-out likelihood, through any law (see `penalised`); on
-        categories exact, or em where the matrix is not gamma-diagonal. Or ``bayes``, ``em``, ``ems``, ``inverse``,
-        ``projection``, ``exact`` by name.
+        categories exact, projection for projective reports, or em where the matrix is neither. Or ``bayes``, ``em``,
+        ``ems``, ``inverse``, ``projection``, ``exact`` by name.
     kernel
         ``exact``, or ``midpoint`` as the 2000 paper has it.
     weights
@@ -109,8 +128,9 @@ def reconstruct(
         raise UsageError(f"there is no method {method!r}; the methods are {listed(METHODS)}")
     kernel = _kernel_name(kernel)
     absent = np.isnan(column.values)
-    present = float((~absent).sum()) if weights is None else float(weights[~absent].sum())
-    missing = float(absent.sum()) if weights is None else float(weights[absent].sum())
+    gaps = float(np.count_nonzero(absent))
+    present = len(absent) - gaps if weights is None else float(weights[~absent].sum())
+    missing = gaps if weights is None else float(weights[absent].sum())
     if not present > 0:
         raise DataError(f"{column.name}: no value is present, so there is nothing to reconstruct; leave the column out")
     true = true_grid(column, bins, present)
@@ -210,6 +230,8 @@ def _averaged(channel: Channel, true: Grid, problem: Problem, kernel: Kernel) ->
 
 
 def _fitted(name: str, problem: Problem, method: str, smoothing: float) -> Fit:
+    if method == "auto" and problem.design is not None:
+        return projection(problem)
     if method in ("auto", "exact"):
         closed = exact(problem)
         if closed is not None:

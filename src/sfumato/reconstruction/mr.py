@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sfumato.channels import Kernel
+from sfumato.channels import Kernel, Projective
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.errors import UsageError
 from sfumato.observed import Column, ObservedTable
@@ -45,6 +45,21 @@ def assigned(released: FloatArray, mass: FloatArray, tie: FloatArray) -> IntArra
     cells = np.empty(len(released), dtype=np.int64)
     cells[order] = np.repeat(np.arange(len(mass)), whole_counts(mass, len(released)))
     return cells
+
+
+def met(cells: IntArray, targets: IntArray, tie: FloatArray) -> IntArray:
+    """The cells with as few changes as possible that meet the target counts: the surplus of each moves to where some lack.
+
+    The numbers of codes of a report have no order, so values are drawn from the posterior instead of handed out in order.
+    """
+    counts = np.bincount(cells, minlength=len(targets))
+    order = np.lexsort((tie, cells))
+    place = np.arange(len(cells)) - np.repeat(np.cumsum(counts) - counts, counts)
+    kept = np.minimum(counts, targets)
+    moving = order[place >= np.repeat(kept, counts)]
+    out = cells.copy()
+    out[moving] = np.repeat(np.arange(len(targets)), targets - kept)
+    return out
 
 
 def representatives(grid: Grid) -> FloatArray:
@@ -100,4 +115,9 @@ def reconstruct_dataset(
 
 def _handed_out(column: Column, tie: FloatArray, bins: int | None, method: str, kernel: Kernel | str) -> FloatArray:
     distribution = reconstruct(column, bins=bins, method=method, kernel=kernel)
-    return representatives(distribution.grid)[assigned(column.values, distribution.mass, tie)]
+    mass, law = distribution.mass, column.channel
+    if isinstance(law, Projective):
+        cells = met(law.drawn(column.values.astype(np.int64), mass, tie), whole_counts(mass, len(tie)), tie)
+    else:
+        cells = assigned(column.values, mass, tie)
+    return representatives(distribution.grid)[cells]

@@ -9,6 +9,7 @@ import numpy as np
 
 from sfumato.counts import FloatArray
 from sfumato.errors import DataError, UsageError
+from sfumato.reconstruction.reported import Design, transposed
 
 TINY = 1e-300
 """Keeps a quotient finite where both of its parts are zero."""
@@ -20,11 +21,13 @@ class Problem:
 
     The kernel is computed once for a channel and two grids, and shared by all the counts seen through it: `with_counts`.
     ``widths`` are those of the true cells where their order and distance mean something, None for unordered categories.
+    ``design`` is the law itself where released cells are reports, of which each value owns a set.
     """
 
     kernel: FloatArray
     counts: FloatArray
     widths: FloatArray | None = None
+    design: Design | None = None
 
     def __post_init__(self) -> None:
         if self.kernel.ndim != 2 or self.counts.shape != self.kernel.shape[:1]:
@@ -70,7 +73,7 @@ class Problem:
     @cached_property
     def transposed(self) -> FloatArray:
         """Kᵀ, laid out by rows for fast products."""
-        return np.ascontiguousarray(self.kernel.T)
+        return transposed(self.kernel)
 
     def expected(self, mass: FloatArray) -> FloatArray:
         """K P, the distribution of released values if P were the truth."""

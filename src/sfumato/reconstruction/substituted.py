@@ -11,6 +11,7 @@ import numpy as np
 from sfumato.counts import FloatArray
 from sfumato.reconstruction.loop import Fit
 from sfumato.reconstruction.problem import Problem
+from sfumato.reconstruction.reported import unbiased
 
 
 def inverse_counts(y: FloatArray, gamma: float) -> FloatArray:
@@ -71,6 +72,11 @@ def exact_counts(y: FloatArray, gamma: float) -> FloatArray:
     return total * (q - b) / a
 
 
+def on_simplex(x: FloatArray) -> FloatArray:
+    """The nearest distribution: every element moves by the same amount to a sum of one, then `projected`."""
+    return projected(x + (1 - x.sum(axis=-1, keepdims=True)) / x.shape[-1])
+
+
 def gamma_of(kernel: FloatArray) -> float | None:
     """γ if the kernel is gamma-diagonal: one value on the diagonal, a smaller one everywhere else."""
     size = kernel.shape[0]
@@ -85,7 +91,9 @@ def gamma_of(kernel: FloatArray) -> float | None:
 
 
 def unconstrained(problem: Problem) -> FloatArray:
-    """M⁻¹ y as shares: in closed form where the kernel is gamma-diagonal, by least squares for any other."""
+    """M⁻¹ y as shares: in closed form for the gamma-diagonal kernel and for reports, by least squares for any other."""
+    if problem.design is not None:
+        return unbiased(problem.design, problem.share)
     gamma = gamma_of(problem.kernel)
     if gamma is not None:
         return inverse_counts(problem.share, gamma)
@@ -95,18 +103,19 @@ def unconstrained(problem: Problem) -> FloatArray:
 def inverse(problem: Problem) -> Fit:
     """The paper's estimate with its error reduction: negatives to zero, then renormalised; any other kernel is projected."""
     x = unconstrained(problem)
-    return _fit(problem, renormalised(x) if gamma_of(problem.kernel) else projected(x / x.sum()), "inverse")
+    closed = problem.design is not None or gamma_of(problem.kernel) is not None
+    return _fit(problem, renormalised(x) if closed else projected(x / x.sum()), "inverse")
 
 
 def projection(problem: Problem) -> Fit:
     """The paper's estimate, moved to the nearest distribution."""
     x = unconstrained(problem)
-    return _fit(problem, projected(x / x.sum()), "projection")
+    return _fit(problem, on_simplex(x) if problem.design is not None else projected(x / x.sum()), "projection")
 
 
 def exact(problem: Problem) -> Fit | None:
     """The maximum of the likelihood in closed form, or None where the kernel is not gamma-diagonal."""
-    gamma = gamma_of(problem.kernel)
+    gamma = gamma_of(problem.kernel) if problem.design is None else None
     return None if gamma is None else _fit(problem, exact_counts(problem.share, gamma), "exact")
 
 

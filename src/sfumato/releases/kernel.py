@@ -11,7 +11,7 @@ import pyarrow as pa
 from sfumato.channels import Channel
 from sfumato.channels.correlated import CorrelatedGaussian
 from sfumato.counts import FloatArray
-from sfumato.encoding import Decoder, Encoder, as_text, plain, shown_cell
+from sfumato.encoding import Decoder, Encoder, as_text, cells_of, plain, shown_cell
 from sfumato.errors import DataError, UsageError
 from sfumato.observed import released
 from sfumato.randomness import Addresses, Entities, Rows, SecretKey, WordArray, entity_addresses
@@ -130,7 +130,8 @@ def kernel_for(plan: Plan, owner: SecretKey, joint: CorrelatedGaussian | None = 
             continue
         channel = bound.get(attribute.name)
         encoder = Encoder(attribute, plan.absent.get(attribute.name, ("",)))
-        decoder = Decoder(attribute, whole_outputs(attribute, channel))
+        cells = attribute if channel is None else cells_of(attribute, channel.reports)
+        decoder = Decoder(cells, whole_outputs(cells, channel))
         labels = noise_labels(plan, attribute, channel, joint)
         columns.append(ColumnKernel(encoder, decoder, channel, owner.derive(*labels)))
     return ReleaseKernel(

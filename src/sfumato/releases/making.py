@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sfumato.encoding import Encoder
+from sfumato.encoding import Encoder, cells_of
 from sfumato.engines import Engine, Local
 from sfumato.errors import DataError, OutputError, UsageError, listed
 from sfumato.observed import Column, ObservedTable
@@ -99,7 +99,9 @@ class Release:
 def _reader(column: ReleasedColumn) -> Callable[[pa.Array, int], Any]:
     """Reads released cells: numbers may lie outside the domain, since noise led them there."""
     if column.clear or not column.attribute.kind.numeric:
-        return Encoder(column.attribute)
+        return Encoder(
+            column.attribute if column.channel is None else cells_of(column.attribute, column.channel.reports)
+        )
     return Encoder(_unbounded(column))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato import datasets
-from sfumato.channels import Channel, Substitution, channel_class
+from sfumato.channels import Channel, Projective, Substitution, channel_class, suited
 from sfumato.errors import DataError, UsageError, listed
 from sfumato.randomness import canonical
 from sfumato.releases.profile import profile
@@ -33,7 +33,8 @@ domain    all values that are possible, not only those that occur: it is publish
           domain_from = "data" says that it was learned from the table, so the ends or the labels tell something
           about real rows. Put in what is publicly known, and remove that line.
 noise     laws and their parameters: gaussian, uniform, laplace, intervals (privacy = width of the 95 % interval as a
-          fraction of the range), substitution (gamma, epsilon, rho1 with rho2, or privacy), square-wave (epsilon)
+          fraction of the range), substitution (gamma, epsilon, rho1 with rho2, or privacy), square-wave (epsilon),
+          projective (gamma, epsilon, or rho1 with rho2: codes instead of labels, for large categorical domains)
 method    in [release]: correlated-gaussian draws the noise of all numeric columns without noise of their own together
 missing_values   texts that mean "no value"; missing = "category" lets absence take part in substitution
 """
@@ -197,19 +198,20 @@ class Plan:
             )
         noise, companion = noise_for(law, privacy, parameters)
         channels: dict[str, Channel] = {}
+        notes = {
+            n: p.why + (" [domain learned from the data]" if p.attribute.learned else "") for n, p in proposals.items()
+        }
         for proposal in proposals.values():
             attribute = proposal.attribute
             if attribute.consent is Consent.MODIFIED:
-                channels[attribute.name] = noise if attribute.kind.numeric or noise.categorical else companion
+                channels[attribute.name], why = channel_for(noise, companion, attribute)
+                notes[attribute.name] += why
         return cls(
             Schema(tuple(p.attribute for p in proposals.values())),
             channels,
             {n: p.absent for n, p in proposals.items() if p.absent != ("",)},
             name,
-            {
-                n: p.why + (" [domain learned from the data]" if p.attribute.learned else "")
-                for n, p in proposals.items()
-            },
+            notes,
         )
 
     @property
@@ -248,18 +250,37 @@ def noise_for(law: str | None, privacy: float | None, parameters: Mapping[str, A
     if privacy is not None:
         wishes["privacy"] = privacy
     if not wishes:
-        wishes["gamma" if law == "substitution" else "privacy"] = 19.0 if law == "substitution" else DEFAULT_PRIVACY
+        by_gamma = law in (Substitution.law, Projective.law)
+        wishes["gamma" if by_gamma else "privacy"] = 19.0 if by_gamma else DEFAULT_PRIVACY
     if unknown := set(wishes) - set(cls.parameters()):
         raise UsageError(
             f"{law} has no parameter {listed(sorted(unknown))}; it has {listed(sorted(cls.parameters()), 12)}"
         )
     noise = Channel.from_dict({"law": law} | wishes)
+    if isinstance(noise, Projective):
+        return noise, Substitution(**wishes)
     fraction, epsilon = getattr(noise, "privacy", None), getattr(noise, "epsilon", None)
     if fraction is not None:
         return noise, Substitution(signal=equal_signal(fraction))
     if epsilon is not None:
         return noise, Substitution(epsilon=epsilon)
     return noise, Substitution(rho1=0.05, rho2=0.5)
+
+
+def channel_for(noise: Channel, companion: Channel, attribute: Attribute) -> tuple[Channel, str]:
+    """The law of one column, and a word on the choice where there was one: labels or reports, by the lower variance."""
+    if attribute.kind.numeric:
+        return noise if noise.numeric else companion, ""
+    chosen = noise if noise.categorical else companion
+    if not isinstance(chosen, Substitution):
+        return chosen, ""
+    better = suited(chosen, attribute)
+    if better is chosen:
+        return chosen, ""
+    return better, (
+        "; so many labels at this γ are estimated better from reports than from substituted labels"
+        ' (law = "substitution" in place of "projective" keeps labels)'
+    )
 
 
 def equal_signal(privacy: float) -> float:

@@ -14,6 +14,7 @@ SAYINGS = {
     "laplace": "true value plus Laplace noise of scale {b:.6g}",
     "intervals": "centre of the interval that holds the true value ({intervals} intervals)",
     "substitution": "kept, or replaced by any of {size} values at random (γ = {gamma:.4g})",
+    "projective": "a code from 0 to {last}, γ = {gamma:.4g} times likelier if it lies in the true value's set of codes",
     "square-wave": "square-wave report, ε = {epsilon:.4g}",
 }
 
@@ -26,6 +27,7 @@ def saying(channel: Channel | None) -> str:
     if channel.law == "substitution" and "gamma" not in fields:
         return f"replaced by a given {fields['size']} × {fields['size']} matrix of probabilities"
     fields["intervals"] = len(fields.get("edges", ())) - 1
+    fields["last"] = (channel.reports or 1) - 1
     grid = getattr(channel, "step", None) if channel.law != "intervals" else None
     step = f", rounded to multiples of {grid:g}" if grid else ""
     return SAYINGS[channel.law].format(**fields) + step if channel.law in SAYINGS else channel.law

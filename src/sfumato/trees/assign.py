@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.channels import Projective
 from sfumato.channels.base import inner_cuts
 from sfumato.channels.discrete import Discrete
 from sfumato.counts import FloatArray, Grid, IntArray
+from sfumato.errors import UsageError
 from sfumato.observed import Column
 from sfumato.reconstruction.batched import masses
 from sfumato.reconstruction.columns import kernel_of, true_grid
@@ -28,6 +30,7 @@ WordArray = NDArray[np.uint64]
 GAMMA = 0x9E3779B97F4A7C15
 """2⁶⁴ divided by the golden ratio: splitmix64's step from one stream to the next."""
 
+MOST_CODES = 2**15 - 1
 TRUE_CELLS = 500
 """A column that was released as true is cut at its quantiles, into at most so many cells."""
 
@@ -69,6 +72,8 @@ class Association:
       of the records that show it as the reconstruction allows, chosen by hash, and only the surplus moves, to where there
       are too few. The counts are met and as few records as possible are moved.
 
+    - Reports: every record draws a value from its posterior, by hash; then the counts are met in the same way.
+
     A missing value stays missing, with code −1.
     """
 
@@ -83,6 +88,11 @@ class Association:
     def of(cls, column: Column, intervals: int, marks: WordArray, stream: int) -> Association:
         """Choose the grid of the true values."""
         channel = column.channel
+        if channel is not None and (channel.reports or 0) > MOST_CODES:
+            raise UsageError(
+                f"{column.name}: {channel.reports:,} reports are too many to grow a tree from; mine with naive-bayes, or "
+                "leave the column out"
+            )
         if channel is None:
             grid = true_value_grid(column)
         elif isinstance(channel, Discrete) and column.attribute.kind.numeric:
@@ -93,7 +103,7 @@ class Association:
 
     def as_true(self) -> Association:
         """The same column with its released values taken at their word."""
-        column = replace(self.column, channel=None)
+        column = self.column.at_its_word()
         return replace(self, column=column, grid=true_value_grid(column))
 
     @property
@@ -182,21 +192,34 @@ class Association:
             return out
         counts = self.counts(group, groups)
         n = counts.sum(axis=1).astype(np.int64)
-        targets = whole_counts(masses(self.kernel, counts), n)
-        if self._discrete:
-            self._keep_most(group, groups, counts.astype(np.int64), targets, out)
+        mass = masses(self.kernel, counts)
+        targets = whole_counts(mass, n)
+        if isinstance(self.column.channel, Projective):
+            shown = self._drawn(self.column.channel, group, mass)
+            self._keep_most(shown, group, groups, targets, out)
+        elif self._discrete:
+            self._keep_most(self.observed, group, groups, targets, out)
         else:
             out[in_groups(self.order, group, groups)] = dealt(targets)
         return out
 
-    def _keep_most(self, group: IntArray, groups: int, counts: IntArray, targets: IntArray, out: CodeArray) -> None:
+    def _drawn(self, channel: Projective, group: IntArray, mass: FloatArray) -> CodeArray:
+        out = np.full(len(group), -1, np.int16)
+        draw = draws(mixed(self.marks), 2 * self.stream)  # unrelated to `order` and `shuffled`
+        for g in range(len(mass)):
+            rows = np.flatnonzero((group == g) & (self.observed >= 0))
+            out[rows] = channel.drawn(self.observed[rows].astype(np.int64), mass[g], draw[rows])
+        return out
+
+    def _keep_most(self, seen: CodeArray, group: IntArray, groups: int, targets: IntArray, out: CodeArray) -> None:
         size = self.grid.size
-        shown = np.where((group >= 0) & (self.observed >= 0), group * size + self.observed, -1)
+        shown = np.where((group >= 0) & (seen >= 0), group * size + seen, -1)
+        counts = np.bincount(shown[shown >= 0], minlength=groups * size).reshape(groups, size)
         rows = in_groups(self.order, shown, groups * size)
         places = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts.ravel(), counts.ravel())
         kept = np.minimum(counts, targets)
         stays = places < kept.ravel()[shown[rows]]
-        out[rows[stays]] = self.observed[rows[stays]]
+        out[rows[stays]] = seen[rows[stays]]
         moving = np.full(len(group), -1)
         moving[rows[~stays]] = group[rows[~stays]]
         out[in_groups(self.shuffled, moving, groups)] = dealt(targets - kept)

@@ -1,0 +1,168 @@
+"""Whether real samples of a law keep the ε that it states: a lower bound on ε from draws alone, without looking at the law.
+
+For two true values x and x′ any event E of released values bounds γ from below by P(E | x)/P(E | x′). One half of the draws
+looks for the event that tells most, the other half, untouched by that choice, bounds both probabilities (Clopper & Pearson
+1934). If the lower bound of the ratio exceeds the stated γ, the statement is refuted.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sfumato.channels import Channel
+from sfumato.counts import FloatArray, IntArray
+from sfumato.errors import UsageError
+from sfumato.randomness import Rows, SecretKey
+from sfumato.schema import Attribute, Missing
+
+CELLS = 512
+Z = 4.0
+FALSE_ALARM = 1e-5
+"""Chance that a law is refuted which keeps its statement."""
+
+
+@dataclass(frozen=True)
+class EpsilonAudit:
+    """The stated ε beside what samples show: the ratio as it was seen, and the least that it can be."""
+
+    stated: float
+    seen: float
+    shown: float
+    pair: tuple[float, float]
+    share: float
+    """P(E | x) as it was seen: how likely the telling event is."""
+    draws: int
+
+    @property
+    def holds(self) -> bool:
+        """Whether the samples leave the statement standing."""
+        return self.shown <= self.stated
+
+
+def clopper_pearson(hits: FloatArray, n: int, miss: float) -> tuple[FloatArray, FloatArray]:
+    """Lower and upper bounds of a probability, each wrong with probability at most `miss`."""
+    from scipy.special import betaincinv
+
+    some, not_all = np.maximum(hits, 1), np.minimum(hits, n - 1)
+    lower = np.where(hits > 0, betaincinv(some, n - some + 1, miss), 0.0)
+    upper = np.where(hits < n, betaincinv(not_all + 1, n - not_all, 1 - miss), 1.0)
+    return lower, upper
+
+
+def ratio_bounds(first: FloatArray, second: FloatArray, n: int, miss: float) -> FloatArray:
+    """The least that P(E | x)/P(E | x′) can be, from hits among `n` draws each; wrong with probability at most 2 `miss`."""
+    return clopper_pearson(first, n, miss)[0] / clopper_pearson(second, n, miss)[1]
+
+
+def probes(attribute: Attribute) -> list[float]:
+    """True values between which a law is tried: the ends of the domain, two inside; for labels the first two and the last."""
+    if not attribute.kind.numeric:
+        size = len(attribute.categories) + (attribute.missing is Missing.CATEGORY)
+        return [float(code) for code in sorted({0, 1, size // 2, size - 1}) if code < size]
+    low, high = attribute.interval.low, attribute.interval.high
+    step = attribute.step
+    inner = [low + share * (high - low) for share in (0.31, 0.5)]
+    return sorted({low, high, *(step * round(v / step) if step else v for v in inner)})
+
+
+def audit_epsilon(
+    channel: Channel,
+    attribute: Attribute,
+    *,
+    draws: int = 100_000,
+    key: SecretKey | None = None,
+    values: Sequence[float] | None = None,
+    false_alarm: float = FALSE_ALARM,
+) -> EpsilonAudit:
+    """Draw from a settled law at several true values, and bound its ε from below over all pairs of them.
+
+    Parameters
+    ----------
+    channel
+        The law, bound to the attribute: ``Substitution(gamma=8).on(attribute)``.
+    draws
+        Samples a true value, half to find telling events and half to judge them.
+    key
+        The key of the draws; a fresh one unless given.
+    values
+        True values to try; by default the ends of the domain and some inside.
+    false_alarm
+        The chance, over all pairs together, to refute a law that keeps its statement.
+    """
+    tried = probes(attribute) if values is None else list(values)
+    if len(tried) < 2:
+        raise UsageError(f"{attribute.name}: a ratio needs two true values; give at least two")
+    if draws < 200:
+        raise UsageError(f"{draws} draws show nothing; give at least 200")
+    half, key = draws // 2, key or SecretKey.fresh()
+    drawn = [
+        channel.perturb(key.derive("epsilon", i), Rows(0, 2 * half), np.full(2 * half, v)) for i, v in enumerate(tried)
+    ]
+    cuts = _cuts(np.concatenate([d[:half] for d in drawn]))
+    looked, judged = ([_counted(d[part], cuts) for d in drawn] for part in (slice(half), slice(half, None)))
+    pairs = list(itertools.permutations(range(len(tried)), 2))
+    miss = false_alarm / (2 * len(pairs))
+    best: EpsilonAudit | None = None
+    for i, j in pairs:
+        event = telling_event(looked[i], looked[j])
+        hits = np.array([judged[i][event].sum(), judged[j][event].sum()], dtype=np.float64)
+        shown = float(ratio_bounds(hits[:1], hits[1:], half, miss)[0])
+        seen = hits[0] / hits[1] if hits[1] else (math.inf if hits[0] else 1.0)
+        found = EpsilonAudit(
+            channel.guarantee().epsilon,
+            math.log(seen) if seen > 0 else -math.inf,
+            math.log(shown) if shown > 0 else -math.inf,
+            (tried[i], tried[j]),
+            float(hits[0] / half),
+            draws,
+        )
+        if best is None or found.shown > best.shown:
+            best = found
+    assert best is not None
+    return best
+
+
+def telling_event(first: IntArray, second: IntArray) -> IntArray:
+    """The cells whose union has the largest lower bound of the ratio: a single cell, a tail, or the cells of highest ratio.
+
+    The counts must be of draws that are not used to judge; the bounds here may be rough, since they only choose.
+    """
+    by_ratio = np.argsort(-(first + 0.5) / (second + 0.5), kind="stable")
+    forward = np.arange(len(first))
+    best, chosen = -math.inf, forward[:1]
+    for order in (forward, forward[::-1], by_ratio):
+        bounds = _rough_bounds(np.cumsum(first[order]), np.cumsum(second[order]))
+        at = int(np.argmax(bounds))
+        if bounds[at] > best:
+            best, chosen = float(bounds[at]), order[: at + 1]
+    single = _rough_bounds(first, second)
+    at = int(np.argmax(single))
+    return forward[at : at + 1] if single[at] > best else chosen
+
+
+def _rough_bounds(first: IntArray, second: IntArray) -> FloatArray:
+    """A count lies within Z standard errors on the scale of its square root, where it has the variance ¼ (Anscombe 1948)."""
+    lower = np.maximum(np.sqrt(first + 0.375) - Z / 2, 0.0) ** 2
+    return np.asarray(lower / (np.sqrt(second + 0.375) + Z / 2) ** 2)
+
+
+def _cuts(values: FloatArray) -> FloatArray:
+    """Cuts between released values: all of them where they are few, else quantiles and the outermost ones."""
+    distinct = np.unique(values)
+    if len(distinct) > CELLS:
+        ordered = np.sort(values)
+        outer = np.array([1, 3, 10, 30, 100])
+        outer = outer[outer < len(ordered)]
+        distinct = np.unique(
+            np.concatenate([np.quantile(ordered, np.linspace(0, 1, CELLS)), ordered[outer], ordered[-outer]])
+        )
+    return (distinct[1:] + distinct[:-1]) / 2
+
+
+def _counted(values: FloatArray, cuts: FloatArray) -> IntArray:
+    return np.bincount(np.searchsorted(cuts, values, side="right"), minlength=len(cuts) + 1)

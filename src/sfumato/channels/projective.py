@@ -1,0 +1,276 @@
+"""Reports for large categorical domains: a set of values that probably holds the true one, named by one small number.
+
+Projective geometry response (Feldman, Nelson, Nguyen & Talwar, ICML 2022). Value x owns a set S(x) of s among K codes; any two
+such sets share l codes. The report y is a code with
+
+    P(y | x) = γ/T if y is in S(x), 1/T if not,    T = γ s + K − s,
+
+so γ = e^ε is exact, and one release cell is one integer. The number of reports in S(x) is binomial with q + (p−q) P(x), where
+p = γ s/T and q = (γ l + s − l)/T. Over a field of q₀ elements this gives Var ≈ (γ+q₀−1)²/((q₀−1)(γ−1)² n) for a rare value,
+at its least 4γ/((γ−1)² n) where q₀ = γ + 1: as good as OLH and OUE (Wang et al. 2017) whatever the number of values, where
+k-ary response has (γ+d−2)/((γ−1)² n).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.channels.base import Guarantee, Kernel, bound, exactly_one, positive, wish
+from sfumato.channels.discrete import Discrete
+from sfumato.channels.projective_space import ProjectiveSpace
+from sfumato.channels.substitution import Substitution
+from sfumato.counts import FloatArray, Grid, IntArray
+from sfumato.errors import UsageError
+from sfumato.randomness import WordArray, uniform
+from sfumato.schema import Attribute, Missing
+
+PRIMES = tuple(p for p in range(2, 160) if all(p % k for k in range(2, p)))
+MOST_VECTORS = 2**22
+"""Reconstruction transforms an array of qᵗ numbers; this many take a tenth of a second."""
+DRAWN_CELLS = 2**21
+CODES_A_VALUE = 4
+FEW_CODES = 1024
+"""A law has at most `CODES_A_VALUE` codes a value, or `FEW_CODES` where that is more: beyond, variance gains nothing."""
+
+
+@dataclass(frozen=True)
+class Projective(Discrete):
+    """Report one of K codes, likelier by γ if it lies in the set of the true value."""
+
+    law: ClassVar[str] = "projective"
+    categorical: ClassVar[bool] = True
+    numeric: ClassVar[bool] = False
+    gamma: float | None = wish("γ, the ratio of a report in the value's set to any other")
+    epsilon: float | None = wish("ln γ")
+    rho1: float | None = wish("prior belief that must not …")
+    rho2: float | None = wish("… become a belief as strong as this one")
+    size: int | None = bound("d, the number of values")
+    order: int | None = bound("the prime q of the projective space")
+    dimension: int | None = bound("t, its number of coordinates; K = (qᵗ−1)/(q−1)")
+
+    def on(self, attribute: Attribute) -> Self:
+        """Settle γ as substitution does, and the space of least variance for it."""
+        where = f"{attribute.name}: {self.law}"
+        if attribute.kind.numeric:
+            raise UsageError(
+                f"{where} reports are for categories, and this column is {attribute.kind}; use substitution for it"
+            )
+        rho = None if self.rho1 is None and self.rho2 is None else (self.rho1, self.rho2)
+        exactly_one(where, gamma=self.gamma, epsilon=self.epsilon, rho1=rho)
+        positive(where, gamma=self.gamma, epsilon=self.epsilon)
+        size = len(attribute.categories) + (attribute.missing is Missing.CATEGORY)
+        if size < 2:
+            raise UsageError(f"{where}: the domain has a single value, which needs no report; withhold the column")
+        wished = Substitution(gamma=self.gamma, epsilon=self.epsilon, rho1=self.rho1, rho2=self.rho2)
+        gamma = wished.settled_gamma(where, size)
+        space = best_space(gamma, size)
+        return replace(type(self)(), gamma=gamma, size=size, order=space.order, dimension=space.dimension)
+
+    @cached_property
+    def space(self) -> ProjectiveSpace:
+        """The codes and the sets."""
+        return _space(self.order or 2, self.dimension or 3)
+
+    @property
+    def reports(self) -> int:
+        """K."""
+        return self.space.size
+
+    @cached_property
+    def bin_grid(self) -> Grid:
+        """One atom a value."""
+        return Grid(atoms=np.arange(self._size, dtype=np.float64))
+
+    @cached_property
+    def representatives(self) -> FloatArray:
+        """The codes."""
+        return np.arange(self.reports, dtype=np.float64)
+
+    def observed_grid(self, true: Grid) -> Grid:  # noqa: ARG002 - the same whatever the true grid
+        """The codes."""
+        return Grid(atoms=self.representatives)
+
+    @property
+    def total(self) -> float:
+        """T = γ s + K − s: P(y | x) is γ/T or 1/T."""
+        return report_total(self._gamma, self.space)
+
+    @property
+    def inside(self) -> float:
+        """The probability p that the report lies in the set of the true value."""
+        return self._gamma * self.space.set_size / self.total
+
+    @property
+    def outside(self) -> float:
+        """The probability q that it lies in the set of a given other value."""
+        return report_outside(self._gamma, self.space)
+
+    def sample(self, values: FloatArray, words: WordArray) -> FloatArray:
+        """With weight (γ−1) s/T any code of the value's set, else any of the K codes.
+
+        In the set that makes (γ−1)/T + 1/T = γ/T a code, outside it 1/T.
+        """
+        bins = self.bins_of(values)
+        place = uniform(words[:, 1])
+        anywhere = np.floor(place * self.reports)
+        own = np.flatnonzero(uniform(words[:, 0]) < (self._gamma - 1) * self.space.set_size / self.total)
+        places = np.floor(place[own] * self.space.set_size).astype(np.int64)
+        anywhere[own] = self.space.member(bins[own], places)
+        return anywhere
+
+    @cached_property
+    def members(self) -> NDArray[np.bool_]:
+        """A[y, x]: whether code y lies in the set of value x."""
+        return self.space.incidence(self._size)
+
+    def matrix_product(self, shares: FloatArray) -> FloatArray:
+        """M @ shares = (column sums + (γ−1) A @ shares)/T."""
+        if shares.ndim == 1:
+            return (shares.sum() + (self._gamma - 1) * self.space.hits(self._padded(shares))) / self.total
+        return (shares.sum(axis=0, keepdims=True) + (self._gamma - 1) * (self.members @ shares)) / self.total
+
+    def transition(self, true: Grid, observed: Grid, kernel: Kernel = Kernel.EXACT) -> FloatArray:
+        """M itself where both grids are the law's own, without a product of large matrices."""
+        own = np.array_equal(true.points, self.bin_grid.points) and true.atoms is not None
+        if own and np.array_equal(observed.points, self.representatives) and observed.atoms is not None:
+            return np.where(self.members, self._gamma / self.total, 1 / self.total)
+        return super().transition(true, observed, kernel)
+
+    def hits(self, counts: FloatArray) -> FloatArray:
+        """How many of the counted reports lie in the set of each value."""
+        return self.space.hits(counts)[: self._size]
+
+    def adjoint(self, amounts: FloatArray) -> FloatArray:
+        """Mᵀ @ amounts, by one transform."""
+        return (amounts.sum() + (self._gamma - 1) * self.hits(amounts)) / self.total
+
+    def drawn(self, reports: IntArray, mass: FloatArray, draws: FloatArray, ratio: float | None = None) -> IntArray:
+        """A value for each report from P(x | y) ∝ P(y | x) mass[x], given a draw from [0, 1) each.
+
+        With an infinite `ratio` in place of γ the report is taken at its word: only values whose set holds it.
+        """
+        out = np.empty(len(reports), np.int64)
+        order = np.argsort(reports, kind="stable")
+        seen, first = np.unique(reports[order], return_index=True)
+        ends = np.append(first[1:], len(order))
+        inside, rest = (1.0, 0.0) if ratio == math.inf else (self._gamma, 1.0)
+        step = max(1, DRAWN_CELLS // self._size)
+        for begin in range(0, len(seen), step):
+            codes = seen[begin : begin + step]
+            weights = np.where(self.members[codes], inside * mass, rest * mass)
+            lost = weights.sum(axis=1) <= 0  # no value that has any mass owns such a code
+            weights[lost] = mass
+            upto = np.cumsum(weights, axis=1)
+            upto /= upto[:, -1:]
+            rows = order[first[begin] : ends[begin + len(codes) - 1]]
+            line = np.searchsorted(codes, reports[rows])
+            place = np.searchsorted((upto + np.arange(len(codes))[:, None]).ravel(), line + draws[rows], side="right")
+            out[rows] = np.minimum(place - line * self._size, self._size - 1)
+        return out
+
+    def read(self, reports: IntArray, draws: FloatArray) -> IntArray:
+        """One of the values in whose set the report lies."""
+        return self.drawn(reports, np.ones(self._size), draws, math.inf)
+
+    def _padded(self, shares: FloatArray) -> FloatArray:
+        return np.concatenate([shares, np.zeros(self.reports - self._size)])
+
+    @cached_property
+    def degrees(self) -> IntArray:
+        """In how many of the values' sets each code lies."""
+        return np.rint(self.space.hits(self._padded(np.ones(self._size)))).astype(np.int64)
+
+    def guarantee(self) -> Guarantee:
+        """γ itself."""
+        return Guarantee(self._gamma)
+
+    def interval_width(self, confidence: float) -> float:
+        """The smallest set of values with this posterior probability, on a uniform prior, averaged over the reports.
+
+        A code in m of the d sets gives each of those values γ/t and each other one 1/t, t = γm + d − m.
+        """
+        gamma, m = self._gamma, self.degrees.astype(np.float64)
+        total = gamma * m + self._size - m
+        width = np.where(
+            confidence * total <= gamma * m, confidence * total / gamma, m + confidence * total - gamma * m
+        )
+        return float(np.average(width, weights=total))
+
+    @property
+    def _size(self) -> int:
+        return self.size or 0
+
+    @property
+    def _gamma(self) -> float:
+        return math.nan if self.gamma is None else self.gamma
+
+
+@lru_cache(maxsize=16)
+def _space(order: int, dimension: int) -> ProjectiveSpace:
+    """One object a space, so that its tables are built once."""
+    return ProjectiveSpace(order, dimension)
+
+
+def report_total(gamma: float, space: ProjectiveSpace) -> float:
+    """T = γ s + K − s."""
+    return gamma * space.set_size + space.size - space.set_size
+
+
+def report_outside(gamma: float, space: ProjectiveSpace) -> float:
+    """The probability q = (γ l + s − l)/T of a report in the set of a given other value."""
+    return (gamma * space.shared + space.set_size - space.shared) / report_total(gamma, space)
+
+
+def report_variance(gamma: float, space: ProjectiveSpace) -> float:
+    """N × the variance of the share of a rare value: q(1−q)/(p−q)², since the hits are binomial (Wang et al. 2017)."""
+    inside, outside = gamma * space.set_size / report_total(gamma, space), report_outside(gamma, space)
+    return outside * (1 - outside) / (inside - outside) ** 2
+
+
+def response_variance(gamma: float, size: int) -> float:
+    """The same for k-ary response, p = γ/(γ+d−1) and q = 1/(γ+d−1): (γ+d−2)/(γ−1)²."""
+    return (gamma + size - 2) / (gamma - 1) ** 2
+
+
+@lru_cache(maxsize=256)
+def best_space(gamma: float, size: int) -> ProjectiveSpace:
+    """The space of least variance that has a set for each value, within the limits on codes and vectors."""
+    found = []
+    for prime in PRIMES:
+        dimension = 3
+        while ProjectiveSpace(prime, dimension).size < size:
+            dimension += 1
+        space = ProjectiveSpace(prime, dimension)
+        if space.size <= max(CODES_A_VALUE * size, FEW_CODES) and prime**dimension <= MOST_VECTORS:
+            found.append((report_variance(gamma, space), space.size, prime, space))
+    if not found:
+        raise UsageError(f"projective: {size:,} values are too many; group them, or use substitution")
+    return min(found)[3]
+
+
+def reports_win(gamma: float, size: int) -> bool:
+    """Whether projective reports have a lower variance than k-ary response: from about d > 3γ + 2 values on.
+
+    Wang et al. (2017) state that bound for OLH and OUE, whose variance is 4γ/(γ−1)². Here both variances are computed as they
+    are; a space of few points is a little better than that, so the change comes a little sooner.
+    """
+    return report_variance(gamma, best_space(gamma, size)) < response_variance(gamma, size)
+
+
+def suited(wished: Substitution, attribute: Attribute) -> Substitution | Projective:
+    """The wish as k-ary response or as projective reports, whichever has the lower variance at the same γ.
+
+    Only for categories, and only where γ, ε or ρ was asked for: the other wishes speak of k-ary response itself.
+    """
+    asked = {n: getattr(wished, n) for n in ("gamma", "epsilon", "rho1", "rho2") if getattr(wished, n) is not None}
+    if attribute.kind.numeric or not asked or attribute.domain is None:
+        return wished
+    size = len(attribute.categories) + (attribute.missing is Missing.CATEGORY)
+    gamma = wished.settled_gamma(f"{attribute.name}: {wished.law}", size)
+    return Projective(**asked) if size > 2 and reports_win(gamma, size) else wished

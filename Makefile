@@ -49,9 +49,10 @@ format: $(V)/.dev  ## format the code
 	$(V)/bin/ruff check --fix-only -q .
 	$(V)/bin/ruff format -q .
 
-lock:  ## renew the two lock files (no registry address is written)
+lock:  ## renew the lock files (no registry address is written)
 	$(COMPILE) pyproject.toml --group build -o requirements.lock
-	$(COMPILE) pyproject.toml --all-extras --group build --group dev -c requirements.lock -o requirements-dev.lock
+	$(COMPILE) pyproject.toml --extra learn --group build --group dev -c requirements.lock -o requirements-dev.lock
+	$(COMPILE) pyproject.toml --extra spark --group java -c requirements-dev.lock -o requirements-spark.lock
 
 clean:  ## remove what the build made
 	rm -rf $(V) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis dist demo

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -13,23 +13,28 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.encoding import Encoder
-from sfumato.engines import Engine, Local
+from sfumato.engines import Engine, Local, Progress, Target
+from sfumato.engines.base import first_repeat
 from sfumato.errors import DataError, OutputError, UsageError, listed
 from sfumato.observed import Column, ObservedTable
-from sfumato.randomness import SecretKey, WordArray
+from sfumato.randomness import SecretKey
 from sfumato.releases.folder import appearing
-from sfumato.releases.kernel import ReleaseKernel, cell_text, first_repeat, kernel_for, noise_names, whole_outputs
+from sfumato.releases.kernel import (
+    EntityWords,
+    ReleaseKernel,
+    Tally,
+    cell_text,
+    kernel_for,
+    noise_names,
+    whole_outputs,
+)
 from sfumato.releases.key import load_or_create_key, refuse_inside
 from sfumato.releases.ledger import Entry, Ledger, refusal
 from sfumato.releases.manifest import Manifest, ReleasedColumn
 from sfumato.releases.plan import Plan
 from sfumato.releases.readme import readme
-from sfumato.releases.sketch import Sketch
 from sfumato.schema import Role
-from sfumato.tables import BLOCK_ROWS, Source, blocks, open_table, writing
-
-Progress = Callable[[int, int | None], None]
-"""Called with the rows done, and the rows in all where they are known."""
+from sfumato.tables import BLOCK_ROWS, Source, blocks, checksum, open_table
 
 
 @dataclass(frozen=True)
@@ -50,18 +55,14 @@ class Release:
 
     @property
     def data_path(self) -> Path:
-        """The data file."""
+        """The data file, or the folder of its parts."""
         return self.folder / self.manifest.data.file
 
     def verify(self) -> None:
-        """Check the data file against the manifest's checksum."""
-        import hashlib
-
-        with self.data_path.open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
-        if found != self.manifest.data.sha256:
+        """Check the data against the manifest's checksum."""
+        if checksum(self.data_path) != self.manifest.data.sha256:
             raise DataError(
-                f"{self.data_path} is not the file the manifest speaks of (checksum); get the release again"
+                f"{self.data_path} is not the data the manifest speaks of (checksum); get the release again"
             )
 
     def observed(self, names: list[str] | None = None, block_rows: int = BLOCK_ROWS) -> ObservedTable:
@@ -103,8 +104,6 @@ def _reader(column: ReleasedColumn) -> Callable[[pa.Array, int], Any]:
 
 
 def _unbounded(column: ReleasedColumn) -> Any:
-    from dataclasses import replace
-
     from sfumato.schema import LARGEST, Interval, Kind, day_number
 
     if column.attribute.kind is Kind.DATE and whole_outputs(column.attribute, column.channel):
@@ -137,23 +136,29 @@ def release(
     again
         Release rows with fresh noise although they were released before; the manifest then says so.
     """
-    source = open_table(table, encoding)
+    engine = engine or Local()
+    source = engine.open(table, encoding)
     folder = Path(folder)
     refuse_input_inside(table, folder)
     owner, ledger = owner_key(key, folder)
-    kernel = kernel_for(plan, owner)
+    kernel = replace(kernel_for(plan, owner), gathers=engine.gathers)
     with appearing(folder, force=force) as hidden:
-        with writing(hidden, format, kernel.schema) as (put, written):
-            tally = _Tally()
-            for part in (engine or Local()).map(kernel, _counted(source, plan, kernel, block_rows, progress)):
-                put(part.batch)
-                tally.add(part.sketch, part.missing, part.entities)
-        if written[0].rows == 0:
+        columns = columns_read(source, plan, kernel)
+        written, tally = engine.write(
+            kernel, source, columns, Target(hidden, format, kernel.schema), block_rows=block_rows, progress=progress
+        )
+        if written.rows == 0:
             raise DataError(f"{source.name} has a header but no rows; a release needs at least one")
-        _refuse_repeats(source, kernel, tally.entities)
+        if kernel.identifier:
+            words = EntityWords(kernel.identifier, kernel.entity_key)
+            _refuse_repeats(
+                source,
+                kernel.identifier,
+                first_repeat(tally.entities) if engine.gathers else engine.first_repeat(words, source, columns),
+            )
         entry = Entry.now(plan.release_name, noise_names(plan, owner), tally.sketch)
         manifest = publish(
-            hidden, entry, ledger, lambda earlier: _manifest(plan, kernel, written[0], tally, earlier), again=again
+            hidden, entry, ledger, lambda earlier: _manifest(plan, kernel, written, tally, earlier), again=again
         )
     return Release(folder, manifest)
 
@@ -193,53 +198,30 @@ def publish(
     return manifest
 
 
-class _Tally:
-    """What accumulates over the blocks of a release."""
-
-    def __init__(self) -> None:
-        self.sketch = Sketch.empty()
-        self.missing: dict[str, int] = {}
-        self.entities: list[WordArray] = []
-
-    def add(self, sketch: Sketch, missing: Any, entities: WordArray) -> None:
-        self.sketch = self.sketch + sketch
-        for name, count in missing.items():
-            self.missing[name] = self.missing.get(name, 0) + count
-        if len(entities):
-            self.entities.append(entities)
-
-
-def _counted(
-    source: Source, plan: Plan, kernel: ReleaseKernel, block_rows: int, progress: Progress | None
-) -> Iterator[Any]:
+def columns_read(source: Source, plan: Plan, kernel: ReleaseKernel) -> list[str]:
+    """The columns that a release reads, after a check that the plan says something about each."""
     if unplanned := [c for c in source.columns if c not in plan.schema.names]:
         raise UsageError(
             f"the plan says nothing about column {listed(unplanned)} of {source.name}; add it, or withhold it"
         )
     names = [c.name for c in kernel.columns] + ([kernel.identifier] if kernel.identifier else [])
-    done = 0
-    for block in blocks(source, dict.fromkeys(names), block_rows):
-        yield block
-        done += block.rows
-        if progress:
-            progress(done, source.rows)
+    return list(dict.fromkeys(names))
 
 
-def _refuse_repeats(source: Source, kernel: ReleaseKernel, entities: list[WordArray]) -> None:
-    repeat = first_repeat(entities)
+def _refuse_repeats(source: Source, identifier: str, repeat: tuple[int, int] | None) -> None:
     if repeat is None:
         return
     earlier, later = repeat
-    for block in blocks(source, [str(kernel.identifier)]):
+    for block in blocks(source, [identifier]):
         if block.start <= later < block.start + block.rows:
-            text = cell_text(block, str(kernel.identifier), later - block.start)
+            text = cell_text(block, identifier, later - block.start)
             raise DataError(
-                f"{kernel.identifier}, row {later + 1}: the id {text!r} stands in row {earlier + 1} already; "
+                f"{identifier}, row {later + 1}: the id {text!r} stands in row {earlier + 1} already; "
                 "give each row an id of its own, or release without --id"
             )
 
 
-def _manifest(plan: Plan, kernel: ReleaseKernel, written: Any, tally: _Tally, again: tuple[str, ...]) -> Manifest:
+def _manifest(plan: Plan, kernel: ReleaseKernel, written: Any, tally: Tally, again: tuple[str, ...]) -> Manifest:
     columns = tuple(
         ReleasedColumn(c.encoder.attribute, c.channel, tally.missing.get(c.name, 0), absent=c.encoder.absent)
         for c in kernel.columns

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from sfumato.cli.engines import cluster, engine_options
 from sfumato.cli.show import finite, force_option, give, json_option, progress, say, settings, table, warn
 
 DEFAULT_KEY = "sfumato.key"
@@ -135,7 +136,7 @@ def plan(
 )
 @click.option("--again", is_flag=True, help="Release rows with fresh noise although they were released before.")
 @click.option("--format", "form", type=click.Choice(["parquet", "csv"]), default="parquet", show_default=True)
-@click.option("--engine", type=click.Choice(["local"]), default="local", show_default=True)
+@engine_options
 @click.option("--workers", type=int, default=0, help="Threads (default: one a core).")
 @encoding_option
 @force_option
@@ -154,7 +155,8 @@ def release(
     key_file: Path,
     again: bool,
     form: str,
-    engine: str,  # noqa: ARG001 - one engine so far; the option is part of the contract
+    engine: str,
+    master: str | None,
     workers: int,
     encoding: str,
     force: bool,
@@ -169,6 +171,7 @@ def release(
     from sfumato.releases import release as make_release
     from sfumato.releases.readme import cautions
 
+    spark = cluster(engine, master)
     if method and (law or privacy is not None):
         raise UsageError(
             "--method bends the noise around a pattern and takes its parameters by --set; leave --noise and --privacy out"
@@ -217,7 +220,7 @@ def release(
     else:
         with progress("releasing") as tick:
             threads = Local(workers) if workers else Local.all_cores()
-            made = make_release(table_, proposal, output, engine=threads, progress=tick, **common)
+            made = make_release(table_, proposal, output, engine=spark or threads, progress=tick, **common)
     if fresh_key:
         say(f"made a new key in {key_file}: keep it, and never give it away; whoever has it can remove the noise")
     say(f"released {made.manifest.data.rows:,} rows and {len(made.manifest.columns)} columns to {output}")
@@ -233,9 +236,13 @@ def release(
 
 @click.command(epilog="Example:  sfumato describe release")
 @click.argument("folder", type=Path, metavar="DIR")
+@engine_options
 @json_option
-def describe(folder: Path, as_json: bool) -> None:
-    """What the release in DIR says about itself: laws, privacy in every unit, cautions."""
+def describe(folder: Path, engine: str, master: str | None, as_json: bool) -> None:  # noqa: ARG001
+    """What the release in DIR says about itself: laws, privacy in every unit, cautions.
+
+    All of it stands in the manifest, so either engine says the same, and no cluster is asked.
+    """
     from sfumato.releases import Release
     from sfumato.releases.describe import described
 

@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from datetime import date
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
-from sfumato.encoding import Encoder
 from sfumato.engines import Engine, Local, Progress, Target
 from sfumato.engines.base import first_repeat
 from sfumato.errors import DataError, OutputError, UsageError, listed
-from sfumato.observed import Column, ObservedTable
+from sfumato.observed import ObservedTable
 from sfumato.randomness import SecretKey
 from sfumato.releases.folder import appearing
 from sfumato.releases.kernel import (
@@ -26,14 +23,13 @@ from sfumato.releases.kernel import (
     cell_text,
     kernel_for,
     noise_names,
-    whole_outputs,
 )
 from sfumato.releases.key import load_or_create_key, refuse_inside
 from sfumato.releases.ledger import Entry, Ledger, refusal
 from sfumato.releases.manifest import Manifest, ReleasedColumn
 from sfumato.releases.plan import Plan
+from sfumato.releases.reading import CountedTable, Reader
 from sfumato.releases.readme import readme
-from sfumato.schema import Role
 from sfumato.tables import BLOCK_ROWS, Source, blocks, checksum, open_table
 
 
@@ -67,49 +63,18 @@ class Release:
 
     def observed(self, names: list[str] | None = None, block_rows: int = BLOCK_ROWS) -> ObservedTable:
         """The released values with their laws, in memory, for mining."""
-        target = self.manifest.schema.target
-        wanted = [c for c in self.manifest.columns if c.attribute.role is not Role.IDENTIFIER]
-        if names is not None:
-            for name in names:
-                self.manifest.schema[name]
-            wanted = [c for c in wanted if c.attribute.name in names or c.attribute.role is Role.TARGET]
-        parts: dict[str, list[Any]] = {c.attribute.name: [] for c in wanted}
-        readers = {c.attribute.name: _reader(c) for c in wanted}
-        for block in blocks(open_table(self.data_path), list(parts), block_rows):
-            for name, reader in readers.items():
-                parts[name].append(reader(block.batch.column(name), block.start))
-        values = {name: np.concatenate(p) if p else np.empty(0) for name, p in parts.items()}
-        columns = tuple(
-            Column(c.attribute, c.channel, values[c.attribute.name])
-            for c in wanted
-            if c.attribute.role is not Role.TARGET
-        )
-        if target is None or target.kind.numeric:
-            extra = () if target is None else (Column(target, self.manifest[target.name].channel, values[target.name]),)
-            return ObservedTable((*columns, *extra))
-        classes = np.where(np.isnan(values[target.name]), -1, values[target.name]).astype(np.int64)
-        return ObservedTable(columns, classes, target.categories)
+        reader = Reader.of(self.manifest, names)
+        source = open_table(self.data_path)
+        return reader.joined([reader(block) for block in blocks(source, reader.names, block_rows)])
+
+    def counted(self, engine: Engine, names: list[str] | None = None) -> CountedTable:
+        """The released values with their laws, to be counted by an engine and never held."""
+        return CountedTable(Reader.of(self.manifest, names), engine.open(self.data_path), engine)
 
     def to_arrow(self) -> pa.Table:
         """The released data as an Arrow table."""
         source = open_table(self.data_path)
         return pa.Table.from_batches([b.batch for b in blocks(source)])
-
-
-def _reader(column: ReleasedColumn) -> Callable[[pa.Array, int], Any]:
-    """Reads released cells: numbers may lie outside the domain, since noise led them there."""
-    if column.clear or not column.attribute.kind.numeric:
-        return Encoder(column.attribute)
-    return Encoder(_unbounded(column))
-
-
-def _unbounded(column: ReleasedColumn) -> Any:
-    from sfumato.schema import LARGEST, Interval, Kind, day_number
-
-    if column.attribute.kind is Kind.DATE and whole_outputs(column.attribute, column.channel):
-        calendar = Interval(day_number(date.min), day_number(date.max))
-        return replace(column.attribute, domain=calendar, resolution=None)
-    return replace(column.attribute, kind=Kind.REAL, domain=Interval(-LARGEST, LARGEST), resolution=None)
 
 
 def release(

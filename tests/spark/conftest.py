@@ -131,10 +131,11 @@ class Cluster:
 
     def kill_worker(self, name: str) -> None:
         """As a machine that fails: the worker and its executors at once, without a word."""
-        process = psutil.Process(self.processes.pop(name).pid)
+        worker = self.processes.pop(name)
+        process = psutil.Process(worker.pid)
         for one in [process, *process.children(recursive=True)]:
             one.send_signal(signal.SIGKILL)
-        process.wait(30)
+        worker.wait(30)
 
     def stop(self) -> None:
         for process in self.processes.values():
@@ -174,6 +175,7 @@ def session(cluster: Cluster) -> Iterator[Any]:
                 "spark.executorEnv.OMP_NUM_THREADS": "1",
                 "spark.local.dir": str(cluster.folder / "driver"),
                 "spark.eventLog.enabled": "true",
+                "spark.eventLog.compress": "false",
                 "spark.eventLog.dir": (cluster.folder / "events").as_uri(),
             },
         )
@@ -186,7 +188,7 @@ def session(cluster: Cluster) -> Iterator[Any]:
 def spark(session: Any) -> Any:
     from sfumato.engines import Spark
 
-    return Spark(session)
+    return Spark(session, piece_rows=3_000)
 
 
 @pytest.fixture(scope="session")

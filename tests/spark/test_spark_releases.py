@@ -40,7 +40,7 @@ def test_a_parquet_file_gives_the_same_release(spark: Any, table: Path, plan: Pl
     same_release(alone, spread)
     data = spread.manifest.data
     assert (spread.data_path / min(p.name for p in spread.data_path.iterdir())).suffix == ".parquet"
-    assert data.parts == len(list(spread.data_path.iterdir())) >= 6
+    assert data.parts == len(list(spread.data_path.iterdir())) == 4
     Release.open(spread.folder).verify()
 
 

@@ -7,7 +7,9 @@ engine runs; counts come back as small tables. The driver never sees a row.
 
 from __future__ import annotations
 
+import os
 import shutil
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +21,7 @@ from numpy.typing import NDArray
 
 from sfumato.engines.base import Mapped, Progress, Target
 from sfumato.engines.work import NUMBER, PART, Batches, Count, Failed, Fold, Pieces, Rows, Words, Write, unpacked
-from sfumato.errors import DataError, OutputError, UsageError, listed
+from sfumato.errors import DataError, EngineError, OutputError, UsageError, listed
 from sfumato.pieces import Piece, pieces_of
 from sfumato.tables import BLOCK_ROWS, Block, Source, Written, open_table
 
@@ -27,6 +29,8 @@ T = TypeVar("T")
 
 PIECE_ROWS = 1 << 20
 """Rows of a piece at most: one file of the release, some tens of megabytes."""
+LEAST_ROWS = 1 << 16
+"""Smaller pieces than this are not made for the sake of more cores: starting a task costs more."""
 TASKS_A_CORE = 3
 """Pieces are made small enough for so many a core, so that a slow worker holds up little."""
 RESULT_TYPE = "part bigint, result binary"
@@ -89,6 +93,8 @@ class Spark:
         check_installed()
         from pyspark.sql import SparkSession
 
+        if (master or "local").startswith("local"):
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers on this machine run this very Python
         builder = SparkSession.builder.appName("sfumato").master(master or "local[*]")
         ours = {
             "spark.ui.enabled": "false",
@@ -174,12 +180,13 @@ class Spark:
         several = (
             digests.groupBy("word").agg(f.sort_array(f.collect_list("row")).alias("rows")).where(f.size("rows") > 1)
         )
-        pairs = several.select(f.col("rows")[0].alias("a"), f.col("rows")[1].alias("b")).orderBy("b").limit(1).collect()
-        if not pairs:
+        pairs = several.select(f.col("rows")[0].alias("a"), f.col("rows")[1].alias("b")).orderBy("b").limit(1)
+        found = _collected(pairs)
+        if not found:
             return None
         if isinstance(source, FrameSource):
             raise DataError(f"{listed(columns[-1:])}: an id stands in two rows; give each row an id of its own")
-        return int(pairs[0][0]), int(pairs[0][1])
+        return int(found[0][0]), int(found[0][1])
 
     def _work(
         self, source: Source, columns: Sequence[str], block_rows: int, *, ordered: bool = False
@@ -198,7 +205,7 @@ class Spark:
         cores = max(1, int(context.defaultParallelism)) if context is not None else 1
         size = self.piece_rows
         if source.rows:
-            size = max(1, min(size, -(-source.rows // (TASKS_A_CORE * cores))))
+            size = min(size, max(LEAST_ROWS, -(-source.rows // (TASKS_A_CORE * cores))))
         pieces = tuple(pieces_of(source, size, self._counted))
         return self._numbers(len(pieces)), Pieces(pieces, tuple(columns), block_rows)
 
@@ -224,11 +231,30 @@ class Spark:
         self, frame: Any, work: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
     ) -> Iterator[Any]:
         """Run the work everywhere, and unpack its small tables in the order of the parts."""
-        rows = _mapped(frame, work, RESULT_TYPE).collect()
+        rows = _collected(_mapped(frame, work, RESULT_TYPE))
         results = [unpacked(bytes(row["result"])) for row in sorted(rows, key=lambda row: row[PART])]
         if failed := next((r for r in results if isinstance(r, Failed)), None):
             raise failed.error
         yield from results
+
+
+def _collected(frame: Any) -> list[Any]:
+    """The rows of a small result; what goes wrong on the cluster is said in words."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        rows: list[Any] = frame.collect()
+    except (PySparkException, Py4JError) as error:
+        text = str(error)
+        if "No module named 'sfumato'" in text or "No module named 'pyarrow'" in text:
+            raise EngineError(
+                "the Python of the workers has no sfumato; install it on every worker, or name an environment that has it "
+                "in spark.pyspark.python (see docs/guide/spark.md)"
+            ) from None
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        raise EngineError(f"the cluster could not do the work: {' … '.join(lines[:1] + lines[-1:])}") from error
+    return rows
 
 
 def _mapped(frame: Any, work: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]], kind: str) -> Any:
@@ -247,7 +273,6 @@ def _mapped(frame: Any, work: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.R
 def check_installed() -> None:
     """Say what to install where pyspark or Java is absent."""
     import importlib.util
-    import os
 
     if importlib.util.find_spec("pyspark") is None:
         raise UsageError(NO_PYSPARK)

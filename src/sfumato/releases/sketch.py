@@ -84,7 +84,7 @@ class Sketch:
         places = np.searchsorted(self.addresses, addresses)
         total = np.zeros(len(addresses), np.uint64)
         for name in columns:
-            total = _mixed(total * SPREAD + self.cells[name][places])
+            total = mixed(total * SPREAD + self.cells[name][places])
         return total
 
     @property
@@ -117,16 +117,16 @@ def sketch_of(key: SecretKey, columns: Mapping[str, FloatArray], addresses: Addr
     and multiplying only carries upward, so the upper half is first laid over the lower.
     """
     secret = _secret(key, "address")
-    places = _mixed(_mixed(addresses.high * SPREAD + addresses.low) * secret[0] + secret[1])
+    places = mixed(mixed(addresses.high * SPREAD + addresses.low) * secret[0] + secret[1])
     chosen = _order_of_smallest(places)
     total = np.zeros(addresses.size, np.uint64)
     cells = {}
     for name, values in columns.items():
         secret = _secret(key, "column", name)
         bits = (values + 0.0).view(np.uint64)
-        cells[name] = _mixed(bits[chosen] * secret[0] + secret[1]) >> np.uint64(32)
+        cells[name] = mixed(bits[chosen] * secret[0] + secret[1]) >> np.uint64(32)
         total += (bits ^ (bits >> np.uint64(32))) * secret[0]
-    return Sketch(places[chosen], cells, _smallest(_mixed(total)), addresses.size)
+    return Sketch(places[chosen], cells, _smallest(mixed(total)), addresses.size)
 
 
 def beyond_chance(a: WordArray, b: WordArray) -> float:
@@ -150,7 +150,7 @@ def _secret(key: SecretKey, *labels: str) -> WordArray:
     return words | np.array([1, 0], np.uint64)
 
 
-def _mixed(words: WordArray) -> WordArray:
+def mixed(words: WordArray) -> WordArray:
     """The finaliser of splitmix64: each input bit reaches each output bit."""
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -212,11 +212,18 @@ def release(
     changed: dict[str, float] = {}
     common: dict[str, Any] = {"key": key_file, "again": again, "force": force, "format": form, "encoding": encoding}
     if proposal.method is not None:
+        from sfumato.guided.by_counts import counted_release
         from sfumato.guided.releasing import guided_method, guided_release
 
         wanted = dict(proposal.method)
-        guided = guided_release(table_, proposal, guided_method(wanted.pop("law"), wanted), output, **common)
-        made, notes, changed = guided.release, guided.perturbed.warnings, dict(guided.perturbed.changed)
+        way = guided_method(wanted.pop("law"), wanted)
+        if spark is None:
+            guided = guided_release(table_, proposal, way, output, **common)
+            made, notes, changed = guided.release, guided.perturbed.warnings, dict(guided.perturbed.changed)
+        else:
+            counted = counted_release(table_, proposal, way, output, engine=spark, **common)
+            made, changed = counted.release, dict(counted.changed)
+            say(f"the trees were grown from {counted.mined_rows:,} rows, and all rows were counted in them")
     else:
         with progress("releasing") as tick:
             threads = Local(workers) if workers else Local.all_cores()

@@ -101,6 +101,24 @@ def test_the_owners_own_key_does_not_travel(plan: Plan) -> None:
     assert OWNER.secret not in pickle.dumps(kernel_for(plan, OWNER))
 
 
+def test_workers_that_have_the_key_file_are_sent_no_key_at_all(
+    spark: Any, table: Path, plan: Plan, tmp_path: Path
+) -> None:
+    import pickle
+
+    from sfumato.errors import UsageError
+    from sfumato.releases.kernel import KernelByKeyFile
+
+    first = release(table, plan, tmp_path / "a", key=tmp_path / "key")
+    made = release(table, plan, tmp_path / "b", key=tmp_path / "key", engine=replace(spark, keys_on_workers=True))
+    assert made.to_arrow().equals(first.to_arrow())
+    sent = pickle.dumps(KernelByKeyFile(plan, str(tmp_path / "key")))
+    owner = SecretKey(bytes.fromhex((tmp_path / "key").read_text().splitlines()[1]))
+    assert not any(held_in(secret, sent) for secret in secrets_of(plan, owner))
+    with pytest.raises(UsageError, match="need a key file"):
+        release(table, plan, tmp_path / "c", key=owner, engine=replace(spark, keys_on_workers=True))
+
+
 def test_a_worker_killed_in_the_middle_of_a_release_changes_nothing(
     spark: Any, cluster: Any, plan: Plan, tmp_path: Path
 ) -> None:

@@ -137,6 +137,7 @@ def plan(
 @click.option("--again", is_flag=True, help="Release rows with fresh noise although they were released before.")
 @click.option("--format", "form", type=click.Choice(["parquet", "csv"]), default="parquet", show_default=True)
 @engine_options
+@click.option("--key-on-workers", is_flag=True, help="Spark workers have the key file; no key is sent to them.")
 @click.option("--workers", type=int, default=0, help="Threads (default: one a core).")
 @encoding_option
 @force_option
@@ -157,6 +158,7 @@ def release(
     form: str,
     engine: str,
     master: str | None,
+    key_on_workers: bool,
     workers: int,
     encoding: str,
     force: bool,
@@ -172,6 +174,10 @@ def release(
     from sfumato.releases.readme import cautions
 
     spark = cluster(engine, master)
+    if key_on_workers:
+        if spark is None or method:
+            raise UsageError("--key-on-workers is for noise on a cluster; give --engine spark, and no --method")
+        spark = replace(spark, keys_on_workers=True)
     if method and (law or privacy is not None):
         raise UsageError(
             "--method bends the noise around a pattern and takes its parameters by --set; leave --noise and --privacy out"

@@ -46,6 +46,10 @@ class Engine(Protocol):
     def gathers(self) -> bool:
         """Whether eight bytes a row may be brought together in one memory."""
 
+    @property
+    def keys_on_workers(self) -> bool:
+        """Whether workers read the owner's key from a file of their own, so that no key is sent to them."""
+
     def open(self, table: Any, encoding: str = "utf-8") -> Source:
         """A table as this engine reads it."""
 

@@ -38,6 +38,11 @@ class Local:
         """Yes: there is one memory here."""
         return True
 
+    @property
+    def keys_on_workers(self) -> bool:
+        """No: nothing leaves this process, or at most this machine."""
+        return False
+
     def open(self, table: Any, encoding: str = "utf-8") -> Source:
         """A path, a bundled table's name, or anything that speaks Arrow."""
         return open_table(table, encoding)

@@ -81,11 +81,14 @@ class Spark:
         For DataFrames without an id: the column of whole numbers that says which row is which. Noise belongs to them.
     piece_rows
         Rows of a piece of work at most; nothing in the result depends on it but how many files the release has.
+    keys_on_workers
+        The owner's key file stands under its path on every worker, which then reads it; so no key is sent at all.
     """
 
     session: Any = field(repr=False)
     numbered: str | None = None
     piece_rows: int = PIECE_ROWS
+    keys_on_workers: bool = False
 
     @classmethod
     def connect(cls, master: str | None = None, **conf: str) -> Spark:

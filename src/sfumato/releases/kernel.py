@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +15,7 @@ from sfumato.encoding import Decoder, Encoder, as_text, plain, shown_cell
 from sfumato.errors import DataError, UsageError
 from sfumato.observed import released
 from sfumato.randomness import Addresses, Entities, Rows, SecretKey, WordArray, entity_addresses
+from sfumato.releases.key import load_key
 from sfumato.releases.plan import Plan
 from sfumato.releases.sketch import Sketch, sketch_of
 from sfumato.schema import Attribute, Kind
@@ -129,6 +131,40 @@ class EntityWords:
             raise DataError(
                 f"{self.identifier}: ids of type {ids.type} have no plain text form; convert the column first"
             ) from None
+
+
+@dataclass(frozen=True)
+class KernelByKeyFile:
+    """The kernel of a plan, made where it is used from a key file that lies there: no secret travels."""
+
+    plan: Plan
+    key_file: str
+
+    @property
+    def identifier(self) -> str | None:
+        """Whose noise it is, if not the row's."""
+        return self.plan.schema.identifier.name if self.plan.schema.identifier else None
+
+    @cached_property
+    def kernel(self) -> ReleaseKernel:
+        """The kernel itself; asked for by workers alone."""
+        return replace(kernel_for(self.plan, load_key(self.key_file)), gathers=False)
+
+    def __call__(self, block: Block) -> Released:
+        """Read, blur and write one block."""
+        return self.kernel(block)
+
+
+@dataclass(frozen=True)
+class WordsByKeyFile:
+    """The words of entities, made in the same way."""
+
+    kernel: KernelByKeyFile
+
+    def __call__(self, block: Block) -> WordArray:
+        """One word a row."""
+        made = self.kernel.kernel
+        return EntityWords(str(made.identifier), made.entity_key)(block)
 
 
 def kernel_for(plan: Plan, owner: SecretKey) -> ReleaseKernel:

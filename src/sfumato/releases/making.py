@@ -14,12 +14,15 @@ from sfumato.engines import Engine, Local, Progress, Target
 from sfumato.engines.base import first_repeat
 from sfumato.errors import DataError, OutputError, UsageError, listed
 from sfumato.observed import ObservedTable
-from sfumato.randomness import SecretKey
+from sfumato.randomness import SecretKey, WordArray
 from sfumato.releases.folder import appearing
 from sfumato.releases.kernel import (
     EntityWords,
+    KernelByKeyFile,
+    Released,
     ReleaseKernel,
     Tally,
+    WordsByKeyFile,
     cell_text,
     kernel_for,
     noise_names,
@@ -30,7 +33,7 @@ from sfumato.releases.manifest import Manifest, ReleasedColumn
 from sfumato.releases.plan import Plan
 from sfumato.releases.reading import CountedTable, Reader
 from sfumato.releases.readme import readme
-from sfumato.tables import BLOCK_ROWS, Source, blocks, checksum, open_table
+from sfumato.tables import BLOCK_ROWS, Block, Source, blocks, checksum, open_table
 
 
 @dataclass(frozen=True)
@@ -107,15 +110,15 @@ def release(
     refuse_input_inside(table, folder)
     owner, ledger = owner_key(key, folder)
     kernel = replace(kernel_for(plan, owner), gathers=engine.gathers)
+    shipped, words = _travelling(plan, kernel, key, engine)
     with appearing(folder, force=force) as hidden:
         columns = columns_read(source, plan, kernel)
         written, tally = engine.write(
-            kernel, source, columns, Target(hidden, format, kernel.schema), block_rows=block_rows, progress=progress
+            shipped, source, columns, Target(hidden, format, kernel.schema), block_rows=block_rows, progress=progress
         )
         if written.rows == 0:
             raise DataError(f"{source.name} has a header but no rows; a release needs at least one")
         if kernel.identifier:
-            words = EntityWords(kernel.identifier, kernel.entity_key)
             _refuse_repeats(
                 source,
                 kernel.identifier,
@@ -161,6 +164,18 @@ def publish(
         if ledger:
             ledger.record(entry)
     return manifest
+
+
+def _travelling(
+    plan: Plan, kernel: ReleaseKernel, key: SecretKey | str | Path | None, engine: Engine
+) -> tuple[Callable[[Block], Released], Callable[[Block], WordArray]]:
+    """What goes to the workers: the kernel with the keys of this release, or, where they have the key file, none."""
+    if not engine.keys_on_workers:
+        return kernel, EntityWords(str(kernel.identifier), kernel.entity_key)
+    if not isinstance(key, str | Path):
+        raise UsageError("workers that read the key themselves need a key file; give its path as the key")
+    by_file = KernelByKeyFile(plan, str(Path(key).absolute()))
+    return by_file, WordsByKeyFile(by_file)
 
 
 def columns_read(source: Source, plan: Plan, kernel: ReleaseKernel) -> list[str]:

@@ -8,6 +8,7 @@ from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
@@ -22,6 +23,7 @@ from sfumato.guided.by_counts import counted_release
 from sfumato.guided.releasing import guided_method
 from sfumato.randomness import SecretKey
 from sfumato.releases import Plan, Release, release
+from sfumato.tables import blocks, open_table
 
 OWNER = SecretKey(bytes(range(32)))
 
@@ -66,6 +68,11 @@ def test_distances_over_all_rows_are_the_same(spark: Any, few: Path, made: Relea
 @pytest.mark.parametrize("law", ["class-random", "detective"])
 def test_guided_releases_by_counts_are_the_same(spark: Any, few: Path, plan: Plan, tmp_path: Path, law: str) -> None:
     method = guided_method(law, {})
+    if law == "detective":  # which needs labels to perturb
+        few = tmp_path / "cars.parquet"
+        cars = pa.Table.from_batches([b.batch for b in blocks(open_table("car_evaluation"))])
+        pq.write_table(cars, few, row_group_size=500)
+        plan = Plan.propose(few, target="class")
     plan = replace(plan, method=method.to_dict(), channels={})
     engines = {"here": Local(), "there": replace(spark, piece_rows=600)}
     both = {

@@ -188,7 +188,9 @@ class Spark:
         if not found:
             return None
         if isinstance(source, FrameSource):
-            raise DataError(f"{listed(columns[-1:])}: an id stands in two rows; give each row an id of its own")
+            raise DataError(
+                f"{listed(columns)}: an id stands in two rows of the DataFrame; give each row an id of its own"
+            )
         return int(found[0][0]), int(found[0][1])
 
     def _work(

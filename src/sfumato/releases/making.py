@@ -122,7 +122,9 @@ def release(
             _refuse_repeats(
                 source,
                 kernel.identifier,
-                first_repeat(tally.entities) if engine.gathers else engine.first_repeat(words, source, columns),
+                first_repeat(tally.entities)
+                if engine.gathers
+                else engine.first_repeat(words, source, [kernel.identifier]),
             )
         entry = Entry.now(plan.release_name, noise_names(plan, owner), tally.sketch)
         manifest = publish(

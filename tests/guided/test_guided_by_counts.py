@@ -113,15 +113,16 @@ def test_detective_by_single_draws_follows_the_law_of_the_leaf(table: Path, plan
         assert np.abs(found - law).max() < 4.5 * np.sqrt(0.25 / n)
 
 
-@pytest.mark.parametrize("law", ["class-random", "detective"])
+@pytest.mark.parametrize("law", ["class-random", "detective", "leaf-swap"])
 def test_the_release_does_not_depend_on_blocks_or_threads(table: Path, plan: Plan, tmp_path: Path, law: str) -> None:
+    more = {"small": "keep"} if law == "leaf-swap" else {}
     parts = tmp_path / "parts"
     parts.mkdir()
     whole = pq.read_table(table)
     for i, begin in enumerate((0, 100, 2000)):
         pq.write_table(whole.slice(begin, (100, 1900, 1000)[i]), parts / f"{i}.parquet")
-    first = made_by(table, plan, tmp_path / "a", law)
-    second = made_by(parts, plan, tmp_path / "b", law, Local(2))
+    first = made_by(table, plan, tmp_path / "a", law, **more)
+    second = made_by(parts, plan, tmp_path / "b", law, Local(2), **more)
     assert first.to_arrow().equals(second.to_arrow())
     assert first.manifest == second.manifest
 
@@ -141,7 +142,7 @@ def test_a_changed_table_draws_afresh_and_the_ledger_refuses_it(table: Path, pla
         counted_release(tmp_path / "t.parquet", plan, method, tmp_path / "c", **options)
 
 
-@pytest.mark.parametrize("law", ["leaf-swap", "framework", "rdd"])
+@pytest.mark.parametrize("law", ["innocent", "framework", "rdd"])
 def test_methods_that_need_the_whole_table_say_so(table: Path, plan: Plan, tmp_path: Path, law: str) -> None:
     with pytest.raises(
         UsageError, match="needs the whole table in the memory of one machine: run it with --engine local"
@@ -149,10 +150,45 @@ def test_methods_that_need_the_whole_table_say_so(table: Path, plan: Plan, tmp_p
         made_by(table, plan, tmp_path / "r", law)
 
 
+def test_leaf_swap_keeps_every_table_by_leaf_and_class_exactly(table: Path, plan: Plan, tmp_path: Path) -> None:
+    truth = true_table(plan, table)
+    leaf = c45(truth, target="label").apply(truth)
+    made = made_by(table, plan, tmp_path / "r", "leaf-swap", small="keep")
+    seen = made.observed()
+    np.testing.assert_array_equal(seen.classes, truth.classes)
+    for name in ("colour", "size", "x"):
+        old, new = truth[name].values, seen[name].values
+        assert np.mean((old != new) & ~(np.isnan(old) & np.isnan(new))) > 0.3
+        for cell in np.unique(leaf * 2 + truth.classes):
+            here = leaf * 2 + truth.classes == cell
+            np.testing.assert_array_equal(np.sort(old[here]), np.sort(new[here]))
+        assert made.manifest[name].guided == "leaf-swap"
+    moved = {n: seen[n].values != truth[n].values for n in ("size", "x")}
+    assert np.mean(moved["x"] & ~moved["size"]) > 0.05  # columns go their own ways
+
+
+def test_leaf_swap_leaves_small_cells_out_where_asked(table: Path, plan: Plan, tmp_path: Path) -> None:
+    truth = true_table(plan, table)
+    cell = c45(truth, target="label").apply(truth) * 2 + truth.classes
+    small = np.bincount(cell)[cell] < 100
+    assert 0 < small.sum() < 3000
+    made = made_by(table, plan, tmp_path / "r", "leaf-swap", small="suppress", least=100)
+    assert made.manifest.data.rows == 3000 - small.sum()
+    told = made.manifest.extra["public"]["small_cells"]
+    assert told == {"rule": "suppress", "least": 100, "records": int(small.sum()), "unmoved": 0}
+    kept = made_by(table, plan, tmp_path / "k", "leaf-swap", small="keep", least=100)
+    assert kept.manifest.extra["public"]["small_cells"]["unmoved"] == small.sum()
+    np.testing.assert_array_equal(kept.observed()["x"].values[small], truth["x"].values[small])
+    with pytest.raises(UsageError, match="every leaf and class is a small cell"):
+        made_by(table, plan, tmp_path / "n", "leaf-swap", small="suppress", least=5000)
+
+
 def test_what_needs_whole_releases_or_a_class_is_refused(table: Path, plan: Plan, tmp_path: Path) -> None:
     for law, parameters, words in (
         ("class-random", {"best_of": 3}, "compares whole releases"),
         ("detective", {"chained": True}, "follows values already released"),
+        ("leaf-swap", {}, "small=climb exchanges values with records of other leaves"),
+        ("leaf-swap", {"small": "keep", "labels": True}, "labels=true deals values out by released labels"),
     ):
         with pytest.raises(UsageError, match=words):
             made_by(table, plan, tmp_path / "r", law, **parameters)

@@ -70,6 +70,19 @@ class Engine(Protocol):
     ) -> T | None:
         """The sum of the kernel's results over all blocks; None where there are no blocks."""
 
+    def exchange(
+        self,
+        assign: Callable[[Block], pa.RecordBatch],
+        within: Callable[[pa.Table], pa.Table],
+        source: Source,
+        columns: Sequence[str],
+        schema: pa.Schema,
+    ) -> Source:
+        """Bring rows together by group: `assign` gives every row a `group` and its `number`, `within` all rows of a group anew.
+
+        The rows of the result stand in the order of their numbers.
+        """
+
     def first_repeat(
         self, words: Callable[[Block], NDArray[np.uint64]], source: Source, columns: Sequence[str]
     ) -> tuple[int, int] | None:

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.engines.base import Mapped, Progress, Target, first_repeat
-from sfumato.tables import BLOCK_ROWS, Block, Source, Written, blocks, open_table, writing
+from sfumato.tables import BLOCK_ROWS, ArrowSource, Block, Source, Written, blocks, open_table, writing
 
 T = TypeVar("T")
 
@@ -73,6 +74,23 @@ class Local:
         for part in self.map(kernel, blocks(source, columns, block_rows)):
             total = part if total is None else total + part  # type: ignore[operator]
         return total
+
+    def exchange(
+        self,
+        assign: Callable[[Block], pa.RecordBatch],
+        within: Callable[[pa.Table], pa.Table],
+        source: Source,
+        columns: Sequence[str],
+        schema: pa.Schema,
+    ) -> Source:
+        """All rows in this memory, group after group."""
+        rows = pa.Table.from_batches(list(self.map(assign, blocks(source, columns))), schema).sort_by("group")
+        group = rows["group"].to_numpy()
+        begins = np.flatnonzero(np.append(True, group[1:] != group[:-1])).tolist() if len(group) else []
+        ends = [*begins[1:], len(group)]
+        parts = [within(rows.slice(b, e - b)) for b, e in zip(begins, ends, strict=True)]
+        whole = pa.concat_tables(parts).sort_by("number") if parts else rows
+        return ArrowSource("the exchanged table", whole.drop_columns(["group", "number"]))
 
     def first_repeat(
         self, words: Callable[[Block], NDArray[np.uint64]], source: Source, columns: Sequence[str]

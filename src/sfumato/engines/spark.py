@@ -20,7 +20,20 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.engines.base import Mapped, Progress, Target
-from sfumato.engines.work import NUMBER, PART, Batches, Count, Failed, Fold, Pieces, Rows, Words, Write, unpacked
+from sfumato.engines.work import (
+    NUMBER,
+    PART,
+    Assign,
+    Batches,
+    Count,
+    Failed,
+    Fold,
+    Pieces,
+    Rows,
+    Words,
+    Write,
+    unpacked,
+)
 from sfumato.errors import DataError, EngineError, OutputError, UsageError, listed
 from sfumato.pieces import Piece, pieces_of
 from sfumato.tables import BLOCK_ROWS, Block, Source, Written, open_table
@@ -172,6 +185,26 @@ class Spark:
             total = found if total is None else total + found
         return total
 
+    def exchange(
+        self,
+        assign: Callable[[Block], pa.RecordBatch],
+        within: Callable[[pa.Table], pa.Table],
+        source: Source,
+        columns: Sequence[str],
+        schema: pa.Schema,
+    ) -> Source:
+        """Spark's own shuffle brings each group to one worker; the rows stay on the cluster."""
+        frame, rows = self._work(source, columns, BLOCK_ROWS)
+        kinds = {pa.int64(): "bigint", pa.float64(): "double"}
+        kind = ", ".join(f"{f.name} {kinds[f.type]}" for f in schema)
+        assigned = _mapped(frame, Assign(rows, assign), kind)
+
+        def sfumato_exchange(group: Any) -> Any:
+            return within(group)
+
+        exchanged = _quiet(lambda: assigned.groupBy("group").applyInArrow(sfumato_exchange, kind))
+        return FrameSource(exchanged.drop("group"), "number", "the exchanged table")
+
     def first_repeat(
         self, words: Callable[[Block], NDArray[np.uint64]], source: Source, columns: Sequence[str]
     ) -> tuple[int, int] | None:
@@ -264,15 +297,20 @@ def _collected(frame: Any) -> list[Any]:
 
 def _mapped(frame: Any, work: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]], kind: str) -> Any:
     """The work as a plain function, which is what Spark ships; the frozen value travels in its closure."""
-    import warnings
 
     def sfumato_task(batches: Any) -> Any:
         yield from work(batches)
 
+    return _quiet(lambda: frame.mapInArrow(sfumato_task, kind))
+
+
+def _quiet(make: Callable[[], Any]) -> Any:
+    """Spark asks for pandas and warns of new versions; not one pandas frame is used here."""
+    import warnings
+
     with warnings.catch_warnings():
-        # Spark asks for pandas and warns of new versions; not one pandas frame is used here.
         warnings.filterwarnings("ignore", message=".*pandas", category=FutureWarning)
-        return frame.mapInArrow(sfumato_task, kind)
+        return make()
 
 
 def check_installed() -> None:

@@ -26,9 +26,11 @@ from sfumato.counts import FloatArray
 from sfumato.encoding import Decoder, Encoder
 from sfumato.engines import Engine, Target
 from sfumato.errors import DataError, UsageError, listed
+from sfumato.guided import swapping
 from sfumato.guided.class_noise import ClassAllLeaves, ClassNoise, ClassProbabilistic, all_leaves_rate
-from sfumato.guided.dealing import Chance, Deal, GuidedKernel, Leaf, LeafCounts, RankCount
+from sfumato.guided.dealing import Chance, Deal, GuidedKernel, GuidedTally, Leaf, LeafCounts, RankCount
 from sfumato.guided.detective import Detective, chosen_columns
+from sfumato.guided.leaf_swap import LeafSwap
 from sfumato.guided.segments import Segments
 from sfumato.observed import ObservedTable
 from sfumato.randomness import SecretKey
@@ -39,12 +41,20 @@ from sfumato.releases.manifest import Manifest, ReleasedColumn
 from sfumato.releases.plan import Plan
 from sfumato.releases.reading import CountedTable, ReadColumn, Reader
 from sfumato.releases.sampling import SAMPLE, sampled
+from sfumato.releases.sketch import Sketch
 from sfumato.schema import Consent, Kind, Role
+from sfumato.tables import Source, Written
 from sfumato.trees.c45 import c45, labels_of, with_class
 from sfumato.trees.replay import ALWAYS, NEVER, Cuts
 from sfumato.trees.selection import LARGEST_WORD, Asked, Wanted, select
 
-BY_COUNTS = ("class-random", "class-probabilistic", "class-all-leaves", "detective")
+BY_COUNTS = (
+    "class-random",
+    "class-probabilistic",
+    "class-all-leaves",
+    "detective",
+    "leaf-swap with small=keep or suppress",
+)
 
 
 @dataclass(frozen=True)
@@ -71,7 +81,7 @@ def counted_release(
     sample: int = SAMPLE,
 ) -> CountedRelease:
     """A guided release of a table that an engine holds; class noise and DETECTIVE can be done so."""
-    if not isinstance(method, ClassNoise | Detective):
+    if not isinstance(method, ClassNoise | Detective | LeafSwap):
         raise UsageError(
             f"{method.law} moves values between records and needs the whole table in the memory of one machine: run it with "
             f"--engine local. By counts, on a cluster, there are {listed(BY_COUNTS)}"
@@ -80,50 +90,108 @@ def counted_release(
     folder = Path(folder)
     refuse_input_inside(table, folder)
     owner, ledger = owner_key(key, folder)
-    assert plan.schema.target is not None
-    target = plan.schema.target.name
     source = engine.open(table, encoding)
     if getattr(source, "numbered", "") is None:
         raise UsageError("the rows of a DataFrame have no numbers; name a column of row numbers, or give files")
     reader = _reader(plan)
     counted = CountedTable(reader, source, engine)
     mined = sampled(counted, sample)
-    leaves = _leaves(method, mined.table, target)
+    names = [c.attribute.name for c in reader.columns]
+    decoders = {a.name: Decoder(a, a.kind in (Kind.INTEGER, Kind.DATE)) for a in plan.schema if a.released}
+    if isinstance(method, LeafSwap):
+        made = _swapped(method, plan, counted, mined.table, owner, decoders)
+    else:
+        made = _dealt(method, plan, counted, mined.table, owner, decoders)
+    with appearing(folder, force=force) as hidden:
+        written, tally = engine.write(
+            made.kernel, made.source, made.columns, Target(hidden, format, made.kernel.schema)
+        )
+        if not written.rows:
+            raise UsageError("leaf-swap: every leaf and class is a small cell; lower `least`, or choose small=keep")
+        sketch = made.sketch or tally.tally.sketch
+        entry = Entry.now(plan.release_name, dict.fromkeys(names, made.noise), sketch)
+        about = {"tree_from_rows": len(mined.rows), "by_counts": True}
+        if isinstance(method, LeafSwap):
+            about |= swapping.public(method, sketch.rows - written.rows + tally.changed[swapping.SMALL])
+        manifest = publish(
+            hidden, entry, ledger, lambda earlier: _manifest(plan, method, written, tally, earlier, about), again=again
+        )
+    shown = {n: c for n, c in tally.changed.items() if n in decoders}
+    changed = {name: count / max(written.rows, 1) for name, count in shown.items()}
+    return CountedRelease(Release(folder, manifest), changed, len(mined.rows))
+
+
+@dataclass(frozen=True, eq=False)
+class _Ready:
+    """What is left to write: a kernel, the rows it is for, and what names its noise."""
+
+    kernel: Any
+    source: Source
+    columns: list[str]
+    noise: str
+    sketch: Sketch | None = None
+
+
+def _kept(plan: Plan) -> set[str]:
+    """Columns whose people agreed to true values keep them."""
+    return {a.name for a in plan.schema if a.consent is Consent.TRUE and a.role is not Role.TARGET}
+
+
+def _dealt(
+    method: Any, plan: Plan, counted: CountedTable, mined: ObservedTable, owner: SecretKey, decoders: dict[str, Decoder]
+) -> _Ready:
+    target = str(plan.schema.target and plan.schema.target.name)
+    leaves = _leaves(method, mined, target)
     counts = [c.astype(np.float64) for c in counted.fold(LeafCounts(leaves, target)).tables]
     labels = ["guided by counts", plan.release_name, method.to_dict(), _digest(leaves, counts)]
     chance = Chance(owner.derive(*labels))
     deals = _deals(method, leaves, counts, counted, target, chance)
-    kept = {a.name for a in plan.schema if a.consent is Consent.TRUE and a.role is not Role.TARGET}
-    deals = tuple(d for d in deals if d.leaf.name not in kept)
-    decoders = {a.name: Decoder(a, a.kind in (Kind.INTEGER, Kind.DATE)) for a in plan.schema if a.released}
-    kernel = GuidedKernel(reader, decoders, deals, chance, owner.derive("sketch"), target)
-    with appearing(folder, force=force) as hidden:
-        written, tally = engine.write(kernel, source, reader.names, Target(hidden, format, kernel.schema))
-        names = dict.fromkeys([c.attribute.name for c in reader.columns], owner.fingerprint(*labels))
-        entry = Entry.now(plan.release_name, names, tally.tally.sketch)
+    deals = tuple(d for d in deals if d.leaf.name not in _kept(plan))
+    kernel = GuidedKernel(counted.reader, decoders, deals, chance, owner.derive("sketch"), target)
+    return _Ready(kernel, counted.source, counted.reader.names, owner.fingerprint(*labels))
 
-        def manifest(earlier: tuple[str, ...]) -> Manifest:
-            columns = []
-            for a in (a for a in plan.schema if a.released):
-                guided = method.law if tally.changed.get(a.name) else None
-                consent = Consent.MODIFIED if guided else Consent.TRUE
-                absent = plan.absent.get(a.name, ("",))
-                missing = tally.tally.missing[a.name]
-                columns.append(ReleasedColumn(replace(a, consent=consent), None, missing, guided, absent))
-            public = {"tree_from_rows": len(mined.rows), "by_counts": True}
-            return Manifest(
-                name=plan.release_name,
-                columns=tuple(columns),
-                data=written,
-                addressing="table",
-                withheld=tuple(a.name for a in plan.schema if not a.released),
-                again=earlier,
-                extra={"method": method.to_dict(), "public": public},
-            )
 
-        made = publish(hidden, entry, ledger, manifest, again=again)
-    changed = {name: count / max(written.rows, 1) for name, count in tally.changed.items()}
-    return CountedRelease(Release(folder, made), changed, len(mined.rows))
+def _swapped(
+    method: LeafSwap,
+    plan: Plan,
+    counted: CountedTable,
+    mined: ObservedTable,
+    owner: SecretKey,
+    decoders: dict[str, Decoder],
+) -> _Ready:
+    swapping.refuse(method)
+    target = str(plan.schema.target and plan.schema.target.name)
+    if kept := _kept(plan):
+        raise UsageError(f"{listed(sorted(kept))}: to be released as true beside swapped columns; use --engine local")
+    tree = c45(mined, target=target)
+    counts, sketch = counted.fold(swapping.Seen(tree, owner.derive("sketch"))).tables
+    labels = ["guided by counts", plan.release_name, method.to_dict(), swapping.digest(tree, counts)]
+    names = tuple(c.attribute.name for c in counted.reader.columns)
+    cells = swapping.Cells(counted.reader, tree)
+    swap = swapping.Swap(owner.derive(*labels), names, method.least, method.small)
+    source = counted.engine.exchange(cells, swap, counted.source, counted.reader.names, cells.schema)
+    kernel = swapping.Swapped(names, target, decoders)
+    return _Ready(kernel, source, kernel.columns, owner.fingerprint(*labels), sketch)
+
+
+def _manifest(
+    plan: Plan, method: Any, written: Written, tally: GuidedTally, earlier: tuple[str, ...], about: dict[str, Any]
+) -> Manifest:
+    columns = []
+    for a in (a for a in plan.schema if a.released):
+        guided = method.law if tally.changed.get(a.name) else None
+        consent = Consent.MODIFIED if guided else Consent.TRUE
+        absent = plan.absent.get(a.name, ("",))
+        columns.append(ReleasedColumn(replace(a, consent=consent), None, tally.tally.missing[a.name], guided, absent))
+    return Manifest(
+        name=plan.release_name,
+        columns=tuple(columns),
+        data=written,
+        addressing="table",
+        withheld=tuple(a.name for a in plan.schema if not a.released),
+        again=earlier,
+        extra={"method": method.to_dict(), "public": about},
+    )
 
 
 def _refuse(method: Any, plan: Plan) -> None:

@@ -7,7 +7,7 @@ COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-has
 OUT ?= demo
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast check papers bench format lock clean
+.PHONY: help demo test test-fast test-spark check papers bench format lock clean
 
 help:  ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -23,6 +23,10 @@ $(V)/.dev: $(V)/.run requirements-dev.lock
 	$(UV) pip install -q --python $(PY) --require-hashes -r requirements-dev.lock
 	@touch $@
 
+$(V)/.spark: $(V)/.dev requirements-spark.lock
+	$(UV) pip install -q --python $(PY) --require-hashes -r requirements-spark.lock
+	@touch $@
+
 demo: $(V)/.run  ## release a real table, mine it, and write a report to open (OUT=demo)
 	$(V)/bin/sfumato demo -o $(OUT) --force
 
@@ -32,6 +36,9 @@ test: $(V)/.dev  ## run every check and every test
 
 test-fast: $(V)/.dev  ## run the tests that take less than a second each
 	$(PY) -m pytest -n auto -m "not slow"
+
+test-spark: $(V)/.spark  ## run the tests of the Spark engine on a real cluster of this machine (brings pyspark and, if need be, Java)
+	$(PY) -m pytest tests/spark
 
 check: $(V)/.dev  ## lint, types, import direction
 	$(V)/bin/ruff check .
@@ -49,9 +56,10 @@ format: $(V)/.dev  ## format the code
 	$(V)/bin/ruff check --fix-only -q .
 	$(V)/bin/ruff format -q .
 
-lock:  ## renew the two lock files (no registry address is written)
+lock:  ## renew the lock files (no registry address is written)
 	$(COMPILE) pyproject.toml --group build -o requirements.lock
-	$(COMPILE) pyproject.toml --all-extras --group build --group dev -c requirements.lock -o requirements-dev.lock
+	$(COMPILE) pyproject.toml --extra learn --group build --group dev -c requirements.lock -o requirements-dev.lock
+	$(COMPILE) pyproject.toml --extra spark --group java -c requirements-dev.lock -o requirements-spark.lock
 
 clean:  ## remove what the build made
 	rm -rf $(V) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis dist demo

@@ -39,6 +39,7 @@ PUBLIC = {
     "mine": "sfumato.mining",
     "PerturbedTreeClassifier": "sfumato.estimators",
     "audit": "sfumato.auditing.audit",
+    "engines": "sfumato.engines",
     "SfumatoError": "sfumato.errors",
 }
 """Every public name and where it lives; the documentation is tested against this list, both ways."""
@@ -47,6 +48,7 @@ __version__ = "0.1.0"
 __all__ = ["PUBLIC", "__version__", *PUBLIC]
 
 if TYPE_CHECKING:
+    from sfumato import engines
     from sfumato.auditing.audit import audit
     from sfumato.channels import Gaussian, Intervals, Laplace, Projective, SquareWave, Substitution, Uniform
     from sfumato.errors import SfumatoError
@@ -61,7 +63,8 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     if name not in PUBLIC:
         raise AttributeError(f"sfumato has no {name!r}; it has {', '.join(sorted(PUBLIC))}")
-    value = getattr(importlib.import_module(PUBLIC[name]), name)
+    home = importlib.import_module(PUBLIC[name])
+    value = home if home.__name__ == f"{__name__}.{name}" else getattr(home, name)
     globals()[name] = value
     return value
 

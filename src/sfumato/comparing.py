@@ -13,11 +13,12 @@ from sfumato.clusters.kmeans import kmeans
 from sfumato.clusters.privacy import cluster_privacy
 from sfumato.clusters.scaling import Scaling
 from sfumato.counts import FloatArray
-from sfumato.encoding import Encoder
+from sfumato.engines import Engine
 from sfumato.errors import DataError, UsageError
 from sfumato.observed import Column, ObservedTable
 from sfumato.releases import Release
-from sfumato.schema import Role
+from sfumato.releases.reading import CountedTable, Reader
+from sfumato.releases.sampling import SAMPLE, Sampled, sampled
 from sfumato.tables import blocks, open_table
 from sfumato.trees.c45 import c45
 from sfumato.trees.similarity import compare_trees
@@ -40,37 +41,59 @@ class Comparison:
 
 def original_of(release: Release, table: Any, encoding: str = "utf-8") -> ObservedTable:
     """The original rows of a release, read by the attributes its manifest states."""
-    columns = [c for c in release.manifest.columns if c.attribute.role is not Role.IDENTIFIER]
-    parts: dict[str, list[FloatArray]] = {c.attribute.name: [] for c in columns}
-    for block in blocks(open_table(table, encoding), list(parts)):
-        for c in columns:
-            parts[c.attribute.name].append(
-                Encoder(c.attribute, c.absent)(block.batch.column(c.attribute.name), block.start)
-            )
-    values = {n: np.concatenate(p) if p else np.empty(0) for n, p in parts.items()}
-    rows = release.manifest.data.rows
-    if len(next(iter(values.values()), np.empty(0))) != rows:
-        raise DataError(f"the original has another number of rows than the release ({rows:,}); is it the right table?")
-    target = release.manifest.schema.target
-    kept = tuple(
-        Column(c.attribute, None, values[c.attribute.name]) for c in columns if c.attribute.role is not Role.TARGET
-    )
-    if target is None or target.kind.numeric:
-        return ObservedTable(kept)
-    classes = np.where(np.isnan(values[target.name]), -1, values[target.name]).astype(np.int64)
-    return ObservedTable(kept, classes, target.categories)
+    reader = Reader.of_original(release.manifest)
+    source = open_table(table, encoding)
+    original = reader.joined([reader(block) for block in blocks(source, reader.names)])
+    _same_rows(original.rows, release)
+    return original
+
+
+def _same_rows(rows: int, release: Release) -> None:
+    if rows != (stated := release.manifest.data.rows):
+        raise DataError(
+            f"the original has another number of rows than the release ({stated:,}); is it the right table?"
+        )
+
+
+def sampled_pair(
+    release: Release, table: Any, engine: Engine, sample: int, encoding: str = "utf-8"
+) -> tuple[Sampled, Sampled]:
+    """The same rows of the original and of the release: a sample by a hash of their numbers, or all where they are few."""
+    original = CountedTable(Reader.of_original(release.manifest), engine.open(table, encoding), engine)
+    first, second = sampled(original, sample), sampled(release.counted(engine), sample)
+    _same_rows(first.of, release)
+    if not np.array_equal(first.rows, second.rows):
+        raise DataError(
+            "the rows of the original have no numbers that tell which row of the release is theirs; give the files that the "
+            "release was made from, or name the column of row numbers"
+        )
+    return first, second
 
 
 def compare(
-    table: Any, release: Release | str | Path, *, k: int | None = None, every: bool = False, encoding: str = "utf-8"
+    table: Any,
+    release: Release | str | Path,
+    *,
+    k: int | None = None,
+    every: bool = False,
+    encoding: str = "utf-8",
+    engine: Engine | None = None,
+    sample: int = SAMPLE,
 ) -> Comparison:
     """C4.5 trees and k-means clusters of the original and of the release, and how alike they are.
 
-    The release is mined as it is, with any tool's eyes. ``every`` also grows a tree for each categorical column.
+    The release is mined as it is, with any tool's eyes. ``every`` also grows a tree for each categorical column. With an
+    engine neither table is held: both are compared by the same `sample` of their rows.
     """
     release = release if isinstance(release, Release) else Release.open(release)
-    original, seen = original_of(release, table, encoding), _as_it_is(release)
     trees, notes = [], []
+    if engine is None:
+        original, seen = original_of(release, table, encoding), _as_it_is(release.observed())
+    else:
+        pair = sampled_pair(release, table, engine, sample, encoding)
+        original, seen = pair[0].table, _as_it_is(pair[1].table)
+        if not pair[0].whole:
+            notes.append(f"compared by {original.rows:,} of {pair[0].of:,} rows, chosen by a hash of their numbers")
     if original.classes is not None and original.columns:
         target = release.manifest.schema.target
         trees.append(_tree(target.name if target else "class", original, seen))
@@ -86,8 +109,7 @@ def compare(
     return Comparison(tuple(trees), clusters, tuple(notes))
 
 
-def _as_it_is(release: Release) -> ObservedTable:
-    table = release.observed()
+def _as_it_is(table: ObservedTable) -> ObservedTable:
     return ObservedTable(tuple(c.at_its_word() for c in table.columns), table.classes, table.labels)
 
 
@@ -159,7 +181,7 @@ def _clusters(release: Release, original: ObservedTable, seen: ObservedTable, k:
 def cluster(release: Release | str | Path, k: int | None = None) -> dict[str, Any]:
     """k-means on the numeric columns of a release, on the scale of their declared domains."""
     release = release if isinstance(release, Release) else Release.open(release)
-    columns = numbers_of(_as_it_is(release))
+    columns = numbers_of(_as_it_is(release.observed()))
     found = kmeans(scaled(columns), k, least=1)
     low = np.array([c.attribute.interval.low for c in columns])
     span = np.array([c.attribute.interval.range for c in columns])

@@ -22,7 +22,7 @@ class CsvSource:
     """A CSV file with a header; every value is read as text, and what it means is decided by the schema."""
 
     def __init__(self, path: Path, name: str, encoding: str = "utf-8") -> None:
-        self.name, self._path, self._encoding = name, path, encoding
+        self.name, self.path, self.encoding = name, path, encoding
         try:
             "".encode(encoding)
         except (LookupError, ValueError):
@@ -35,11 +35,11 @@ class CsvSource:
         return None
 
     def _bytes(self) -> Any:
-        return gzip.open(self._path, "rb") if self._path.suffix.lower() == ".gz" else self._path.open("rb")
+        return gzip.open(self.path, "rb") if self.path.suffix.lower() == ".gz" else self.path.open("rb")
 
     def _header(self) -> tuple[str, ...]:
         # Some programs begin a UTF-8 file with a mark, which is no part of the first name.
-        marked = "utf-8-sig" if codecs.lookup(self._encoding).name == "utf-8" else self._encoding
+        marked = "utf-8-sig" if codecs.lookup(self.encoding).name == "utf-8" else self.encoding
         try:
             # Bytes that are no text further down are found, with their row, when that row is read.
             with self._bytes() as raw, io.TextIOWrapper(raw, marked, "surrogateescape", newline="") as text:
@@ -47,7 +47,7 @@ class CsvSource:
         except (OSError, EOFError, zlib.error, csv.Error) as error:
             raise DataError(f"{self.name} cannot be read: {first_line(error)}; is it a complete CSV file?") from None
         except UnicodeError as error:
-            raise DataError(f"{self.name} is not {self._encoding} text: {error}; name its encoding") from None
+            raise DataError(f"{self.name} is not {self.encoding} text: {error}; name its encoding") from None
         if names is None:
             raise DataError(f"{self.name} is empty; a table needs a header and at least one row")
         for name in names:
@@ -59,7 +59,7 @@ class CsvSource:
 
     def _encoding_error(self, where: str, byte: bytes) -> DataError:
         return DataError(
-            f"{self.name}, {where}: byte 0x{byte.hex()} is not {self._encoding} text; "
+            f"{self.name}, {where}: byte 0x{byte.hex()} is not {self.encoding} text; "
             "convert the file, or name its encoding (--encoding latin-1)"
         )
 
@@ -78,7 +78,7 @@ class CsvSource:
             with self._bytes() as raw:
                 reader = pacsv.open_csv(
                     tail := _Tail(raw),
-                    pacsv.ReadOptions(block_size=CSV_BYTES, encoding=self._encoding, use_threads=False),
+                    pacsv.ReadOptions(block_size=CSV_BYTES, encoding=self.encoding, use_threads=False),
                     pacsv.ParseOptions(
                         newlines_in_values=True, invalid_row_handler=remember, ignore_empty_lines=len(self.columns) > 1
                     ),
@@ -94,7 +94,7 @@ class CsvSource:
                         last = batch.column(self.columns[-1])[-1].as_py()
                     yield self._as_text(batch.select(list(columns)), read)
                     read += batch.num_rows
-                if b"\n" in last and not tail.closes_a_quote(self._encoding):
+                if b"\n" in last and not tail.closes_a_quote(self.encoding):
                     raise self._open_quote_error(read, last)
         except pa.ArrowException as error:
             if ragged:
@@ -107,7 +107,7 @@ class CsvSource:
                 f"after row {read}", bytes(error.object[error.start : error.start + 1])
             ) from None
         except UnicodeError as error:
-            raise DataError(f"{self.name} is not {self._encoding} text: {error}; name its encoding") from None
+            raise DataError(f"{self.name} is not {self.encoding} text: {error}; name its encoding") from None
         except (OSError, EOFError, zlib.error) as error:
             raise DataError(f"{self.name} cannot be read to its end: {first_line(error)}; is it complete?") from None
 

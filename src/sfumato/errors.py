@@ -23,6 +23,10 @@ class LedgerError(SfumatoError):
     """The release would weaken one already made under the same key."""
 
 
+class EngineError(SfumatoError):
+    """A cluster could not do its work."""
+
+
 def listed(values: object, limit: int = 8) -> str:
     """``a, b, c`` or ``a, b, … (12 in all)``: lists in messages stay short."""
     items = [str(v) for v in values]  # type: ignore[attr-defined]

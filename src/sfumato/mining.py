@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from sfumato.counts import FloatArray, IntArray
 from sfumato.encoding import as_text
+from sfumato.engines import Engine
 from sfumato.errors import DataError, UsageError, listed
 from sfumato.naive_bayes import NaiveBayes
 from sfumato.observed import ObservedTable
@@ -22,6 +23,7 @@ from sfumato.releases.folder import write_whole
 from sfumato.tables import BLOCK_ROWS, blocks, open_table
 from sfumato.trees import strategies
 from sfumato.trees.auto import fit_auto
+from sfumato.trees.counted import counted_tree
 from sfumato.trees.joint import fit_joint
 from sfumato.trees.mixture import fit_mixture
 from sfumato.trees.tree import Tree
@@ -196,8 +198,14 @@ def _cells(array: pa.Array, name: str) -> Any:
     return np.array(as_text(array, name).to_pylist(), dtype=object)
 
 
-def mine(release: Release | ObservedTable | str | Path, strategy: str = DEFAULT_STRATEGY) -> Model:
-    """Grow a model from a release: a decision tree by one of the strategies, or naive Bayes."""
+def mine(
+    release: Release | ObservedTable | str | Path, strategy: str = DEFAULT_STRATEGY, engine: Engine | None = None
+) -> Model:
+    """Grow a model from a release: a decision tree by one of the strategies, or naive Bayes.
+
+    With an engine the release is never held in memory: the tree grows from counts that the engine adds up, level by level
+    (strategies byclass, local, global and randomized).
+    """
     name, target = "", "class"
     if isinstance(release, str | Path):
         release = Release.open(release)
@@ -211,7 +219,11 @@ def mine(release: Release | ObservedTable | str | Path, strategy: str = DEFAULT_
                 f"{declared.name}: a target of numbers has no classes; cut it into categories before the release"
             )
         target = declared.name
+        if engine is not None:
+            return _by_counts(release, strategy, engine, target)
         table = release.observed()
+    elif engine is not None:
+        raise UsageError("an engine mines release folders; open one, or mine the table without an engine")
     else:
         table = release
     if not table.columns:
@@ -224,3 +236,9 @@ def mine(release: Release | ObservedTable | str | Path, strategy: str = DEFAULT_
     tree, notes = STRATEGIES[strategy](table)
     tree = replace(tree, target=target, strategy=tree.strategy or strategy)
     return Model(tree, strategy, table.rows, name, time.perf_counter() - start, notes)
+
+
+def _by_counts(release: Release, strategy: str, engine: Engine, target: str) -> Model:
+    start = time.perf_counter()
+    tree = replace(counted_tree(release.counted(engine), strategy), target=target)
+    return Model(tree, strategy, release.manifest.data.rows, release.manifest.name, time.perf_counter() - start)

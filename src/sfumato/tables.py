@@ -1,44 +1,71 @@
 """Tables in and out, in blocks: CSV, gzipped CSV, Parquet, Arrow, and any dataframe that speaks Arrow.
 
-A source yields blocks of rows in order and never holds more than one; a sink takes them. Nothing here knows what the
+A source yields blocks of rows in order and never holds more than one; a sink (`sinks`) takes them. Nothing here knows what the
 columns mean: that is `encoding`'s part.
 """
 
 from __future__ import annotations
 
-import hashlib
-import io
 import re
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from sfumato import datasets
 from sfumato.csv_files import CsvSource, check_header, first_line
-from sfumato.errors import DataError, OutputError, UsageError, listed
+from sfumato.errors import DataError, UsageError, listed
+from sfumato.sinks import FORMATS, ROW_GROUP, Written, checksum, write_table, writing
+
+__all__ = [
+    "BLOCK_ROWS",
+    "FORMATS",
+    "ROW_GROUP",
+    "ArrowSource",
+    "Block",
+    "CsvSource",
+    "FolderSource",
+    "ParquetSource",
+    "Source",
+    "Written",
+    "blocks",
+    "checksum",
+    "open_table",
+    "regrouped",
+    "write_table",
+    "writing",
+]
 
 BLOCK_ROWS = 65_536
 """Rows in flight at a time; results do not depend on it."""
-ROW_GROUP = 131_072
-"""Rows in a Parquet row group: fixed, so that files do not depend on the block size."""
+ENDINGS = (".csv", ".csv.gz", ".parquet", ".pq")
 UNNAMED_INDEX = re.compile(r"__index_level_[0-9]+__")
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Consecutive rows of a table, and the number of the first."""
+    """Consecutive rows of a table, and the number of the first.
+
+    ``numbers`` are those of all rows where these do not follow one another; None otherwise.
+    """
 
     start: int
     batch: pa.RecordBatch
+    numbers: NDArray[np.int64] | None = None
 
     @property
     def rows(self) -> int:
         """How many rows."""
         return self.batch.num_rows
+
+    @property
+    def row_numbers(self) -> NDArray[np.int64]:
+        """The number of each row in its table."""
+        return np.arange(self.start, self.start + self.rows) if self.numbers is None else self.numbers
 
 
 class Source(Protocol):
@@ -117,15 +144,15 @@ def open_table(table: Any, encoding: str = "utf-8") -> Source:
 
 def _open_path(path: Path, name: str, encoding: str) -> Source:
     if path.is_dir():
-        raise DataError(f"{name} is a folder; name the file in it, such as {name}/data.parquet")
+        return FolderSource(path, name, encoding)
     if not path.exists():
         raise DataError(
             f"there is no file {name}, and no bundled table of that name ({listed(datasets.names(), 12)}); name another"
         )
     endings = "".join(path.suffixes).lower()
-    if endings.endswith((".csv", ".csv.gz")):
+    if endings.endswith(ENDINGS[:2]):
         return CsvSource(path, name, encoding)
-    if endings.endswith((".parquet", ".pq")):
+    if endings.endswith(ENDINGS[2:]):
         return ParquetSource(path, name)
     raise DataError(f"{name}: the ending says neither .csv, .csv.gz nor .parquet; rename or convert the file")
 
@@ -168,7 +195,7 @@ class ParquetSource:
     def __init__(self, path: Path, name: str) -> None:
         import pyarrow.parquet as pq
 
-        self.name, self._path = name, path
+        self.name, self.path = name, path
         try:
             with pq.ParquetFile(path) as file:
                 self._rows = file.metadata.num_rows
@@ -183,146 +210,68 @@ class ParquetSource:
 
     def batches(self, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
         """Row groups in pieces."""
+        return self.between(columns, 0, int(self._rows))
+
+    def between(self, columns: tuple[str, ...], begin: int, end: int) -> Iterator[pa.RecordBatch]:
+        """The rows from `begin` up to `end`; only the row groups that hold some of them are read."""
         import pyarrow.parquet as pq
 
         try:
-            with pq.ParquetFile(self._path, pre_buffer=False) as file:
-                for batch in file.iter_batches(batch_size=BLOCK_ROWS, columns=list(columns)):
-                    batch.validate(full=True)  # a spoilt page may hold texts that are none
-                    yield batch
+            with pq.ParquetFile(self.path, pre_buffer=False) as file:
+                sizes = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
+                firsts = np.cumsum([0, *sizes]).tolist()
+                groups = [i for i, size in enumerate(sizes) if firsts[i] < end and firsts[i] + size > begin]
+                place = firsts[groups[0]] if groups else 0
+                for batch in file.iter_batches(batch_size=BLOCK_ROWS, row_groups=groups, columns=list(columns)):
+                    low, high = max(begin - place, 0), min(end - place, batch.num_rows)
+                    place += batch.num_rows
+                    if low < high:
+                        batch.validate(full=True)  # a spoilt page may hold texts that are none
+                        yield batch.slice(low, high - low)
         except (pa.ArrowException, OSError) as error:
             raise DataError(f"{self.name} cannot be read to its end: {first_line(error)}; is it complete?") from None
 
 
-class _HashingFile(io.RawIOBase):
-    """A file that keeps the SHA-256 of what is written to it."""
+class FolderSource:
+    """A folder of files that are one table: rows in the order of the files' names, then as they stand in each."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__()
-        self._file = path.open("wb")
-        self.digest = hashlib.sha256()
-        self.size = 0
-        self._abandoned = False
+    def __init__(self, path: Path, name: str, encoding: str = "utf-8") -> None:
+        self.name, self.path = name, path
+        paths = sorted(p for p in path.iterdir() if p.is_file() and not p.name.startswith((".", "_")))
+        if not paths or not all("".join(p.suffixes).lower().endswith(ENDINGS) for p in paths):
+            raise DataError(
+                f"{name} is a folder that holds other things than the .parquet or .csv files of one table; "
+                f"name the file or folder in it, such as {name}/data.parquet"
+            )
+        self.files = tuple(_open_path(p, f"{name}/{p.name}", encoding) for p in paths)
+        self.columns = self.files[0].columns
+        if odd := next((f for f in self.files if set(f.columns) != set(self.columns)), None):
+            raise DataError(
+                f"{odd.name} has the columns {listed(odd.columns)}, and {self.files[0].name} has {listed(self.columns)}; "
+                "the files of one table need the same columns"
+            )
 
-    def writable(self) -> bool:
-        return True
+    @property
+    def rows(self) -> int | None:
+        """The number of rows, if every file knows its own."""
+        known = [f.rows for f in self.files]
+        return None if None in known else sum(r for r in known if r is not None)
 
-    def abandon(self) -> None:
-        """Let what is still to come go nowhere: a writer that is given up wants to write its last bytes all the same."""
-        self._abandoned = True
-
-    def write(self, data: Any) -> int:
-        if self._abandoned:
-            return len(data)
-        self.digest.update(data)
-        self.size += len(data)
-        return self._file.write(data)
-
-    def close(self) -> None:
-        if not self.closed:
-            self._file.close()
-        super().close()
-
-
-@dataclass(frozen=True)
-class Written:
-    """What a sink wrote: enough for a recipient to check that nothing was lost."""
-
-    file: str
-    format: str
-    rows: int
-    bytes: int
-    sha256: str
+    def batches(self, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+        """File after file."""
+        first: pa.Schema | None = None
+        for file in self.files:
+            for batch in file.batches(columns):
+                first = batch.schema if first is None else first
+                if (
+                    batch.schema != first
+                ):  # one file's whole numbers are another's fractions: read them as the first does
+                    batch = _as_first(batch, first, file.name)
+                yield batch
 
 
-FORMATS = ("parquet", "csv")
-
-
-@contextmanager
-def writing(
-    folder: Path, form: str, schema: pa.Schema
-) -> Iterator[tuple[Callable[[pa.RecordBatch], None], list[Written]]]:
-    """Give a function that takes batches, and a list that holds a `Written` once the block is left without an error."""
-    if form not in FORMATS:
-        raise UsageError(f"there is no format {form!r}; choose {listed(FORMATS)}")
-    path = folder / f"data.{form}"
-    rows = 0
-    done: list[Written] = []
-    sink = _HashingFile(path)
-    pending: list[pa.RecordBatch] = []
+def _as_first(batch: pa.RecordBatch, schema: pa.Schema, name: str) -> pa.RecordBatch:
     try:
-        writer = _parquet_writer(sink, schema) if form == "parquet" else _csv_writer(sink, schema)
-    except BaseException:
-        sink.close()
-        raise
-    try:
-
-        def put(batch: pa.RecordBatch) -> None:
-            nonlocal rows
-            rows += batch.num_rows
-            pending.append(batch)
-            if sum(b.num_rows for b in pending) >= ROW_GROUP:
-                *full, rest = _groups(pending)
-                for group in full:
-                    writer.write_table(group)
-                pending[:] = rest.to_batches()
-
-        yield put, done
-        if pending:
-            for group in _groups(pending):
-                if group.num_rows:
-                    writer.write_table(group)
-        writer.close()
-    except BaseException:
-        sink.abandon()
-        with suppress(Exception):
-            writer.close()
-        raise
-    finally:
-        sink.close()
-    done.append(Written(path.name, form, rows, sink.size, sink.digest.hexdigest()))
-
-
-def _groups(batches: list[pa.RecordBatch]) -> list[pa.Table]:
-    table = pa.Table.from_batches(batches)
-    return [table.slice(begin, ROW_GROUP) for begin in range(0, table.num_rows, ROW_GROUP)] + (
-        [table.slice(table.num_rows)] if table.num_rows % ROW_GROUP == 0 else []
-    )
-
-
-def _parquet_writer(sink: Any, schema: pa.Schema) -> Any:
-    import pyarrow.parquet as pq
-
-    text = [f.name for f in schema if pa.types.is_string(f.type) or pa.types.is_dictionary(f.type)]
-    # Noisy numbers repeat too seldom for a dictionary; trying one costs more than the rest of the writing.
-    return pq.ParquetWriter(sink, schema, compression="snappy", use_dictionary=text or False)
-
-
-def _csv_writer(sink: Any, schema: pa.Schema) -> Any:
-    from pyarrow import csv as pacsv
-
-    return pacsv.CSVWriter(sink, schema, write_options=pacsv.WriteOptions(quoting_style="needed"))
-
-
-def write_table(table: pa.Table, path: str | Path, *, force: bool = False) -> None:
-    """Write a small table to a .csv or .parquet file that appears when it is complete."""
-    import os
-
-    path = Path(path)
-    if path.exists() and not force:
-        raise OutputError(f"{path} exists already; name another output, or replace it with --force")
-    form = path.suffix.lower().lstrip(".")
-    if form not in FORMATS:
-        raise UsageError(f"{path}: the ending says neither .csv nor .parquet; give it one of them")
-    hidden = path.parent / f".{path.name}.partial-{os.getpid()}"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with hidden.open("wb") as sink:
-            writer = _parquet_writer(sink, table.schema) if form == "parquet" else _csv_writer(sink, table.schema)
-            writer.write_table(table)
-            writer.close()
-        hidden.replace(path)
-    except OSError as error:
-        raise OutputError(f"{path} cannot be written: {error.strerror}; name another output") from None
-    finally:
-        hidden.unlink(missing_ok=True)
+        return batch.select(schema.names).cast(schema)
+    except (pa.ArrowException, KeyError) as error:
+        raise DataError(f"{name} has other types than the first file of its folder: {first_line(error)}") from None

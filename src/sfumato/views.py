@@ -8,10 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.counts import FloatArray, Grid
+from sfumato.counts import Counts, FloatArray, Grid
+from sfumato.engines import Engine
 from sfumato.observed import Column
 from sfumato.reconstruction import Distribution, by_class, reconstruct
+from sfumato.reconstruction.counted import counted_columns, weighted
 from sfumato.releases import Release
+from sfumato.releases.reading import CountedTable
 from sfumato.report import charts
 from sfumato.schema import Attribute, Kind
 
@@ -73,28 +76,56 @@ def _commonest(labels: tuple[str, ...], shares: FloatArray) -> str:
     return ", ".join(f"{labels[i]} {100 * shares[i]:.1f} %" for i in order)
 
 
-def view(column: Column, classes: Mapping[str, Distribution] | None, **options: Any) -> View:
+def view(
+    column: Column,
+    classes: Mapping[str, Distribution] | None,
+    weights: FloatArray | None = None,
+    **options: Any,
+) -> View:
     """The view of one column."""
-    overall = reconstruct(column, **options)
+    overall = reconstruct(column, weights=weights, **options)
     grid = column.observed_grid(overall.grid)
-    codes = column.located(grid)
-    return View(
-        column.attribute,
-        overall,
-        classes,
-        (grid, np.bincount(codes[codes >= 0], minlength=grid.size).astype(np.float64)),
-        column.channel is not None and column.channel.reports is not None,
-    )
+    counts = Counts.of([grid], [column.located(grid)], weights).table
+    reported = column.channel is not None and column.channel.reports is not None
+    return View(column.attribute, overall, classes, (grid, counts), reported)
 
 
 def distributions(
-    release: Release, names: list[str] | None = None, *, by_class: bool = False, **options: Any
+    release: Release,
+    names: list[str] | None = None,
+    *,
+    by_class: bool = False,
+    engine: Engine | None = None,
+    **options: Any,
 ) -> dict[str, View]:
-    """Views of the named attributes (all by default) of a release."""
+    """Views of the named attributes (all by default) of a release; with an engine, from counts that it adds up."""
+    if engine is not None:
+        return _from_counts(release.counted(engine, names), names, options, by_class=by_class)
     table = release.observed(names)
     wanted = [c for c in table.columns if names is None or c.name in names]
     per_class = by_class and table.classes is not None
     return {c.name: view(c, _by_class(table, c.name, options) if per_class else None, **options) for c in wanted}
+
+
+def _from_counts(
+    counted: CountedTable, names: list[str] | None, options: Mapping[str, Any], *, by_class: bool
+) -> dict[str, View]:
+    table = counted.table
+    wanted = [c for c in table.columns if names is None or c.name in names]
+    bins = options.get("bins")
+    found = counted_columns(wanted, table.labels, counted.fold, bins=bins, by_class=by_class)
+    out = {}
+    for name, counts in found.items():
+        classes = None
+        if counts.by_class is not None:
+            classes = {}
+            for label, row in zip(table.labels, counts.by_class[1][1:], strict=True):
+                if row[1:].any():
+                    column, weights = weighted(counts.column, counts.by_class[0], row)
+                    classes[label] = reconstruct(column, weights=weights, **{**options, "bins": counts.bins})
+        column, weights = weighted(counts.column, *counts.overall)
+        out[name] = view(column, classes, weights, **options)
+    return out
 
 
 def _by_class(table: Any, name: str, options: Mapping[str, Any]) -> Mapping[str, Distribution]:

@@ -44,9 +44,9 @@ class Sight:
     """Records that the intruder knows, from which the law of a guided column can be learned."""
 
     @classmethod
-    def of(cls, release: Release) -> Sight:
-        """What a recipient of the release sees."""
-        table = release.observed()
+    def of(cls, release: Release, table: ObservedTable | None = None) -> Sight:
+        """What a recipient of the release sees; `table` holds some of its rows where not all are looked at."""
+        table = release.observed() if table is None else table
         target = release.manifest.schema.target
         columns = table.columns
         if target is not None and table.classes is not None:

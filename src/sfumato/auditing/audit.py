@@ -12,17 +12,23 @@ import numpy as np
 
 from sfumato.attacks import Pairs, Sight
 from sfumato.attacks.score import Finding
+from sfumato.auditing.counted import counted_distances
 from sfumato.auditing.promises import BROKEN, CLEAR, KEPT, NARROWED, NONE, Promise, promises, shown
 from sfumato.auditing.records import Exposure, exposure, record_information
 from sfumato.auditing.repeats import repeats
+from sfumato.auditing.some_rows import SomeRows, rows_of
 from sfumato.auditing.trials import TRIALS, Case
 from sfumato.auditing.truth import attributes_of, read_original, read_truth
 from sfumato.auditing.utility import utility
+from sfumato.counts import IntArray
+from sfumato.engines import Engine
 from sfumato.errors import UsageError
 from sfumato.releases import Release
 from sfumato.releases.ledger import Ledger
 
 Progress = Callable[[int, int | None], None]
+AUDITED = 20_000
+"""Rows that attacks see where an engine holds the table."""
 TARGETS = 500
 KNOWN_SHARE, FRIENDS = 0.02, 30
 """An intruder who knows records knows 2 % of the rows, or thirty where that is less than a fifth of them."""
@@ -211,6 +217,8 @@ def audit(
     seed: int = 0,
     encoding: str = "utf-8",
     progress: Progress | None = None,
+    engine: Engine | None = None,
+    sample: int = AUDITED,
 ) -> Audit:
     """Attack a release with all that an intruder may know of its making, and lay the results beside the original.
 
@@ -229,12 +237,21 @@ def audit(
     ledger
         The owner's ledger (the file beside the key). Releases of the same rows that it knows, and that are not among
         `others`, are drawn again from the original, so that averaging over them can be measured.
+    engine, sample
+        With an engine neither table is held: attacks see the same `sample` of rows of both (all where there are no more),
+        and ``utility["all_rows"]`` holds what counting alone can say of all of them.
     """
     start = time.perf_counter()
     made = release if isinstance(release, Release) else Release.open(release)
+    rows: IntArray | None = None
+    if engine is None:
+        case = _case(made, original, others, control, known, targets, seed, encoding)
+    else:
+        found_rows = rows_of(made, original, others, engine, sample, encoding)
+        rows = found_rows.rows
+        case = _case(made, original, others, control, known, targets, seed, encoding, found_rows)
     book = Ledger(Path(ledger)) if isinstance(ledger, str | Path) else ledger
     found_again = repeats(book, made.manifest) if book is not None else None
-    case = _case(made, original, others, control, known, targets, seed, encoding)
     given = [s.name for s in case.others]
     if found_again is not None:
         case = replace(case, stand_ins=found_again.stand_ins(case.sight, case.truth, given, seed))
@@ -257,7 +274,14 @@ def audit(
     kept = tuple(promises(case.sight, case.truth, findings))
     worst = exposure(case.sight, case.truth)
     tick()
-    good = utility(case.sight, case.truth, seed)
+    good = dict(utility(case.sight, case.truth, seed))
+    if engine is not None and rows is not None:
+        worst = replace(worst, worst=rows[worst.worst])
+        good["all_rows"] = counted_distances(made, original, engine, encoding)
+        if len(rows) < made.manifest.data.rows:
+            notes["rows"] = (
+                f"attacks saw {len(rows):,} of {made.manifest.data.rows:,} rows, chosen by a hash of their numbers"
+            )
     tick()
     measures = _privacy(made, case.sight)
     tick()
@@ -288,16 +312,17 @@ def _case(
     targets: int,
     seed: int,
     encoding: str,
+    some: SomeRows | None = None,
 ) -> Case:
     if targets < 1:
         raise UsageError(f"targets = {targets}: an audit needs at least one person to attack")
-    truth = read_original(made, original, encoding)
-    sight = Sight.of(made)
+    truth = read_original(made, original, encoding) if some is None else some.truth
+    sight = Sight.of(made) if some is None else some.sight
     if not sight.columns:
         raise UsageError(f"{made.folder} releases no column beside the identifier; there is nothing to audit")
     for name in known or ():
         sight[name]
-    beside = tuple(Sight.of(o if isinstance(o, Release) else Release.open(o)) for o in others)
+    beside = some.others if some else tuple(Sight.of(o if isinstance(o, Release) else Release.open(o)) for o in others)
     rng = np.random.default_rng(seed)
     order = rng.permutation(sight.rows)
     people = np.sort(order[: min(targets, sight.rows)])

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from sfumato.cli.engines import cluster, engine_options
 from sfumato.cli.show import finite, force_option, give, json_option, progress, say, table
 
 
@@ -28,6 +29,8 @@ from sfumato.cli.show import finite, force_option, give, json_option, progress, 
 @click.option("--targets", type=int, default=500, show_default=True, help="People attacked one by one.")
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--encoding", default="utf-8", show_default=True, help="Encoding of a CSV file.")
+@engine_options
+@click.option("--sample", type=int, default=20_000, show_default=True, help="Rows that attacks see on a cluster.")
 @force_option
 @json_option
 def audit(
@@ -43,6 +46,9 @@ def audit(
     targets: int,
     seed: int,
     encoding: str,
+    engine: str,
+    master: str | None,
+    sample: int,
     force: bool,
     as_json: bool,
 ) -> None:
@@ -65,6 +71,7 @@ def audit(
             raise UsageError(f"{file}: the ending says neither .html nor .json; give it one of them")
         if file.exists() and not force:
             raise OutputError(f"{file} exists already; name another output, or replace it with --force")
+    spark = cluster(engine, master)
     with progress("auditing") as tick:
         found = attack(
             folder,
@@ -77,6 +84,8 @@ def audit(
             seed=seed,
             encoding=encoding,
             progress=tick,
+            engine=spark,
+            sample=sample,
         )
     for file, edition in files:
         about = finite(found.to_dict(edition))

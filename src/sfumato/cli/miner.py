@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from sfumato.cli.engines import cluster, engine_options
 from sfumato.cli.show import force_option, give, json_option, say, table
 
 encoding_option = click.option("--encoding", default="utf-8", show_default=True, help="Encoding of a CSV file.")
@@ -26,6 +27,7 @@ encoding_option = click.option("--encoding", default="utf-8", show_default=True,
 )
 @click.option("--bins", type=int, help="Cells of a numeric column (default: rows/100, between 10 and 100).")
 @click.option("--plot", type=Path, help="Draw released and reconstructed distributions into this .svg file.")
+@engine_options
 @force_option
 @json_option
 def reconstruct(
@@ -36,6 +38,8 @@ def reconstruct(
     kernel: str,
     bins: int | None,
     plot: Path | None,
+    engine: str,
+    master: str | None,
     force: bool,
     as_json: bool,
 ) -> None:
@@ -45,7 +49,13 @@ def reconstruct(
     from sfumato.views import distributions, plotted
 
     found = distributions(
-        Release.open(folder), list(names) or None, by_class=by_class, method=method, kernel=kernel, bins=bins
+        Release.open(folder),
+        list(names) or None,
+        by_class=by_class,
+        engine=cluster(engine, master),
+        method=method,
+        kernel=kernel,
+        bins=bins,
     )
     if plot:
         write_whole(plot, plotted(found), force=force)
@@ -61,21 +71,24 @@ def reconstruct(
 @click.argument("folder", type=Path, metavar="DIR")
 @click.option(
     "--strategy",
-    default="auto",
-    show_default=True,
+    default=None,
+    show_default="auto; byclass on Spark",
     help="auto, byclass, local, global, randomized, joint, mixture or naive-bayes.",
 )
 @click.option("-o", "--output", type=Path, help="Where to write the model.")
 @click.option("--draw", type=Path, help="Draw the tree into this .svg file.")
 @click.option("--export", "exported", type=Path, help="Also write the tree as code: a .py, .js or .sql file.")
+@engine_options
 @force_option
 @json_option
 def mine(
     folder: Path,
-    strategy: str,
+    strategy: str | None,
     output: Path | None,
     draw: Path | None,
     exported: Path | None,
+    engine: str,
+    master: str | None,
     force: bool,
     as_json: bool,
 ) -> None:
@@ -87,7 +100,8 @@ def mine(
 
     if exported and exported.suffix not in (".py", ".js", ".sql"):
         raise UsageError(f"{exported}: the ending says neither .py, .js nor .sql; give it one of them")
-    model = grow(folder, strategy)
+    spark = cluster(engine, master)
+    model = grow(folder, strategy or ("auto" if spark is None else "byclass"), spark)
     if output:
         model.save(output, force=force)
     if isinstance(model.body, Tree):

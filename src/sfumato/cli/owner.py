@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from sfumato.cli.engines import cluster, engine_options
 from sfumato.cli.show import finite, force_option, give, json_option, progress, say, settings, table, warn
 
 DEFAULT_KEY = "sfumato.key"
@@ -139,7 +140,8 @@ def plan(
 )
 @click.option("--again", is_flag=True, help="Release rows with fresh noise although they were released before.")
 @click.option("--format", "form", type=click.Choice(["parquet", "csv"]), default="parquet", show_default=True)
-@click.option("--engine", type=click.Choice(["local"]), default="local", show_default=True)
+@engine_options
+@click.option("--key-on-workers", is_flag=True, help="Spark workers have the key file; no key is sent to them.")
 @click.option("--workers", type=int, default=0, help="Threads (default: one a core).")
 @encoding_option
 @force_option
@@ -158,7 +160,9 @@ def release(
     key_file: Path,
     again: bool,
     form: str,
-    engine: str,  # noqa: ARG001 - one engine so far; the option is part of the contract
+    engine: str,
+    master: str | None,
+    key_on_workers: bool,
     workers: int,
     encoding: str,
     force: bool,
@@ -174,6 +178,11 @@ def release(
     from sfumato.releases.joint import JOINT_METHODS, joint_method, with_joint_noise
     from sfumato.releases.readme import cautions
 
+    spark = cluster(engine, master)
+    if key_on_workers:
+        if spark is None or method:
+            raise UsageError("--key-on-workers is for noise on a cluster; give --engine spark, and no --method")
+        spark = replace(spark, keys_on_workers=True)
     if method and (law or privacy is not None):
         raise UsageError(
             "--method takes the place of --noise, and its parameters by --set; leave --noise and --privacy out"
@@ -216,15 +225,22 @@ def release(
     changed: dict[str, float] = {}
     common: dict[str, Any] = {"key": key_file, "again": again, "force": force, "format": form, "encoding": encoding}
     if proposal.method is not None and not joint_method(proposal):
+        from sfumato.guided.by_counts import counted_release
         from sfumato.guided.releasing import guided_method, guided_release
 
         wanted = dict(proposal.method)
-        guided = guided_release(table_, proposal, guided_method(wanted.pop("law"), wanted), output, **common)
-        made, notes, changed = guided.release, guided.perturbed.warnings, dict(guided.perturbed.changed)
+        way = guided_method(wanted.pop("law"), wanted)
+        if spark is None:
+            guided = guided_release(table_, proposal, way, output, **common)
+            made, notes, changed = guided.release, guided.perturbed.warnings, dict(guided.perturbed.changed)
+        else:
+            counted = counted_release(table_, proposal, way, output, engine=spark, **common)
+            made, changed = counted.release, dict(counted.changed)
+            say(f"the trees were grown from {counted.mined_rows:,} rows, and all rows were counted in them")
     else:
         with progress("releasing") as tick:
             threads = Local(workers) if workers else Local.all_cores()
-            made = make_release(table_, proposal, output, engine=threads, progress=tick, **common)
+            made = make_release(table_, proposal, output, engine=spark or threads, progress=tick, **common)
     if fresh_key:
         say(f"made a new key in {key_file}: keep it, and never give it away; whoever has it can remove the noise")
     say(f"released {made.manifest.data.rows:,} rows and {len(made.manifest.columns)} columns to {output}")
@@ -240,9 +256,13 @@ def release(
 
 @click.command(epilog="Example:  sfumato describe release")
 @click.argument("folder", type=Path, metavar="DIR")
+@engine_options
 @json_option
-def describe(folder: Path, as_json: bool) -> None:
-    """What the release in DIR says about itself: laws, privacy in every unit, cautions."""
+def describe(folder: Path, engine: str, master: str | None, as_json: bool) -> None:  # noqa: ARG001
+    """What the release in DIR says about itself: laws, privacy in every unit, cautions.
+
+    All of it stands in the manifest, so either engine says the same, and no cluster is asked.
+    """
     from sfumato.releases import Release
     from sfumato.releases.describe import described
 

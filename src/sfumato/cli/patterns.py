@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from sfumato.cli.engines import cluster as cluster_engine
+from sfumato.cli.engines import engine_options
 from sfumato.cli.show import give, json_option, say, table, warn
 
 
@@ -35,12 +37,25 @@ def cluster(folder: Path, k: int | None, as_json: bool) -> None:
 @click.option("-k", type=int, help="How many clusters (default: the method's, else chosen by the silhouette).")
 @click.option("--every", is_flag=True, help="Also compare trees for every categorical column, not only the target.")
 @click.option("--encoding", default="utf-8", show_default=True, help="Encoding of a CSV file.")
+@engine_options
+@click.option("--sample", type=int, default=100_000, show_default=True, help="Rows that are compared on a cluster.")
 @json_option
-def compare(original: str, folder: Path, k: int | None, every: bool, encoding: str, as_json: bool) -> None:
+def compare(
+    original: str,
+    folder: Path,
+    k: int | None,
+    every: bool,
+    encoding: str,
+    engine: str,
+    master: str | None,
+    sample: int,
+    as_json: bool,
+) -> None:
     """Trees and clusters of ORIGINAL beside those of its release in DIR, mined as it is."""
     from sfumato.comparing import compare as side_by_side
 
-    found = side_by_side(original, folder, k=k, every=every, encoding=encoding)
+    spark = cluster_engine(engine, master)
+    found = side_by_side(original, folder, k=k, every=every, encoding=encoding, engine=spark, sample=sample)
     if as_json:
         give(found.to_dict())
         return

@@ -2,24 +2,100 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
 
-from sfumato.tables import Block
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sfumato.tables import BLOCK_ROWS, Block, Source, Written
 
 T = TypeVar("T")
+Progress = Callable[[int, int | None], None]
+"""Called with the rows done, and the rows in all where they are known."""
+
+
+class Mapped(Protocol):
+    """What a kernel makes of a block that is written: the new rows, and what is to be known of them in the end."""
+
+    @property
+    def batch(self) -> pa.RecordBatch:
+        """The rows to write."""
+
+    @property
+    def tally(self) -> Any:
+        """Counts; those of all blocks are added up."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where mapped rows go: `data.<form>` in a folder."""
+
+    folder: Path
+    form: str
+    schema: pa.Schema
 
 
 class Engine(Protocol):
-    """Where work is done. Results come in the order of the blocks, whatever order they were done in."""
+    """Where work is done. Nothing that it returns depends on how the rows were parted, or in what order they were done."""
 
-    def map(self, kernel: Callable[[Block], T], blocks: Iterable[Block]) -> Iterator[T]:
-        """The kernel's result for each block."""
+    @property
+    def gathers(self) -> bool:
+        """Whether eight bytes a row may be brought together in one memory."""
+
+    @property
+    def keys_on_workers(self) -> bool:
+        """Whether workers read the owner's key from a file of their own, so that no key is sent to them."""
+
+    def open(self, table: Any, encoding: str = "utf-8") -> Source:
+        """A table as this engine reads it."""
+
+    def write(
+        self,
+        kernel: Callable[[Block], Mapped],
+        source: Source,
+        columns: Sequence[str],
+        target: Target,
+        *,
+        block_rows: int = BLOCK_ROWS,
+        progress: Progress | None = None,
+    ) -> tuple[Written, Any]:
+        """Map every block, write the rows in order, and add up the tallies."""
+
+    def fold(
+        self, kernel: Callable[[Block], T], source: Source, columns: Sequence[str], *, block_rows: int = BLOCK_ROWS
+    ) -> T | None:
+        """The sum of the kernel's results over all blocks; None where there are no blocks."""
+
+    def exchange(
+        self,
+        assign: Callable[[Block], pa.RecordBatch],
+        within: Callable[[pa.Table], pa.Table],
+        source: Source,
+        columns: Sequence[str],
+        schema: pa.Schema,
+    ) -> Source:
+        """Bring rows together by group: `assign` gives every row a `group` and its `number`, `within` all rows of a group anew.
+
+        The rows of the result stand in the order of their numbers.
+        """
+
+    def first_repeat(
+        self, words: Callable[[Block], NDArray[np.uint64]], source: Source, columns: Sequence[str]
+    ) -> tuple[int, int] | None:
+        """The first row (second of the pair) with a word that an earlier row has already; None where all differ."""
 
 
-def fold(engine: Engine, kernel: Callable[[Block], T], blocks: Iterable[Block]) -> T | None:
-    """The sum of the kernel's results over all blocks; None where there are no blocks."""
-    total: T | None = None
-    for part in engine.map(kernel, blocks):
-        total = part if total is None else total + part  # type: ignore[operator]
-    return total
+def first_repeat(words: Sequence[NDArray[np.uint64]]) -> tuple[int, int] | None:
+    """The same for words in memory, block after block."""
+    together = np.concatenate(words) if words else np.empty(0, np.uint64)
+    order = np.argsort(together, kind="stable")
+    twice = np.flatnonzero(together[order][1:] == together[order][:-1])
+    if not len(twice):
+        return None
+    later = order[twice + 1]
+    at = int(np.argmin(later))
+    return int(order[twice[at]]), int(later[at])

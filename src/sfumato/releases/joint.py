@@ -111,13 +111,22 @@ def with_joint_noise(plan: Plan, wishes: Mapping[str, Any]) -> Plan:
     return replace(plan, channels=labels, method={"law": CorrelatedGaussian.law} | dict(wishes))
 
 
-def joint_law(plan: Plan, source: Source) -> CorrelatedGaussian | None:
-    """The joint law of a plan on a table; None where the plan asks for none."""
+def joint_law(plan: Plan, source: Source, *, learn: bool = True) -> CorrelatedGaussian | None:
+    """The joint law of a plan on a table; None where the plan asks for none.
+
+    Where the covariance may not be learned by one reader in order (`learn`), its last digits, and the noise with them, would
+    hang on how the rows are parted; it has to be declared then.
+    """
     if not joint_method(plan):
         return None
     assert plan.method is not None
     wish = JointWish.from_dict(plan.method)
     attributes = members(plan)
+    if wish.covariance is None and not learn:
+        raise UsageError(
+            f"{CorrelatedGaussian.law}: on a cluster the covariance has to be declared; give names and covariance in the plan, "
+            "as the manifest of a release made on one machine states them"
+        )
     if wish.covariance is None:
         return wish.settled(_moments(plan, source, attributes).covariance(), attributes)
     law = _declared(wish.covariance)

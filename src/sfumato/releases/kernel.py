@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +17,7 @@ from sfumato.errors import DataError, UsageError
 from sfumato.observed import released
 from sfumato.randomness import Addresses, Entities, Rows, SecretKey, WordArray, entity_addresses
 from sfumato.releases.joint import JointKernel
+from sfumato.releases.key import load_key
 from sfumato.releases.plan import Plan
 from sfumato.releases.sketch import Sketch, sketch_of
 from sfumato.schema import Attribute, Kind
@@ -44,13 +46,24 @@ class ColumnKernel:
 
 
 @dataclass(frozen=True, eq=False)
-class Released:
-    """One block of the release, with what has to be known of it in the end."""
+class Tally:
+    """What has to be known in the end of the rows of a release; `a + b` is that of the rows of both."""
 
-    batch: pa.RecordBatch
     sketch: Sketch
     missing: Mapping[str, int]
-    entities: WordArray
+    entities: tuple[WordArray, ...] = ()
+
+    def __add__(self, other: Tally) -> Tally:
+        missing = {name: count + other.missing[name] for name, count in self.missing.items()}
+        return Tally(self.sketch + other.sketch, missing, self.entities + other.entities)
+
+
+@dataclass(frozen=True, eq=False)
+class Released:
+    """One block of the release, and its tally."""
+
+    batch: pa.RecordBatch
+    tally: Tally
 
 
 @dataclass(frozen=True)
@@ -63,6 +76,8 @@ class ReleaseKernel:
     sketch_key: SecretKey
     schema: pa.Schema = field(repr=False)
     joint: JointKernel | None = None
+    gathers: bool = True
+    """Whether the tally holds a word a row, by which repeated ids are found."""
 
     def __call__(self, block: Block) -> Released:
         """Read, blur and write one block."""
@@ -79,36 +94,87 @@ class ReleaseKernel:
             else:
                 arrays.append(column.decoder(column.released(seen[column.name], addresses)))
         batch = pa.RecordBatch.from_arrays(arrays, schema=self.schema)
-        entities = addresses.high ^ addresses.low if self.identifier else np.empty(0, np.uint64)
-        return Released(batch, sketch_of(self.sketch_key, seen, addresses), missing, entities)
+        entities = (addresses.high ^ addresses.low,) if self.identifier and self.gathers else ()
+        return Released(batch, Tally(sketch_of(self.sketch_key, seen, addresses), missing, entities))
 
     @staticmethod
     def _read(column: ColumnKernel, block: Block) -> FloatArray:
         return column.encoder(block.batch.column(column.name), block.start)
 
     def _addresses(self, block: Block) -> Addresses:
-        if self.identifier is None:
+        if self.identifier is not None:
+            return EntityWords(self.identifier, self.entity_key).addresses(block)
+        if block.numbers is None:
             return Rows(block.start, block.rows)
-        return self._entities(block)
+        return Entities(block.numbers.astype(np.uint64), np.zeros(block.rows, np.uint64))
 
-    def _entities(self, block: Block) -> Entities:
+
+@dataclass(frozen=True)
+class EntityWords:
+    """Whose rows these are, as keyed digests of their ids."""
+
+    identifier: str
+    key: SecretKey
+
+    def __call__(self, block: Block) -> WordArray:
+        """One word a row: equal ids have equal words."""
+        addresses = self.addresses(block)
+        return np.asarray(addresses.high ^ addresses.low)
+
+    def addresses(self, block: Block) -> Entities:
+        """Addresses of noise that belong to the entities."""
         ids = plain(block.batch.column(self.identifier))
         absent = ids.is_null().to_numpy(zero_copy_only=False).astype(bool)
         if pa.types.is_string(ids.type):
-            absent |= np.asarray(as_text(ids, str(self.identifier)).fill_null("").to_pylist(), dtype=object) == ""
+            absent |= np.asarray(as_text(ids, self.identifier).fill_null("").to_pylist(), dtype=object) == ""
         if pa.types.is_floating(ids.type):
-            ids = as_text(ids, str(self.identifier))
+            ids = as_text(ids, self.identifier)
         if absent.any():
             row = block.start + int(np.argmax(absent)) + 1
             raise DataError(
                 f"{self.identifier}, row {row}: the id is missing; give every row one, or release without --id"
             )
         try:
-            return entity_addresses(self.entity_key, ids)
+            return entity_addresses(self.key, ids)
         except pa.ArrowException:
             raise DataError(
                 f"{self.identifier}: ids of type {ids.type} have no plain text form; convert the column first"
             ) from None
+
+
+@dataclass(frozen=True)
+class KernelByKeyFile:
+    """The kernel of a plan, made where it is used from a key file that lies there: no secret travels."""
+
+    plan: Plan
+    key_file: str
+    joint: CorrelatedGaussian | None = None
+
+    @property
+    def identifier(self) -> str | None:
+        """Whose noise it is, if not the row's."""
+        return self.plan.schema.identifier.name if self.plan.schema.identifier else None
+
+    @cached_property
+    def kernel(self) -> ReleaseKernel:
+        """The kernel itself; asked for by workers alone."""
+        return replace(kernel_for(self.plan, load_key(self.key_file), self.joint), gathers=False)
+
+    def __call__(self, block: Block) -> Released:
+        """Read, blur and write one block."""
+        return self.kernel(block)
+
+
+@dataclass(frozen=True)
+class WordsByKeyFile:
+    """The words of entities, made in the same way."""
+
+    kernel: KernelByKeyFile
+
+    def __call__(self, block: Block) -> WordArray:
+        """One word a row."""
+        made = self.kernel.kernel
+        return EntityWords(str(made.identifier), made.entity_key)(block)
 
 
 def kernel_for(plan: Plan, owner: SecretKey, joint: CorrelatedGaussian | None = None) -> ReleaseKernel:
@@ -180,18 +246,6 @@ def whole_outputs(attribute: Attribute, channel: Channel | None) -> bool:
         return bool(np.all(representatives == np.floor(representatives)))
     step = getattr(channel, "step", None)
     return step is not None and step > 0 and float(step).is_integer()
-
-
-def first_repeat(entities: list[WordArray]) -> tuple[int, int] | None:
-    """The first row (and the earlier one) whose id occurs twice."""
-    words = np.concatenate(entities) if entities else np.empty(0, np.uint64)
-    order = np.argsort(words, kind="stable")
-    twice = np.flatnonzero(words[order][1:] == words[order][:-1])
-    if not len(twice):
-        return None
-    later = order[twice + 1]
-    at = int(np.argmin(later))
-    return int(order[twice[at]]), int(later[at])
 
 
 def cell_text(block: Block, name: str, place: int) -> str:

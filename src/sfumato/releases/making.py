@@ -2,35 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
-from datetime import date
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
-from sfumato.encoding import Encoder, cells_of
-from sfumato.engines import Engine, Local
+from sfumato.engines import Engine, Local, Progress, Target
+from sfumato.engines.base import first_repeat
 from sfumato.errors import DataError, OutputError, UsageError, listed
-from sfumato.observed import Column, ObservedTable
+from sfumato.observed import ObservedTable
 from sfumato.randomness import SecretKey, WordArray
 from sfumato.releases.folder import appearing
 from sfumato.releases.joint import joint_law
-from sfumato.releases.kernel import ReleaseKernel, cell_text, first_repeat, kernel_for, noise_names, whole_outputs
+from sfumato.releases.kernel import (
+    EntityWords,
+    KernelByKeyFile,
+    Released,
+    ReleaseKernel,
+    Tally,
+    WordsByKeyFile,
+    cell_text,
+    kernel_for,
+    noise_names,
+)
 from sfumato.releases.key import load_or_create_key, refuse_inside
 from sfumato.releases.ledger import Entry, Ledger, refusal
 from sfumato.releases.manifest import Manifest, ReleasedColumn
 from sfumato.releases.plan import Plan
+from sfumato.releases.reading import CountedTable, Reader
 from sfumato.releases.readme import readme
-from sfumato.releases.sketch import Sketch
-from sfumato.schema import Role
-from sfumato.tables import BLOCK_ROWS, Source, blocks, open_table, writing
-
-Progress = Callable[[int, int | None], None]
-"""Called with the rows done, and the rows in all where they are known."""
+from sfumato.tables import BLOCK_ROWS, Block, Source, blocks, checksum, open_table
 
 
 @dataclass(frozen=True)
@@ -51,69 +55,30 @@ class Release:
 
     @property
     def data_path(self) -> Path:
-        """The data file."""
+        """The data file, or the folder of its parts."""
         return self.folder / self.manifest.data.file
 
     def verify(self) -> None:
-        """Check the data file against the manifest's checksum."""
-        import hashlib
-
-        with self.data_path.open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
-        if found != self.manifest.data.sha256:
+        """Check the data against the manifest's checksum."""
+        if checksum(self.data_path) != self.manifest.data.sha256:
             raise DataError(
-                f"{self.data_path} is not the file the manifest speaks of (checksum); get the release again"
+                f"{self.data_path} is not the data the manifest speaks of (checksum); get the release again"
             )
 
     def observed(self, names: list[str] | None = None, block_rows: int = BLOCK_ROWS) -> ObservedTable:
         """The released values with their laws, in memory, for mining."""
-        target = self.manifest.schema.target
-        wanted = [c for c in self.manifest.columns if c.attribute.role is not Role.IDENTIFIER]
-        if names is not None:
-            for name in names:
-                self.manifest.schema[name]
-            wanted = [c for c in wanted if c.attribute.name in names or c.attribute.role is Role.TARGET]
-        parts: dict[str, list[Any]] = {c.attribute.name: [] for c in wanted}
-        readers = {c.attribute.name: _reader(c) for c in wanted}
-        for block in blocks(open_table(self.data_path), list(parts), block_rows):
-            for name, reader in readers.items():
-                parts[name].append(reader(block.batch.column(name), block.start))
-        values = {name: np.concatenate(p) if p else np.empty(0) for name, p in parts.items()}
-        columns = tuple(
-            Column(c.attribute, c.channel, values[c.attribute.name])
-            for c in wanted
-            if c.attribute.role is not Role.TARGET
-        )
-        if target is None or target.kind.numeric:
-            extra = () if target is None else (Column(target, self.manifest[target.name].channel, values[target.name]),)
-            return ObservedTable((*columns, *extra))
-        classes = np.where(np.isnan(values[target.name]), -1, values[target.name]).astype(np.int64)
-        return ObservedTable(columns, classes, target.categories)
+        reader = Reader.of(self.manifest, names)
+        source = open_table(self.data_path)
+        return reader.joined([reader(block) for block in blocks(source, reader.names, block_rows)])
+
+    def counted(self, engine: Engine, names: list[str] | None = None) -> CountedTable:
+        """The released values with their laws, to be counted by an engine and never held."""
+        return CountedTable(Reader.of(self.manifest, names), engine.open(self.data_path), engine)
 
     def to_arrow(self) -> pa.Table:
         """The released data as an Arrow table."""
         source = open_table(self.data_path)
         return pa.Table.from_batches([b.batch for b in blocks(source)])
-
-
-def _reader(column: ReleasedColumn) -> Callable[[pa.Array, int], Any]:
-    """Reads released cells: numbers may lie outside the domain, since noise led them there."""
-    if column.clear or not column.attribute.kind.numeric:
-        return Encoder(
-            column.attribute if column.channel is None else cells_of(column.attribute, column.channel.reports)
-        )
-    return Encoder(_unbounded(column))
-
-
-def _unbounded(column: ReleasedColumn) -> Any:
-    from dataclasses import replace
-
-    from sfumato.schema import LARGEST, Interval, Kind, day_number
-
-    if column.attribute.kind is Kind.DATE and whole_outputs(column.attribute, column.channel):
-        calendar = Interval(day_number(date.min), day_number(date.max))
-        return replace(column.attribute, domain=calendar, resolution=None)
-    return replace(column.attribute, kind=Kind.REAL, domain=Interval(-LARGEST, LARGEST), resolution=None)
 
 
 def release(
@@ -140,25 +105,33 @@ def release(
     again
         Release rows with fresh noise although they were released before; the manifest then says so.
     """
-    source = open_table(table, encoding)
+    engine = engine or Local()
+    source = engine.open(table, encoding)
     folder = Path(folder)
     refuse_input_inside(table, folder)
     owner, ledger = owner_key(key, folder)
-    joint = joint_law(plan, source)
-    kernel = kernel_for(plan, owner, joint)
+    joint = joint_law(plan, source, learn=engine.gathers)
+    kernel = replace(kernel_for(plan, owner, joint), gathers=engine.gathers)
+    shipped, words = _travelling(plan, kernel, key, engine)
     with appearing(folder, force=force) as hidden:
-        with writing(hidden, format, kernel.schema) as (put, written):
-            tally = _Tally()
-            for part in (engine or Local()).map(kernel, _counted(source, plan, kernel, block_rows, progress)):
-                put(part.batch)
-                tally.add(part.sketch, part.missing, part.entities)
-        if written[0].rows == 0:
+        columns = columns_read(source, plan, kernel)
+        written, tally = engine.write(
+            shipped, source, columns, Target(hidden, format, kernel.schema), block_rows=block_rows, progress=progress
+        )
+        if written.rows == 0:
             raise DataError(f"{source.name} has a header but no rows; a release needs at least one")
-        _refuse_repeats(source, kernel, tally.entities)
+        if kernel.identifier:
+            _refuse_repeats(
+                source,
+                kernel.identifier,
+                first_repeat(tally.entities)
+                if engine.gathers
+                else engine.first_repeat(words, source, [kernel.identifier]),
+            )
         laws = {c.name: c.channel.to_dict() for c in kernel.columns if c.channel is not None}
         entry = Entry.now(plan.release_name, noise_names(plan, owner, joint), tally.sketch, laws)
         manifest = publish(
-            hidden, entry, ledger, lambda earlier: _manifest(plan, kernel, written[0], tally, earlier), again=again
+            hidden, entry, ledger, lambda earlier: _manifest(plan, kernel, written, tally, earlier), again=again
         )
     return Release(folder, manifest)
 
@@ -198,53 +171,42 @@ def publish(
     return manifest
 
 
-class _Tally:
-    """What accumulates over the blocks of a release."""
-
-    def __init__(self) -> None:
-        self.sketch = Sketch.empty()
-        self.missing: dict[str, int] = {}
-        self.entities: list[WordArray] = []
-
-    def add(self, sketch: Sketch, missing: Any, entities: WordArray) -> None:
-        self.sketch = self.sketch + sketch
-        for name, count in missing.items():
-            self.missing[name] = self.missing.get(name, 0) + count
-        if len(entities):
-            self.entities.append(entities)
+def _travelling(
+    plan: Plan, kernel: ReleaseKernel, key: SecretKey | str | Path | None, engine: Engine
+) -> tuple[Callable[[Block], Released], Callable[[Block], WordArray]]:
+    """What goes to the workers: the kernel with the keys of this release, or, where they have the key file, none."""
+    if not engine.keys_on_workers:
+        return kernel, EntityWords(str(kernel.identifier), kernel.entity_key)
+    if not isinstance(key, str | Path):
+        raise UsageError("workers that read the key themselves need a key file; give its path as the key")
+    by_file = KernelByKeyFile(plan, str(Path(key).absolute()), kernel.joint.law if kernel.joint else None)
+    return by_file, WordsByKeyFile(by_file)
 
 
-def _counted(
-    source: Source, plan: Plan, kernel: ReleaseKernel, block_rows: int, progress: Progress | None
-) -> Iterator[Any]:
+def columns_read(source: Source, plan: Plan, kernel: ReleaseKernel) -> list[str]:
+    """The columns that a release reads, after a check that the plan says something about each."""
     if unplanned := [c for c in source.columns if c not in plan.schema.names]:
         raise UsageError(
             f"the plan says nothing about column {listed(unplanned)} of {source.name}; add it, or withhold it"
         )
     names = [c.name for c in kernel.columns] + ([kernel.identifier] if kernel.identifier else [])
-    done = 0
-    for block in blocks(source, dict.fromkeys(names), block_rows):
-        yield block
-        done += block.rows
-        if progress:
-            progress(done, source.rows)
+    return list(dict.fromkeys(names))
 
 
-def _refuse_repeats(source: Source, kernel: ReleaseKernel, entities: list[WordArray]) -> None:
-    repeat = first_repeat(entities)
+def _refuse_repeats(source: Source, identifier: str, repeat: tuple[int, int] | None) -> None:
     if repeat is None:
         return
     earlier, later = repeat
-    for block in blocks(source, [str(kernel.identifier)]):
+    for block in blocks(source, [identifier]):
         if block.start <= later < block.start + block.rows:
-            text = cell_text(block, str(kernel.identifier), later - block.start)
+            text = cell_text(block, identifier, later - block.start)
             raise DataError(
-                f"{kernel.identifier}, row {later + 1}: the id {text!r} stands in row {earlier + 1} already; "
+                f"{identifier}, row {later + 1}: the id {text!r} stands in row {earlier + 1} already; "
                 "give each row an id of its own, or release without --id"
             )
 
 
-def _manifest(plan: Plan, kernel: ReleaseKernel, written: Any, tally: _Tally, again: tuple[str, ...]) -> Manifest:
+def _manifest(plan: Plan, kernel: ReleaseKernel, written: Any, tally: Tally, again: tuple[str, ...]) -> Manifest:
     columns = tuple(
         ReleasedColumn(c.encoder.attribute, c.channel, tally.missing.get(c.name, 0), absent=c.encoder.absent)
         for c in kernel.columns

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +90,7 @@ class Manifest:
             "sfumato_manifest": self.version,
             "name": self.name,
             "rows": self.data.rows,
-            "data": asdict(self.data),
+            "data": self.data.to_dict(),
             "noise_belongs_to": self.addressing,
             "withheld": list(self.withheld),
             "independent_of_earlier_releases": list(self.again),

@@ -84,7 +84,7 @@ class Sketch:
         places = np.searchsorted(self.addresses, addresses)
         total = np.zeros(len(addresses), np.uint64)
         for name in columns:
-            total = _mixed(total * SPREAD + self.cells[name][places])
+            total = mixed(total * SPREAD + self.cells[name][places])
         return total
 
     @property
@@ -123,11 +123,11 @@ def sketch_of(key: SecretKey, columns: Mapping[str, FloatArray], addresses: Addr
     for begin in range(0, size, CHUNK):
         end = min(begin + CHUNK, size)
         part = addresses.part(begin, end)
-        places[begin:end] = _mixed(_mixed(part.high * SPREAD + part.low) * place_secret[0] + place_secret[1])
-        rows[begin:end] = _mixed(_row_sums(columns, secrets, begin, end))
+        places[begin:end] = mixed(mixed(part.high * SPREAD + part.low) * place_secret[0] + place_secret[1])
+        rows[begin:end] = mixed(_row_sums(columns, secrets, begin, end))
     chosen = _order_of_smallest(places)
     cells = {
-        name: _mixed(_bits(values[chosen]) * secrets[name][0] + secrets[name][1]) >> np.uint64(32)
+        name: mixed(_bits(values[chosen]) * secrets[name][0] + secrets[name][1]) >> np.uint64(32)
         for name, values in columns.items()
     }
     return Sketch(places[chosen], cells, _smallest(rows), size)
@@ -170,7 +170,7 @@ def _secret(key: SecretKey, *labels: str) -> WordArray:
     return words | np.array([1, 0], np.uint64)
 
 
-def _mixed(words: WordArray) -> WordArray:
+def mixed(words: WordArray) -> WordArray:
     """The finaliser of splitmix64: each input bit reaches each output bit."""
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

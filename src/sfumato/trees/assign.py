@@ -133,7 +133,12 @@ class Association:
 
     @cached_property
     def at_its_word(self) -> IntArray:
-        """The code of each observed cell if the released value were the true one; beyond the domain, its end."""
+        """The code of each observed cell if the released value were the true one; beyond the domain, its end.
+
+        A report is no value, and stands for the first of those that it is likeliest from.
+        """
+        if isinstance(self.column.channel, Projective):
+            return self.kernel.argmax(axis=1)
         if self.exact or self._discrete:
             return np.arange(self.grid.size)
         return self.grid.locate(self.observed_grid.centres)
@@ -160,8 +165,7 @@ class Association:
         values, draw = self.column.values, draws(self.marks, 2 * self.stream)
         if self._discrete:
             return self._sorted(draw)
-        step = getattr(self.column.channel, "step", None) or 0.0
-        return self._sorted(values + step * 0.999 * (draw - 0.5))
+        return self._sorted(spread(self.column, values, draw))
 
     @cached_property
     def shuffled(self) -> IntArray:
@@ -171,9 +175,9 @@ class Association:
     def _sorted(self, key: FloatArray) -> IntArray:
         absent = np.isnan(self.column.values)
         if not absent.any():
-            return np.argsort(key)
+            return ascending(key)
         present = np.flatnonzero(~absent)
-        return present[np.argsort(key[present])]
+        return present[ascending(key[present])]
 
     def counts(self, group: IntArray, groups: int) -> FloatArray:
         """Observed counts by group; records of group −1 are left out."""
@@ -225,6 +229,19 @@ class Association:
         out[in_groups(self.shuffled, moving, groups)] = dealt(targets - kept)
 
 
+def spread(column: Column, values: FloatArray, draw: FloatArray) -> FloatArray:
+    """Released values by which records are sorted: equal ones on a lattice are drawn apart, by less than half a step."""
+    step = getattr(column.channel, "step", None) or 0.0
+    return np.asarray(values + step * 0.999 * (draw - 0.5))
+
+
+def ascending(key: FloatArray) -> IntArray:
+    """Places from the smallest key to the largest, equal ones in their order; quicker than a stable sort where all differ."""
+    order = np.argsort(key)
+    along = key[order]
+    return np.argsort(key, kind="stable") if (along[1:] == along[:-1]).any() else order
+
+
 def in_groups(order: IntArray, group: IntArray, groups: int) -> IntArray:
     """The records of `order`, group after group and in order within each; those of group −1 are left out."""
     own = group.take(order)
@@ -254,7 +271,17 @@ def quantile_grid(values: FloatArray, low: float, high: float, cells: int = TRUE
         return Grid(edges=np.array([-np.inf, np.inf])) if low == high else Grid.cells(low, high, 1)
     new = np.flatnonzero(np.diff(values)) + 1  # the places where a new value begins
     if len(new) >= cells:
-        new = np.unique(new[np.searchsorted(new, np.linspace(0, len(values), cells + 1)[1:-1]).clip(max=len(new) - 1)])
-    cuts = (values[new - 1] + values[new]) / 2
-    cuts = np.where(cuts > values[new - 1], cuts, values[new])  # neighbours in floating point have no middle
+        new = np.unique(new[np.searchsorted(new, quantile_places(len(values), cells)).clip(max=len(new) - 1)])
+    return cut_between(values[new - 1], values[new])
+
+
+def quantile_places(n: int, cells: int = TRUE_CELLS) -> FloatArray:
+    """Where n sorted values are cut into cells of about equal count."""
+    return np.linspace(0, n, cells + 1)[1:-1]
+
+
+def cut_between(below: FloatArray, above: FloatArray) -> Grid:
+    """Cells cut half-way between neighbouring values that occur; the ends are open."""
+    cuts = (below + above) / 2
+    cuts = np.where(cuts > below, cuts, above)  # neighbours in floating point have no middle
     return Grid(edges=np.concatenate([[-np.inf], np.unique(cuts), [np.inf]]))

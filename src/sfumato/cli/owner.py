@@ -65,7 +65,7 @@ def generate(
 @click.argument("table_", metavar="INPUT")
 @click.option("--target", help="The class column, released as it is.")
 @click.option("--id", "identifier", help="The column that says whose row it is; noise is tied to it.")
-@click.option("--noise", "law", help="gaussian, uniform, laplace, intervals, substitution or square-wave.")
+@click.option("--noise", "law", help="gaussian, uniform, laplace, intervals, substitution, projective or square-wave.")
 @click.option(
     "--privacy", type=float, help="Width of the 95 % interval, as a fraction of each range; labels keep as much signal."
 )
@@ -118,7 +118,9 @@ def plan(
 @click.option("--target", help="The class column, released as it is.")
 @click.option("--id", "identifier", help="The column that says whose row it is; noise is tied to it.")
 @click.option(
-    "--noise", "law", help="gaussian, uniform, laplace, intervals, substitution or square-wave, for all columns."
+    "--noise",
+    "law",
+    help="gaussian, uniform, laplace, intervals, substitution, projective or square-wave, for all columns.",
 )
 @click.option(
     "--privacy", type=float, help="Width of the 95 % interval, as a fraction of each range; labels keep as much signal."

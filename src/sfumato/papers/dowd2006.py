@@ -145,7 +145,7 @@ def run(bench: Bench, *, full: bool = False) -> Results:
         (
             "Figure 1 of the paper is an overview and holds no result.",
             "The paper does not state n for Figure 2, nor which two UCI tables it used.",
-            "Trees are ours (gini, MDL pruning) where the paper's are a Java C4.5.",
+            f"Trees are ours (gini, MDL pruning) where the paper's are a Java C4.5; {'8 γ × 6 N and 3 runs' if full else '2 γ × 2 N and 1 run'} where it has 240 and 5.",
             "Errors are compared γ by γ, each the mean of E over the 12 N and all runs. The default is that of reconstruct on numbers.",
         ),
         {"accuracy": numbers, "gammas": list(gammas), "mean error over N, by γ": means},
@@ -210,8 +210,8 @@ def _below_cell(where: str, gammas: tuple[int, ...], over_n: dict[str, FloatArra
         "none in the paper",
         f"for {holds} of {len(gammas)} γ",
         f"worst γ = {gammas[worst]}: {over_n[method][worst]:.4f} against {over_n[other][worst]:.4f}",
-        BEATEN if holds == len(gammas) else NOT_REPRODUCED,
-        "" if holds == len(gammas) else "false at the other γ",
+        BEATEN if holds == len(gammas) else REPORTED,
+        "" if holds == len(gammas) else "does not hold at the other γ",
     )
 
 
@@ -248,23 +248,30 @@ def _trees(bench: Bench, *, full: bool) -> tuple[list[Cell], dict[str, str], dic
         for strategy, value in result.items():
             scores.setdefault(strategy, {}).setdefault((table, gamma, size), []).append(value)
     cells, figures = [], {}
+    for kind, some, floor in (("synthetic", tables[:5], 80), ("UCI", tables[5:], 75)):
+        for strategy in ("randomized", "global", "byclass"):
+            overall = [float(np.mean(scores[strategy][t, g, n])) for t in some for g in gammas for n in sizes]
+            held = REPRODUCED if np.mean(overall) >= floor else NOT_REPRODUCED
+            cells.append(
+                Cell(
+                    "Figure 4",
+                    f"all {kind} tables, {strategy}, mean over the grid",
+                    f"about {floor}–{floor + 5} % overall",
+                    mean_spread(overall, 1.0)[0],
+                    f"{min(overall):.1f} to {max(overall):.1f}",
+                    REPORTED if strategy == "randomized" else held,
+                )
+            )
     for table in tables:
-        claim = "80–85 %" if table.startswith("function") else "75–80 %"
         for strategy in ("randomized", "global", "byclass"):
             means = [float(np.mean(scores[strategy][table, g, n])) for g in gammas for n in sizes]
-            ours, _ = mean_spread(means, 1.0)
-            floor = 80 if table.startswith("function") else 75
-            verdict = (
-                REPORTED if strategy == "randomized" else REPRODUCED if np.mean(means) >= floor else NOT_REPRODUCED
-            )
             cells.append(
                 Cell(
                     "Figure 4",
                     f"{table}, {strategy}, mean over the grid (original {originals[table]:.1f})",
-                    claim,
-                    ours,
+                    "not stated",
+                    mean_spread(means, 1.0)[0],
                     f"{min(means):.1f} to {max(means):.1f}",
-                    verdict,
                 )
             )
         surface_of = np.array([[np.mean(scores["byclass"][table, g, n]) for n in sizes] for g in gammas])

@@ -258,7 +258,7 @@ def noise_for(law: str | None, privacy: float | None, parameters: Mapping[str, A
         )
     noise = Channel.from_dict({"law": law} | wishes)
     if isinstance(noise, Projective):
-        return noise, Substitution(**wishes)
+        return noise, Substitution(gamma=noise.gamma, epsilon=noise.epsilon, rho1=noise.rho1, rho2=noise.rho2)
     fraction, epsilon = getattr(noise, "privacy", None), getattr(noise, "epsilon", None)
     if fraction is not None:
         return noise, Substitution(signal=equal_signal(fraction))

@@ -78,7 +78,7 @@ def test_strays_are_the_sums_over_cells_and_leave_nobody_out(grown):
     growth, associations, cells, classes = grown
     leaves = np.flatnonzero(growth.attribute < 0)
     inside = {a: boxes(growth, a, 1 + associations[a].grid.size)[leaves] for a in range(len(associations))}
-    strays = Leaves(associations, cells, classes, 2).strays(inside, 1)
+    _, strays = Leaves(associations, cells - 1, classes, 2).strays(inside)
     np.testing.assert_allclose(strays.sum(axis=0), 1.0, atol=1e-9)
     for to, home in ((0, 0), (1, 0), (len(leaves) - 1, 2), (3, len(leaves) // 2)):
         expected = 1.0
@@ -105,7 +105,7 @@ def test_strays_are_the_sums_over_cells_and_leave_nobody_out(grown):
 
 def test_nodes_hold_what_their_leaves_hold_and_no_record_is_lost(grown):
     growth, associations, cells, classes = grown
-    new = Leaves(associations, cells, classes, 2).reconstructed(growth)
+    new = Leaves(associations, cells - 1, classes, 2).reconstructed(growth)
     assert list(new.counts[0]) == list(np.bincount(classes))
     assert (new.counts == np.floor(new.counts)).all()
     assert (new.counts >= 0).all()

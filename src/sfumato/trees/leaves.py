@@ -13,15 +13,16 @@ leaves in place of intervals, then tells from the leaves that released records s
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray, IntArray
 from sfumato.reconstruction.batched import masses
-from sfumato.trees.assign import Association, whole_counts
+from sfumato.trees.assign import Association, CodeArray, whole_counts
 from sfumato.trees.grow import Growth
 from sfumato.trees.records import BLOCK, CellArray
 
@@ -33,39 +34,30 @@ SHARE_OF_THRESHOLD = 0.05
 the noise."""
 
 
+@dataclass(frozen=True, eq=False)
 class Leaves:
     """Reconstructs the leaves of a tree that was grown on sorted assignments by class.
 
-    Made before the tree grows: at that time the cells still have the distribution of each attribute in each class.
+    ``codes`` are the assignments at the root, where each attribute has the distribution of its class.
     """
 
-    def __init__(
-        self, associations: Sequence[Association], cells: CellArray, classes: IntArray, n_classes: int
-    ) -> None:
-        self._associations = associations
-        self._classes = classes
-        self._n_classes = n_classes
-        self._exact = {a: cells[a] for a, association in enumerate(associations) if association.exact}
-        self._shares = [
-            np.bincount(classes * (1 + association.grid.size) + cell, minlength=n_classes * (1 + association.grid.size))
-            .reshape(n_classes, -1)
-            .astype(np.float64)
-            for association, cell in zip(associations, cells, strict=True)
-        ]
+    associations: Sequence[Association]
+    codes: Sequence[CodeArray]
+    classes: IntArray
+    n_classes: int
 
     def reconstructed(self, growth: Growth) -> Growth:
         """The same tests, with the class counts of every node made up of what belongs to the leaves below it."""
         tested = np.unique(growth.attribute[growth.attribute >= 0]).tolist()
         leaves = np.flatnonzero(growth.attribute < 0)
-        if all(a in self._exact for a in tested) or len(leaves) > MOST_LEAVES:
+        if all(self.associations[a].exact for a in tested) or len(leaves) > MOST_LEAVES:
             return growth
         last = leaf_of(growth, {a: self._shown(a) for a in tested})
-        tally = np.bincount(last * self._n_classes + self._classes, minlength=growth.counts.size)
+        tally = np.bincount(last * self.n_classes + self.classes, minlength=growth.counts.size)
         seen = tally.reshape(growth.counts.shape)[leaves].astype(np.float64)
-        inside = {a: boxes(growth, a, 1 + self._associations[a].grid.size)[leaves] for a in tested}
+        inside = {a: boxes(growth, a, 1 + self.associations[a].grid.size)[leaves] for a in tested}
         counts = np.zeros_like(growth.counts)
-        for c in range(self._n_classes):
-            strays = self.strays(inside, c)
+        for c, strays in enumerate(self.strays(inside)):
             start = growth.counts[leaves, c] + 0.5
             found = masses(strays, seen[None, :, c], start / start.sum(), SHARE_OF_THRESHOLD)
             counts[leaves, c] = whole_counts(found, seen[None, :, c].sum(axis=1))[0]
@@ -73,15 +65,22 @@ class Leaves:
 
     def _shown(self, a: int) -> CellArray:
         """The cell that each record shows, its released value taken at its word."""
-        if a in self._exact:
-            return self._exact[a]
-        association = self._associations[a]
+        association = self.associations[a]
+        if association.exact:
+            return self.codes[a] + np.int16(1)
         return np.append(association.at_its_word + 1, 0).astype(np.int16)[association.observed]
 
-    def strays(self, inside: Mapping[int, NDArray[np.bool_]], c: int) -> FloatArray:
-        """M_c, given the boxes of the leaves (one row each) on every attribute that is tested."""
-        factors = [self._strays(a, box, self._shares[a][c]) for a, box in inside.items()]
-        return np.asarray(np.prod(factors, axis=0))
+    def _shares(self, a: int) -> FloatArray:
+        """How many records of each class (a row each) every cell has; cell 0 is a missing value."""
+        width = 1 + self.associations[a].grid.size
+        found = np.bincount(self.classes * width + (self.codes[a] + 1), minlength=self.n_classes * width)
+        return found.reshape(self.n_classes, width).astype(np.float64)
+
+    def strays(self, inside: Mapping[int, NDArray[np.bool_]]) -> Iterator[FloatArray]:
+        """M_c of one class after another, given the boxes of the leaves (one row each) on every tested attribute."""
+        shares = {a: self._shares(a) for a in inside}
+        for c in range(self.n_classes):
+            yield reduce(np.multiply, (self._strays(a, box, shares[a][c]) for a, box in inside.items()))
 
     def _strays(self, a: int, inside: NDArray[np.bool_], shares: FloatArray) -> FloatArray:
         """P(released a in the box of l′ | true a in the box of l), one row an l′; missing values stay where they are."""
@@ -90,7 +89,7 @@ class Leaves:
         # Where the class has no record in a box, nothing is known of its values there but the box.
         weights = np.where(total > 0, weights, inside)
         weights /= weights.sum(axis=1, keepdims=True)
-        association = self._associations[a]
+        association = self.associations[a]
         if association.exact:
             return np.asarray(inside.astype(np.float64) @ weights.T)
         present = inside[:, 1:][:, association.at_its_word].astype(np.float64)
@@ -98,25 +97,24 @@ class Leaves:
 
 
 def leaf_of(growth: Growth, cells: Mapping[int, CellArray]) -> IntArray:
-    """The leaf into which each record falls by the given cells of the attributes that are tested; the root is no leaf."""
+    """The leaf into which each record falls by the given cells of the attributes that are tested."""
     names = sorted(cells)
-    row = np.zeros(growth.attributes, np.int64)
-    row[names] = np.arange(len(names))
-    table = np.stack([cells[a] for a in names])
-    rows, width = table.shape[1], growth.branch.shape[1]
-    flat, branch = table.ravel(), growth.branch.ravel()
-    begins = row[growth.attribute] * rows
+    rows, width = len(cells[names[0]]), growth.branch.shape[1]
     ended = growth.attribute < 0
-    out = np.zeros(rows, np.int64)
+    number = np.arange(growth.size)
+    # One table leads from (node, cell) to the next node; a leaf leads to itself, so that nobody has to be sorted out.
+    follows = np.where(ended, number, growth.first_child)[:, None] + np.where(ended[:, None], 0, growth.branch)
+    follows = follows.ravel()
+    asked = np.where(ended, 0, np.searchsorted(names, growth.attribute))
+    out = np.empty(rows, np.int64)
     for begin in range(0, rows, BLOCK):
-        moving = np.arange(begin, min(begin + BLOCK, rows))
-        node = np.zeros(len(moving), np.int64)
-        while len(moving):
-            cell = flat.take(begins.take(node) + moving)
-            node = growth.first_child.take(node) + branch.take(node * width + cell)
-            done = ended.take(node)
-            out[moving[done]] = node[done]
-            moving, node = moving[~done], node[~done]
+        end = min(begin + BLOCK, rows)
+        table = np.concatenate([cells[a][begin:end] for a in names])
+        here, begins = np.arange(end - begin), asked * (end - begin)
+        node = np.zeros(end - begin, np.int64)
+        for _ in range(int(growth.depth.max())):
+            node = follows.take(node * width + table.take(begins.take(node) + here))
+        out[begin:end] = node
     return out
 
 

@@ -82,16 +82,14 @@ def _settled(
     grids = [a.grid for a in associations]
     unordered = frozenset(i for i, a in enumerate(associations) if not a.ordered)
     records = LocalRecords if name == "local" else CodedRecords
-    laid_out = checked(codes, [g.size for g in grids], classes, k, None)
-    source = records(*laid_out)
+    source = records(*checked(codes, [g.size for g in grids], classes, k, None))
     if isinstance(source, LocalRecords):
         source.associations = associations
-    leaves = None if as_counted else Leaves(associations, laid_out[0], classes, k)
     growth = grow_from(
         source, BinarySplitter(categorical=unordered), pruner or MDL(), limits or Limits.for_rows(len(classes))
     )
-    if leaves is not None:
-        growth = leaves.reconstructed(growth)
+    if not as_counted:
+        growth = Leaves(associations, codes, classes, k).reconstructed(growth)
     return Tree.of(growth, [c.attribute for c in table.columns], grids, table.labels, name)
 
 

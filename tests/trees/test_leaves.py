@@ -10,7 +10,7 @@ import pytest
 
 from sfumato.channels import Gaussian, Substitution, Uniform
 from sfumato.trees.grow import Limits, grow_from
-from sfumato.trees.leaves import Leaves, boxes, leaf_of, shown_cells, summed_up, tally
+from sfumato.trees.leaves import Leaves, boxes, class_shares, leaf_of, summed_up, with_leaves
 from sfumato.trees.prune import MDL
 from sfumato.trees.records import CodedRecords, checked
 from sfumato.trees.splits import BinarySplitter
@@ -78,7 +78,8 @@ def test_strays_are_the_sums_over_cells_and_leave_nobody_out(grown):
     growth, associations, cells, classes = grown
     leaves = np.flatnonzero(growth.attribute < 0)
     inside = {a: boxes(growth, a, 1 + associations[a].grid.size)[leaves] for a in range(len(associations))}
-    strays = Leaves.of(associations, cells, classes, 2).strays(inside, 1)
+    leaves_ = Leaves(associations, lambda a: class_shares(cells[a] - 1, associations[a].grid.size, classes, 2))
+    _, strays = leaves_.strays(inside)
     np.testing.assert_allclose(strays.sum(axis=0), 1.0, atol=1e-9)
     for to, home in ((0, 0), (1, 0), (len(leaves) - 1, 2), (3, len(leaves) // 2)):
         expected = 1.0
@@ -105,12 +106,7 @@ def test_strays_are_the_sums_over_cells_and_leave_nobody_out(grown):
 
 def test_nodes_hold_what_their_leaves_hold_and_no_record_is_lost(grown):
     growth, associations, cells, classes = grown
-    leaves = Leaves.of(associations, cells, classes, 2)
-    shown = {
-        a: cells[a] if associations[a].exact else shown_cells(associations[a])[associations[a].observed]
-        for a in leaves.asked(growth)
-    }
-    new = leaves.reconstructed(growth, tally(growth, shown, classes))
+    new = with_leaves(growth, associations, cells - 1, classes)
     assert list(new.counts[0]) == list(np.bincount(classes))
     assert (new.counts == np.floor(new.counts)).all()
     assert (new.counts >= 0).all()

@@ -263,7 +263,7 @@ class FoldedRecords:
 
     def with_leaves(self, growth: Growth) -> Growth:
         """What the leaves hold, reconstructed (`leaves`), by one more fold."""
-        leaves = Leaves(self._associations, self._shares)
+        leaves = Leaves(self._associations, self._shares.__getitem__)
         asked = leaves.asked(growth)
         if not asked:
             return growth

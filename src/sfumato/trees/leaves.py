@@ -13,15 +13,16 @@ leaves in place of intervals, then tells from the leaves that released records s
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray, IntArray
 from sfumato.reconstruction.batched import masses
-from sfumato.trees.assign import Association, whole_counts
+from sfumato.trees.assign import Association, CodeArray, whole_counts
 from sfumato.trees.grow import Growth
 from sfumato.trees.records import BLOCK, CellArray
 
@@ -33,31 +34,21 @@ SHARE_OF_THRESHOLD = 0.05
 the noise."""
 
 
+@dataclass(frozen=True, eq=False)
 class Leaves:
     """Reconstructs the leaves of a tree that was grown on sorted assignments by class.
 
-    `shares` are the records by class and cell (a missing value is cell 0) of every attribute, as they were before the tree
-    grew: at that time the cells have the distribution of each attribute in each class.
+    `shares` gives the records by class and cell (a missing value is cell 0) of an attribute, as they were before the tree grew:
+    at that time the cells have the distribution of the attribute in each class.
     """
 
-    def __init__(self, associations: Sequence[Association], shares: Sequence[FloatArray]) -> None:
-        self._associations = associations
-        self._shares = shares
-
-    @classmethod
-    def of(cls, associations: Sequence[Association], cells: CellArray, classes: IntArray, n_classes: int) -> Leaves:
-        """From the cells of all records."""
-        shares = []
-        for association, cell in zip(associations, cells, strict=True):
-            width = 1 + association.grid.size
-            counts = np.bincount(classes * width + cell, minlength=n_classes * width)
-            shares.append(counts.reshape(n_classes, width).astype(np.float64))
-        return cls(associations, shares)
+    associations: Sequence[Association]
+    shares: Callable[[int], FloatArray]
 
     def asked(self, growth: Growth) -> list[int]:
         """The attributes whose shown cells are needed; none where the counts of the tree are to stay as they are."""
         tested: list[int] = np.unique(growth.attribute[growth.attribute >= 0]).tolist()
-        known = all(self._associations[a].exact for a in tested)
+        known = all(self.associations[a].exact for a in tested)
         return [] if known or int((growth.attribute < 0).sum()) > MOST_LEAVES else tested
 
     def reconstructed(self, growth: Growth, seen: IntArray) -> Growth:
@@ -66,19 +57,20 @@ class Leaves:
         `seen` are records by node and class, as `tally` counts them.
         """
         leaves = np.flatnonzero(growth.attribute < 0)
-        inside = {a: boxes(growth, a, 1 + self._associations[a].grid.size)[leaves] for a in self.asked(growth)}
+        inside = {a: boxes(growth, a, 1 + self.associations[a].grid.size)[leaves] for a in self.asked(growth)}
         counts = np.zeros_like(growth.counts)
-        for c in range(growth.counts.shape[1]):
+        for c, strays in enumerate(self.strays(inside)):
             shown = seen[leaves, c].astype(np.float64)[None, :]
             start = growth.counts[leaves, c] + 0.5
-            found = masses(self.strays(inside, c), shown, start / start.sum(), SHARE_OF_THRESHOLD)
+            found = masses(strays, shown, start / start.sum(), SHARE_OF_THRESHOLD)
             counts[leaves, c] = whole_counts(found, shown.sum(axis=1))[0]
         return replace(growth, counts=summed_up(growth, counts))
 
-    def strays(self, inside: Mapping[int, NDArray[np.bool_]], c: int) -> FloatArray:
-        """M_c, given the boxes of the leaves (one row each) on every attribute that is tested."""
-        factors = [self._strays(a, box, self._shares[a][c]) for a, box in inside.items()]
-        return np.asarray(np.prod(factors, axis=0))
+    def strays(self, inside: Mapping[int, NDArray[np.bool_]]) -> Iterator[FloatArray]:
+        """M_c of one class after another, given the boxes of the leaves (one row each) on every tested attribute."""
+        shares = {a: self.shares(a) for a in inside}
+        for c in range(len(next(iter(shares.values())))):
+            yield reduce(np.multiply, (self._strays(a, box, shares[a][c]) for a, box in inside.items()))
 
     def _strays(self, a: int, inside: NDArray[np.bool_], shares: FloatArray) -> FloatArray:
         """P(released a in the box of l′ | true a in the box of l), one row an l′; missing values stay where they are."""
@@ -87,11 +79,32 @@ class Leaves:
         # Where the class has no record in a box, nothing is known of its values there but the box.
         weights = np.where(total > 0, weights, inside)
         weights /= weights.sum(axis=1, keepdims=True)
-        association = self._associations[a]
+        association = self.associations[a]
         if association.exact:
             return np.asarray(inside.astype(np.float64) @ weights.T)
         present = inside[:, 1:][:, association.at_its_word].astype(np.float64)
         return np.asarray(present @ association.kernel @ weights[:, 1:].T + np.outer(inside[:, 0], weights[:, 0]))
+
+
+def with_leaves(
+    growth: Growth, associations: Sequence[Association], codes: Sequence[CodeArray], classes: IntArray
+) -> Growth:
+    """A tree grown from records in memory with its leaves reconstructed; `codes` are the assignments at the root."""
+    k = growth.counts.shape[1]
+    leaves = Leaves(associations, lambda a: class_shares(codes[a], associations[a].grid.size, classes, k))
+    shown = {a: _shown(associations[a], codes[a]) for a in leaves.asked(growth)}
+    return leaves.reconstructed(growth, tally(growth, shown, classes)) if shown else growth
+
+
+def _shown(association: Association, codes: CodeArray) -> CellArray:
+    return codes + np.int16(1) if association.exact else shown_cells(association)[association.observed]
+
+
+def class_shares(codes: CodeArray, size: int, classes: IntArray, n_classes: int) -> FloatArray:
+    """How many records of each class (a row each) every cell of an attribute has; cell 0 is a missing value (code −1)."""
+    width = 1 + size
+    found = np.bincount(classes * width + (codes + 1), minlength=n_classes * width)
+    return found.reshape(n_classes, width).astype(np.float64)
 
 
 def shown_cells(association: Association) -> CellArray:
@@ -106,25 +119,24 @@ def tally(growth: Growth, shown: Mapping[int, CellArray], classes: IntArray) -> 
 
 
 def leaf_of(growth: Growth, cells: Mapping[int, CellArray]) -> IntArray:
-    """The leaf into which each record falls by the given cells of the attributes that are tested; the root is no leaf."""
+    """The leaf into which each record falls by the given cells of the attributes that are tested."""
     names = sorted(cells)
-    row = np.zeros(growth.attributes, np.int64)
-    row[names] = np.arange(len(names))
-    table = np.stack([cells[a] for a in names])
-    rows, width = table.shape[1], growth.branch.shape[1]
-    flat, branch = table.ravel(), growth.branch.ravel()
-    begins = row[growth.attribute] * rows
+    rows, width = len(cells[names[0]]), growth.branch.shape[1]
     ended = growth.attribute < 0
-    out = np.zeros(rows, np.int64)
+    number = np.arange(growth.size)
+    # One table leads from (node, cell) to the next node; a leaf leads to itself, so that nobody has to be sorted out.
+    follows = np.where(ended, number, growth.first_child)[:, None] + np.where(ended[:, None], 0, growth.branch)
+    follows = follows.ravel()
+    asked = np.where(ended, 0, np.searchsorted(names, growth.attribute))
+    out = np.empty(rows, np.int64)
     for begin in range(0, rows, BLOCK):
-        moving = np.arange(begin, min(begin + BLOCK, rows))
-        node = np.zeros(len(moving), np.int64)
-        while len(moving):
-            cell = flat.take(begins.take(node) + moving)
-            node = growth.first_child.take(node) + branch.take(node * width + cell)
-            done = ended.take(node)
-            out[moving[done]] = node[done]
-            moving, node = moving[~done], node[~done]
+        end = min(begin + BLOCK, rows)
+        table = np.concatenate([cells[a][begin:end] for a in names])
+        here, begins = np.arange(end - begin), asked * (end - begin)
+        node = np.zeros(end - begin, np.int64)
+        for _ in range(int(growth.depth.max())):
+            node = follows.take(node * width + table.take(begins.take(node) + here))
+        out[begin:end] = node
     return out
 
 

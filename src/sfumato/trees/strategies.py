@@ -15,10 +15,10 @@ from sfumato.observed import ObservedTable, drawn_together, refuse_correlated_no
 from sfumato.reconstruction.problem import paper_size
 from sfumato.trees.assign import Association, row_marks
 from sfumato.trees.grow import Limits, grow_from
-from sfumato.trees.leaves import Leaves, shown_cells, tally
+from sfumato.trees.leaves import with_leaves
 from sfumato.trees.local import LocalRecords
 from sfumato.trees.prune import MDL, Pruner
-from sfumato.trees.records import CellArray, CodedRecords, checked
+from sfumato.trees.records import CodedRecords, checked
 from sfumato.trees.splits import BinarySplitter
 from sfumato.trees.tree import Tree
 
@@ -85,24 +85,16 @@ def _settled(
     grids = [a.grid for a in associations]
     unordered = frozenset(i for i, a in enumerate(associations) if not a.ordered)
     records = LocalRecords if name == "local" else CodedRecords
-    laid_out = checked(codes, [g.size for g in grids], classes, k, None)
-    source = records(*laid_out)
+    source = records(*checked(codes, [g.size for g in grids], classes, k, None))
     if isinstance(source, LocalRecords):
         source.associations = associations
-    # How records stray is a product over attributes only where their noise is independent.
-    together = bool(drawn_together(table.columns))
-    leaves = None if as_counted or together else Leaves.of(associations, laid_out[0], classes, k)
     growth = grow_from(
         source, BinarySplitter(categorical=unordered), pruner or MDL(), limits or Limits.for_rows(len(classes))
     )
-    if leaves is not None and (asked := leaves.asked(growth)):
-        shown = {a: _shown(associations[a], laid_out[0][a]) for a in asked}
-        growth = leaves.reconstructed(growth, tally(growth, shown, classes))
+    # How records stray is a product over attributes only where their noise is independent.
+    if not as_counted and not drawn_together(table.columns):
+        growth = with_leaves(growth, associations, codes, classes)
     return Tree.of(growth, [c.attribute for c in table.columns], grids, table.labels, name)
-
-
-def _shown(association: Association, cells: CellArray) -> CellArray:
-    return cells if association.exact else shown_cells(association)[association.observed]
 
 
 def prepared(table: ObservedTable, as_true: bool = False) -> tuple[IntArray, list[Association]]:

@@ -41,7 +41,20 @@ class Discrete(Channel):
 
     def bins_of(self, values: FloatArray) -> IntArray:
         """The bin of each true value."""
-        return self.bin_grid.locate(values)
+        grid = self.bin_grid
+        if self._consecutive and grid.atoms is not None and len(values):
+            places = values - grid.atoms[0]
+            if places.min() >= 0 and places.max() <= grid.size - 1:
+                bins: IntArray = places.astype(np.int64)
+                if np.array_equal(bins, places):
+                    return bins
+        return grid.locate(values)
+
+    @cached_property
+    def _consecutive(self) -> bool:
+        """Whether the atoms are whole numbers one after the other, so that a value's place is a difference, not a search."""
+        atoms = self.bin_grid.atoms
+        return atoms is not None and bool(np.array_equal(atoms, np.floor(atoms[0]) + np.arange(len(atoms))))
 
     def observed_grid(self, true: Grid) -> Grid:  # noqa: ARG002 - the same whatever the true grid
         """The representatives themselves."""

@@ -90,6 +90,7 @@ print(json.dumps({"k-ary response": seconds(lambda: [GRR_Client(c, k, about["eps
 )
 
 SDCMICRO = """
+if (!requireNamespace("sdcMicro", quietly = TRUE)) quit(status = 3)
 suppressMessages(library(sdcMicro))
 a <- as.integer(commandArgs(trailingOnly = TRUE)); n <- a[1]; k <- a[2]
 x <- as.data.frame(matrix(runif(n * 9), n)); f <- factor(sample.int(k, n, replace = TRUE))
@@ -147,8 +148,9 @@ def sdcmicro(rows: int) -> dict[str, tuple[float, int]] | None:
         capture_output=True,
         text=True,
     )
-    if run.returncode:
+    if run.returncode == 3:
         return None
+    run.check_returncode()
     found = json.loads(run.stdout.splitlines()[-1])
     return {"gaussian": (found["gaussian"], 9 * few), "k-ary response": (found["k-ary response"], few)}
 

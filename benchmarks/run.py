@@ -121,7 +121,7 @@ def machine() -> str:
     lines = [
         f"- machine: {os.cpu_count()} cores, {platform.machine()}, {memory:.0f} GiB; load before the run {load:.1f} ({spoilt})",
         f"- Python {platform.python_version()}, " + ", ".join(f"{n} {_version(n)}" for n in PACKAGES),
-        "- peers, each in an environment of its own: " + ", ".join(" with ".join(p) for p in PINS.values()),
+        "- peers, each in an environment of its own: " + "; ".join(", ".join(p) for p in PINS.values()),
         f"- {tools}",
     ]
     return "\n".join(lines)

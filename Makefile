@@ -49,8 +49,8 @@ check: $(V)/.dev  ## lint, types, import direction
 papers: $(V)/.dev  ## reproduce all five papers quickly, into papers/
 	for p in as2000 ib2003 detective2005 dowd2006 liu2012; do $(V)/bin/sfumato reproduce $$p -o papers/$$p --force || exit 1; done
 
-bench: $(V)/.dev  ## measure speed and memory as ratios against peers (minutes)
-	cd benchmarks && for b in release mine reconstruct ldp clusters guided; do ../$(PY) $$b.py || exit 1; done
+bench: $(V)/.dev  ## measure speed and memory as ratios against peers, into benchmarks/results.md (a quarter of an hour)
+	$(PY) benchmarks/run.py
 
 format: $(V)/.dev  ## format the code
 	$(V)/bin/ruff check --fix-only -q .
@@ -62,4 +62,4 @@ lock:  ## renew the lock files (no registry address is written)
 	$(COMPILE) pyproject.toml --extra spark --group java -c requirements-dev.lock -o requirements-spark.lock
 
 clean:  ## remove what the build made
-	rm -rf $(V) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis dist demo
+	rm -rf $(V) benchmarks/.peers .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis dist demo

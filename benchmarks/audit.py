@@ -16,8 +16,9 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from measure import versions
+from measure import ratios, speed, versions
 from peers import python_of
+from pins import PINS
 
 from sfumato.attacks import Linkability, NearestInference, Sight, Targets
 from sfumato.attacks.rates import Rate
@@ -35,7 +36,6 @@ SECRETS = ("relationship", "education")
 NEIGHBOURS = (1, 10)
 PRIVACY = 0.05
 FASTER = 5
-ANONYMETER = "anonymeter==1.1.0"
 
 PEER = """
 import json, sys, time, warnings
@@ -122,19 +122,20 @@ def main() -> None:
             "left": LEFT, "right": RIGHT, "known": KNOWN, "secrets": SECRETS, "neighbours": NEIGHBOURS, "attacks": attacks,
         }  # fmt: skip
         run = subprocess.run(
-            [python_of("anonymeter", ANONYMETER), "-c", PEER, json.dumps(about)],
+            [python_of("anonymeter", *PINS["anonymeter"]), "-c", PEER, json.dumps(about)],
             check=True,
             stdout=subprocess.PIPE,
             text=True,
         )
         peer = json.loads(run.stdout.splitlines()[-1])
         print(f"adult, gaussian noise at {PRIVACY:.0%} privacy, {attacks} attacks and as many on adult_test")
-        short = []
+        short, rows = [], []
         for name, (attack, control, seconds) in ours(made, attacks).items():
             (theirs, error), (their_control, control_error), their_seconds = peer[name]
             agree = meets(attack, theirs, error) and meets(control, their_control, control_error)
             if not agree or their_seconds < FASTER * seconds:
                 short.append(name)
+            rows.append(speed(f"{name}: speed against anonymeter's", seconds, their_seconds, f"≥ {FASTER}"))
             print(
                 f"{name:30} attack {attack.value:.3f} / {theirs:.3f} ±{error:.3f}   control {control.value:.3f} / "
                 f"{their_control:.3f} ±{control_error:.3f}   {'agree' if agree else 'DIFFER'}   "
@@ -143,6 +144,7 @@ def main() -> None:
         cpu, wall = time.process_time(), time.perf_counter()
         audit(made, "adult")
         print(f"whole audit of adult: {time.perf_counter() - wall:.1f} s wall, {time.process_time() - cpu:.1f} s CPU")
+    ratios(rows)
     if short:
         sys.exit(f"not as good as it should be: {', '.join(short)}")
 

@@ -10,6 +10,7 @@ import time
 import tracemalloc
 
 import numpy as np
+from measure import Ratio, ratios
 
 from sfumato.clusters.kmeans import kmeans
 from sfumato.clusters.lloyd import lloyd
@@ -39,8 +40,10 @@ def table(rows: int) -> np.ndarray:
     return centres[which] + rng.normal(size=(rows, COLUMNS)) * spread[which]
 
 
-def main() -> None:
-    rows = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
+def main(arguments: list[str] | None = None) -> list[Ratio]:
+    given = sys.argv[1:] if arguments is None else arguments
+    rows = int(given[0]) if given else 1_000_000
+    found = []
     x = table(rows)
     x = Scaling.fit(x).apply(x)
     kmeans(x[:1000], K)  # loads scikit-learn, which is no part of the fit
@@ -57,11 +60,15 @@ def main() -> None:
         drift = float(np.abs(run.centres - fit.centres).max())
         link = nearest_neighbour_linkage(x, y, targets=1000).rate
         del y
+        what = f"{method.law} on {rows:,} × {COLUMNS}: time, × the k-means fit it starts from"
+        found.append(Ratio(what, f"{took:.2f} s", f"{fit_time:.2f} s", took / fit_time))
         print(
             f"{method.law:6} {took:5.2f} s = {took / fit_time:.2f} × k-means; "
             f"memory {peak_tables(method, x, fit.labels, fit.centres):.1f} tables, result included; "
             f"labels kept {kept:.6f}, centres moved {drift:.0e}, linkage {link:.4f}"
         )
+    ratios(found)
+    return found
 
 
 if __name__ == "__main__":

@@ -14,8 +14,9 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from measure import timed, versions
+from measure import Ratio, ratios, speed, timed, versions
 from peers import python_of
+from pins import PINS
 
 from sfumato.channels import Projective, Substitution
 from sfumato.channels.projective import reports_win
@@ -25,7 +26,7 @@ from sfumato.randomness import Rows, SecretKey
 from sfumato.reconstruction import reconstruct
 from sfumato.schema import Attribute, Categories, Kind
 
-PEER = "multi-freq-ldpy==0.2.5"
+PEER = PINS["multi-freq-ldpy"]
 SAMPLE = 200_000
 HASHED = 4_000
 """The peer's local hashing takes rows × values hashes to estimate."""
@@ -74,7 +75,7 @@ def skewed(size: int, n: int, seed: int = 0) -> FloatArray:
 
 
 def theirs(**task: object) -> dict[str, object]:
-    python = python_of("multi-freq-ldpy", PEER, "scipy", "xxhash<3")
+    python = python_of("multi-freq-ldpy", *PEER)
     with tempfile.TemporaryDirectory() as folder:
         given, found = Path(folder) / "given.json", Path(folder) / "found.json"
         plain = {}
@@ -94,7 +95,7 @@ def error(found: object, values: FloatArray, size: int) -> float:
     return float(np.abs(np.asarray(found) - np.bincount(values.astype(int), minlength=size) / len(values)).sum())
 
 
-def response(rows: int, size: int, epsilon: float) -> None:
+def response(rows: int, size: int, epsilon: float) -> list[Ratio]:
     about, key = attribute(size), SecretKey(bytes(32))
     law, values = Substitution(epsilon=epsilon).on(about), skewed(size, rows)
     ours = timed(lambda: law.perturb(key, Rows(0, rows), values), 3)
@@ -119,9 +120,14 @@ def response(rows: int, size: int, epsilon: float) -> None:
         f"  error E of {SAMPLE:,} values, each through its own client: ours {error(reconstruct(small).mass, values[:SAMPLE], size):.4f}, "
         f"IBU {error(peer['ibu_of_own'], values[:SAMPLE], size):.4f}, its inversion {error(peer['inverse_of_own'], values[:SAMPLE], size):.4f}"
     )
+    what = f"{rows:,} values of {size} labels: speed against multi-freq-ldpy's"
+    return [
+        speed(f"{what} GRR client (scaled)", ours, client, "≥ 10"),
+        speed(f"{what} IBU", again, float(peer["ibu"]), "≥ 10"),
+    ]
 
 
-def reports(size: int, epsilon: float) -> None:
+def reports(size: int, epsilon: float) -> list[Ratio]:
     about, key = attribute(size), SecretKey(bytes(32))
     law, values = Projective(epsilon=epsilon).on(about), skewed(size, HASHED)
     many = skewed(size, 10**6)
@@ -139,6 +145,11 @@ def reports(size: int, epsilon: float) -> None:
     print(
         f"  error E          ours {error(reconstruct(column).mass, values, size):8.4f}   OLH        {error(peer['found'], values, size):8.4f}"
     )
+    what = f"{size} labels: speed of reports against multi-freq-ldpy's OLH"
+    return [
+        speed(f"{what}, a value", 1e6 * ours, 1e6 * client, about="µs"),
+        speed(f"{what}, estimate", again, float(peer["estimate"])),
+    ]
 
 
 def both_laws(n: int = 100_000, runs: int = 3) -> None:
@@ -163,8 +174,8 @@ def both_laws(n: int = 100_000, runs: int = 3) -> None:
 
 if __name__ == "__main__":
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000_000
-    print(versions("sfumato", "numpy"), "against", PEER)
-    for labels in (20, 100):
-        response(rows, labels, 2.0)
-    reports(1000, 2.0)
+    print(versions("sfumato", "numpy"), "against", PEER[0])
+    found = [ratio for labels in (20, 100) for ratio in response(rows, labels, 2.0)]
+    found += reports(1000, 2.0)
     both_laws()
+    ratios(found)

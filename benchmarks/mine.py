@@ -17,7 +17,7 @@ for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import numpy as np  # noqa: E402
 from accuracy import LAWS, classes_of, release_of, rows_of  # noqa: E402
-from measure import timed, versions  # noqa: E402
+from measure import Ratio, ratios, speed, timed, versions  # noqa: E402
 
 from sfumato.randomness import SecretKey  # noqa: E402
 from sfumato.reconstruction import columns  # noqa: E402
@@ -64,14 +64,14 @@ def costs(n: int, options: argparse.Namespace) -> dict[str, tuple[float, float, 
     return out
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> list[Ratio]:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, nargs="+", default=[100_000, 1_000_000])
     parser.add_argument("--noise", choices=list(LAWS), default="gaussian")
     parser.add_argument("--privacy", type=float, default=1.0)
     parser.add_argument("--function", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=3)
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     print(versions("numpy", "scikit-learn"))
     print(f"function {options.function}, {options.noise} noise at {options.privacy:.0%} privacy, 9 attributes; ")
     print(f"depth ≤ {DEPTH}, leaves of ≥ {LEAF} records\n")
@@ -93,6 +93,18 @@ def main() -> None:
             exponent = math.log(by_rows[last][name][0] / by_rows[first][name][0]) / math.log(last / first)
             print(f"\ngrowth exponent of {name}: {exponent:.2f}", end="")
     print()
+    peer = "scikit-learn, original values"
+    rows = [
+        speed(
+            f"{name}, {n:,} × 9, with reconstruction: speed against scikit-learn's exact tree",
+            found[name][0],
+            found[peer][0],
+        )
+        for n, found in by_rows.items()
+        for name in ("byclass", "local")
+    ]
+    ratios(rows)
+    return rows
 
 
 if __name__ == "__main__":

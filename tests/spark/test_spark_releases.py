@@ -41,6 +41,7 @@ def test_a_parquet_file_gives_the_same_release(spark: Any, table: Path, plan: Pl
     data = spread.manifest.data
     assert (spread.data_path / min(p.name for p in spread.data_path.iterdir())).suffix == ".parquet"
     assert data.parts == len(list(spread.data_path.iterdir())) == 4
+    assert "is a folder of 4 files" in (spread.folder / "README.md").read_text()
     Release.open(spread.folder).verify()
 
 

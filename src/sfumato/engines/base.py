@@ -1,4 +1,8 @@
-"""An engine has two verbs: map blocks, fold counts. It does no arithmetic, and arithmetic knows no engine."""
+"""An engine has two verbs: map blocks (`write`), fold counts (`fold`). It does no arithmetic, and arithmetic knows no engine.
+
+Two more are for what no row can tell of itself: which ids stand twice (`first_repeat`), and who is in the same group
+(`exchange`).
+"""
 
 from __future__ import annotations
 

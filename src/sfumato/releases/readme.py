@@ -104,8 +104,15 @@ sfumato reconstruct {{this folder}} --plot out.svg  # the true distributions, wi
 
 {cautions}
 
-SHA-256 of `{manifest.data.file}`: `{manifest.data.sha256}`
+{_checked(manifest)}: `{manifest.data.sha256}`
 """
+
+
+def _checked(manifest: Manifest) -> str:
+    data = manifest.data
+    if not data.parts:
+        return f"SHA-256 of `{data.file}`"
+    return f"`{data.file}` is a folder of {data.parts} files; SHA-256 of their list, as `sha256sum * | sha256sum` in it gives it"
 
 
 def cautions(manifest: Manifest) -> list[str]:

@@ -163,6 +163,7 @@ def test_leaf_swap_keeps_every_table_by_leaf_and_class_exactly(table: Path, plan
             here = leaf * 2 + truth.classes == cell
             np.testing.assert_array_equal(np.sort(old[here]), np.sort(new[here]))
         assert made.manifest[name].guided == "leaf-swap"
+    assert made.manifest.method["redraws"] == 0
     moved = {n: seen[n].values != truth[n].values for n in ("size", "x")}
     assert np.mean(moved["x"] & ~moved["size"]) > 0.05  # columns go their own ways
 

@@ -58,6 +58,12 @@ def test_describe_gives_every_attribute_its_privacy(iris, capsys):
     assert about["petal_width"]["privacy"]["reason"]
 
 
+def test_mine_says_which_strategy_it_took_where_none_was_named(iris, capsys):
+    code, _, err = run(capsys, "mine", iris)
+    assert code == 0
+    assert "auto: 150 rows in" in err
+
+
 def test_mine_predict_and_evaluate_hand_the_model_on(iris, capsys, tmp_path):
     model = tmp_path / "model.json"
     code, out, err = run(

@@ -120,7 +120,7 @@ def mine(
         say(str(model.notes["why"]))
     leaves = f", {about['leaves']} leaves, depth {about['depth']}" if "leaves" in about else ""
     say(
-        f"{strategy}: {about['rows']:,} rows in {about['seconds']:.1f} s{leaves}"
+        f"{model.strategy}: {about['rows']:,} rows in {about['seconds']:.1f} s{leaves}"
         + (f"; model in {output}" if output else "")
     )
     if as_json:

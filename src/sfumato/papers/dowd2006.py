@@ -294,7 +294,8 @@ def _entropy_plot(
         title="Figure 5: average accuracy against entropy",
         x_title="H(M), bits",
         width=640,
-        height=340,
+        height=360,
+        margins=svg.WITH_LEGEND,
     )
     marks, names = [], []
     for i, size in enumerate(sizes):

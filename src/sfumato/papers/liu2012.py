@@ -377,7 +377,8 @@ def _figure1(rows: Sequence[Mapping[str, Any]], name: str, k: int) -> str:
         x_title="σ",
         y_title="agreement, %",
         width=640,
-        height=320,
+        height=340,
+        margins=svg.WITH_LEGEND,
     )
     laws = list(dict.fromkeys(r["method"] for r in mine))
     marks = []
@@ -398,7 +399,8 @@ def _strength(rows: Sequence[Mapping[str, Any]], name: str, k: int) -> str:
         title=title,
         x_title="residual after linear reconstruction, share of variance",
         width=640,
-        height=320,
+        height=340,
+        margins=svg.WITH_LEGEND,
     )
     laws = list(dict.fromkeys(r["method"] for r in mine))
     marks = []

@@ -47,6 +47,10 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
     return [round(k * step, 12) for k in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
+WITH_LEGEND = (56, 16, 40, 48)
+"""Margins for a legend that would not fit beside the title."""
+
+
 @dataclass(frozen=True)
 class Frame:
     """A rectangle of data space drawn into a rectangle of pixels."""
@@ -187,14 +191,15 @@ def line(
 
 
 def legend(frame: Frame, entries: Sequence[tuple[str, str]]) -> str:
-    """Names of the inks, at the top right."""
+    """Names of the inks, at the top right; on a line of their own where the frame has `WITH_LEGEND` margins."""
     out = []
     right = float(frame.width - frame.margins[1])
+    base = frame.margins[0] - 10 if frame.margins[0] >= WITH_LEGEND[0] else 18
     for ink, text in reversed(entries):
         right -= 6.4 * len(text) + 4
-        out.append(f'<text class="tick" x="{number(right)}" y="18">{escape(text)}</text>')
+        out.append(f'<text class="tick" x="{number(right)}" y="{base}">{escape(text)}</text>')
         right -= 14
-        out.append(f'<rect x="{number(right)}" y="9" width="10" height="10" rx="2" fill="{colour(ink)}"/>')
+        out.append(f'<rect x="{number(right)}" y="{base - 9}" width="10" height="10" rx="2" fill="{colour(ink)}"/>')
         right -= 10
     return "".join(out)
 

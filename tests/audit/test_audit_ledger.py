@@ -10,13 +10,14 @@ import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 
+from sfumato.attacks import Sight
 from sfumato.auditing.audit import audit
 from sfumato.auditing.repeats import repeats
 from sfumato.channels import Gaussian, Substitution
 from sfumato.cli.auditor import audit as audit_command
 from sfumato.errors import UsageError
 from sfumato.guided.releasing import guided_method, guided_release
-from sfumato.releases import Plan, release
+from sfumato.releases import Plan, Release, release
 from sfumato.releases.key import FIRST_LINE
 from sfumato.releases.ledger import Ledger
 from sfumato.schema import Attribute, Categories, Interval, Kind, Schema
@@ -158,3 +159,33 @@ def test_the_ledger_itself_is_unchanged_by_an_audit(shelf, table):
     before = path.read_bytes()
     audit(shelf / "r-one", table, ledger=path, targets=20)
     assert path.read_bytes() == before
+
+
+def test_a_name_released_under_two_laws_is_told_apart_by_its_law(table, tmp_path):
+    key = tmp_path / "owner.key"
+    for folder, sigma in (("weak", 5.0), ("strong", 0.5)):
+        release(table, plan("same", sigma), tmp_path / folder, key=key, again=True)
+    book = Ledger.beside(key)
+    widths = {}
+    for folder in ("weak", "strong"):
+        made = Release.open(tmp_path / folder)
+        again = repeats(book, made.manifest)
+        assert again.own.laws["x"] == made.manifest["x"].channel.to_dict()
+        widths[folder] = again.widths(Sight.of(made))["x"]
+    # Each release has its own width, and averaging both leaves less than the narrower of them.
+    assert widths["weak"][0] > 9 * widths["strong"][0]
+    assert widths["weak"][1] == pytest.approx(widths["strong"][1])
+    assert widths["strong"][1] < widths["strong"][0]
+
+
+def test_rows_in_another_order_are_draws_of_their_own_even_under_one_noise_name(table, tmp_path):
+    key = tmp_path / "owner.key"
+    release(table, plan("one"), tmp_path / "one", key=key)
+    for turn in range(3):
+        order = np.random.default_rng(turn).permutation(table.num_rows)
+        release(table.take(order), plan("two"), tmp_path / f"two-{turn}", key=key, again=True)
+    made = Release.open(tmp_path / "one")
+    again = repeats(Ledger.beside(key), made.manifest)
+    own, averaged = again.widths(Sight.of(made))["x"]
+    assert again.views()["x"] == 4
+    assert averaged == pytest.approx(own / 2)

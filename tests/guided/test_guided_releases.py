@@ -1,16 +1,19 @@
 """Guided methods as releases: every one of them, walked and counted."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
+from sfumato.channels import Substitution
 from sfumato.comparing import cluster, compare
 from sfumato.errors import DataError, LedgerError, UsageError
 from sfumato.guided.releasing import guided_method, guided_release, method_names
 from sfumato.randomness import SecretKey
-from sfumato.releases import Plan, Release
+from sfumato.releases import Plan, Release, release
+from sfumato.schema import Consent, Role, Schema
 
 KEY = SecretKey(bytes(range(32)))
 TREE = ("class-all-leaves", "class-probabilistic", "class-random", "detective", "framework", "innocent", "leaf-swap")
@@ -154,3 +157,20 @@ def test_a_plan_with_a_method_is_never_released_value_by_value(tmp_path):
     with pytest.raises(UsageError, match="guided_release"):
         release("iris", plan, tmp_path / "r", key=KEY)
     assert not (tmp_path / "r").exists()
+
+
+def test_the_ledger_knows_labels_that_class_noise_draws_afresh(tmp_path):
+    # The first release blurs the class alone; another draw of it is fresh noise for the same labels.
+    plan = Plan.propose("iris")
+    schema = Schema(
+        tuple(replace(a, consent=Consent.MODIFIED if a.role is Role.TARGET else Consent.TRUE) for a in plan.schema)
+    )
+    key = tmp_path / "owner.key"
+    release(
+        "iris",
+        replace(plan, schema=schema, channels={plan.schema.target.name: Substitution(gamma=9.0)}),
+        tmp_path / "a",
+        key=key,
+    )
+    with pytest.raises(LedgerError, match=plan.schema.target.name):
+        guided_release("iris", plan, guided_method("class-random", {}), tmp_path / "b", key=key)

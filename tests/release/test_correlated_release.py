@@ -270,3 +270,23 @@ def test_byclass_leaves_the_leaves_as_counted_where_noise_was_drawn_together(mad
     table = made.observed()
     assert drawn_together(table.columns)
     assert byclass(table) == byclass(table, as_counted=True)
+
+
+def test_variances_of_a_few_rows_are_not_published(people, tmp_path):
+    few = people.set_column(
+        people.schema.get_field_index("height"),
+        "height",
+        pa.array([v if i < 2 else None for i, v in enumerate(people["height"].to_pylist())]),
+    )
+    with pytest.raises(DataError, match="height: fewer than 30 rows have a value"):
+        release(few, plan(ratio=0.5), tmp_path / "r", key=SecretKey(bytes(32)))
+
+
+def test_columns_that_a_few_rows_share_count_as_unrelated():
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(200, 2)) + 5 * rng.normal(size=(200, 1))
+    table[:98, 0] = np.nan
+    table[100:, 1] = np.nan
+    moments = Moments.of(("a", "b"), table, np.zeros(2), np.ones(2))
+    assert moments.pairs[0, 1] == 2
+    assert moments.covariance()[0, 1] == 0

@@ -19,6 +19,7 @@ from sfumato.engines import Local
 from sfumato.errors import DataError, OutputError, UsageError
 from sfumato.randomness import SecretKey
 from sfumato.releases import Manifest, Plan, Release, release
+from sfumato.releases.describe import described
 from sfumato.schema import Attribute, Categories, Consent, Interval, Kind, Missing, Role, Schema, day_number
 
 
@@ -527,3 +528,13 @@ def test_a_full_disk_is_told_in_words_and_leaves_nothing(tmp_path: Path, table: 
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_true_column_leaves_the_record_without_a_bound_and_the_others_with_theirs(tmp_path: Path) -> None:
+    table = pa.table({"a": ["x", "y"] * 50, "c": ["p", "q"] * 50})
+    plan = replace(Plan.propose(table, target="c"), channels={"a": Substitution(gamma=3.0)})
+    record = described(release(table, plan, tmp_path / "r").manifest)["record"]
+    assert record["epsilon"] is None
+    assert record["infinite"] == ["c"]
+    assert record["modified_only"]["epsilon"] == pytest.approx(np.log(3))
+    assert "no bound, since c is released as it is. Over the modified attributes alone: ε = 1.10" in record["in_words"]

@@ -44,8 +44,10 @@ def counted_distances(
         about: dict[str, Any] = {
             "rows": int(before.sum()),
             "total_variation": total_variation(mass, p),
-            "total_variation_released": total_variation(q, p),
         }
+        channel = columns[name].channel
+        if channel is None or channel.reports is None:  # reports are no values, so their shares are none
+            about["total_variation_released"] = total_variation(q, p)
         if columns[name].attribute.kind.numeric:
             about |= {
                 "kolmogorov_smirnov": kolmogorov_smirnov(mass, p),

@@ -47,7 +47,11 @@ class Repeats:
         out = {}
         for column in sight.columns:
             own = column.channel
-            others = {e.noise[column.name]: e for e, names, _ in self.others.values() if column.name in names}
+            others = {
+                e.noise[column.name] if placed else (key, e.noise[column.name]): e
+                for key, (e, names, placed) in self.others.items()
+                if column.name in names
+            }
             if own is None or not column.attribute.kind.numeric or not others:
                 continue
             width = own.interval_width(0.95)
@@ -71,9 +75,13 @@ class Repeats:
     def stand_ins(self, sight: Sight, truth: Truth, given: Collection[str], seed: int) -> tuple[Sight, ...]:
         """The others drawn again, save those whose folders were given, and those whose rows stand in other places."""
         out: list[Sight] = []
+        at_hand = list(given)
         for key, (entry, names, placed) in list(self.others.items())[:MOST_STAND_INS]:
             laws = {c.name: self._law(entry, c) for c in sight.columns if c.name in names and c.channel is not None}
-            if entry.name in given or not placed or not any(laws.values()):
+            if entry.name in at_hand:
+                at_hand.remove(entry.name)  # one folder stands for one entry of its name
+                continue
+            if not placed or not any(laws.values()):
                 continue
             # No secret: chance for an experiment, repeated under its seed.
             noise = SecretKey(np.random.default_rng([seed, len(out)]).bytes(32))
@@ -116,7 +124,9 @@ def repeats(ledger: Ledger, manifest: Manifest) -> Repeats:
             f"the ledger {ledger.path} knows no release {manifest.name!r} of {manifest.data.rows:,} rows; "
             "give the key that the release was made with, or leave it out"
         )
-    this = own[-1]
+    stated = {c.attribute.name: c.channel.to_dict() for c in manifest.columns if c.channel is not None}
+    # A name may be released again under another law; ledgers from before laws were kept name none.
+    this = next((e for e in reversed(own) if e.laws == stated), own[-1])
     others = {}
     for number, entry in enumerate(known):
         if entry is not this and (columns := this.freshened_by(entry)):

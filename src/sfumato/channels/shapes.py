@@ -10,6 +10,8 @@ import numpy as np
 from sfumato.counts import FloatArray
 from sfumato.errors import DataError, listed
 
+FEWEST = 30
+"""A covariance over fewer rows than this would tell about them, and is not taken."""
 FLOOR = 1e-3
 """The least eigenvalue of the noise's correlations: no direction of the table, not even one without data, goes without noise."""
 DIGITS = 6
@@ -58,16 +60,24 @@ class Moments:
         )
 
     def covariance(self) -> FloatArray:
-        """Σ_x from all pairs that are there; 0 for two columns that no two rows share. A column that does not vary is refused."""
+        """Σ_x from all pairs that are there; 0 for two columns that fewer than `FEWEST` rows share.
+
+        A column that does not vary, or that fewer rows have, is refused: its variance is published.
+        """
         still = [n for n, low, high in zip(self.names, self.low, self.high, strict=True) if not high > low]
         if still:
             raise DataError(
                 f"{listed(still)}: does not vary in the table, and noise shaped like it would be none; "
                 "withhold it, or give it noise of its own in a plan"
             )
+        if few := [n for n, rows in zip(self.names, np.diag(self.pairs), strict=True) if rows < FEWEST]:
+            raise DataError(
+                f"{listed(few)}: fewer than {FEWEST} rows have a value, and the variance of so few, which the noise would publish, "
+                "tells about them; withhold it, or give it noise of its own in a plan"
+            )
         n = np.maximum(self.pairs, 1.0)
         centred = self.products / n - (self.sums / n) * (self.sums.T / n)
-        known = self.pairs > 1
+        known = self.pairs >= FEWEST
         return np.where(known, centred * n / np.maximum(n - 1, 1.0), 0.0) * np.outer(self.unit, self.unit)
 
 

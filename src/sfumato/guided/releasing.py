@@ -121,6 +121,8 @@ def guided_release(
         attributes = [a for a in plan.schema if a.released]
         written = _write(hidden, format, attributes, released, target)
         values = {c.name: c.values for c in truth.columns}
+        if truth.classes is not None:
+            values[target] = _values(truth, plan.schema[target], target)
         entry = Entry.now(
             plan.release_name,
             dict.fromkeys(values, owner.fingerprint(*labels)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from sfumato.errors import listed
 from sfumato.privacy import figures, record_figures
 from sfumato.releases.manifest import Manifest, ReleasedColumn
 from sfumato.releases.readme import cautions, what
@@ -15,14 +16,18 @@ def described(manifest: Manifest) -> dict[str, Any]:
     """Laws, privacy per attribute and per record, and cautions, as plain data."""
     attributes = {c.attribute.name: _attribute(c) for c in manifest.columns}
     blurred = {c.attribute.name: figures(c.channel, c.attribute) for c in manifest.columns if c.channel is not None}
-    record = record_figures(blurred)
-    clear = [c.attribute.name for c in manifest.columns if c.clear and c.attribute.role is not Role.TARGET]
+    modified = record_figures(blurred)
+    clear = [c.attribute.name for c in manifest.columns if c.clear and c.attribute.role is not Role.IDENTIFIER]
+    record = modified
+    if clear and blurred:
+        # A true column beside the others ends every bound on the record; that over the others is kept by its own name.
+        record = record_figures(blurred | {name: {"epsilon": None} for name in clear}) | {"modified_only": modified}
     return {
         "name": manifest.name,
         "rows": manifest.data.rows,
         "noise_belongs_to": manifest.addressing,
         "attributes": attributes,
-        "record": record | {"in_words": _record_words(record, clear)},
+        "record": record | {"in_words": _record_words(modified, clear)},
         "withheld": list(manifest.withheld),
         "method": manifest.method,
         "joint": manifest.joint.to_dict() if manifest.joint else None,
@@ -70,14 +75,27 @@ def _epsilon_words(privacy: dict[str, Any]) -> str:
 
 
 def _record_words(record: dict[str, Any], clear: list[str]) -> str:
-    if clear:
-        return f"Per record: no bound, since {', '.join(clear)} are released as they are."
+    if clear and record.get("epsilon") is None:
+        return f"Per record: no bound, since {listed(clear, 12)} {_are(clear)} released as {_they_are(clear)}."
     if record.get("epsilon") is None and not record.get("infinite"):
         return "Per record: no ε; the noise follows patterns of the whole table."
     if record.get("epsilon") is None:
         return "Per record: no finite ε, because of " + ", ".join(record.get("infinite", [])) + "."
     multiplied = f"; γ multiplies to {record['gamma']:.3g}" if record.get("gamma") is not None else ""
+    if clear:
+        return (
+            f"Per record: no bound, since {listed(clear, 12)} {_are(clear)} released as {_they_are(clear)}. Over the modified "
+            f"attributes alone: ε = {record['epsilon']:.2f} (they add up{multiplied})."
+        )
     return (
         f"Per record over all attributes: ε = {record['epsilon']:.2f} (they add up{multiplied}): "
         "whoever links all columns of a row learns up to that much."
     )
+
+
+def _are(names: list[str]) -> str:
+    return "are" if len(names) > 1 else "is"
+
+
+def _they_are(names: list[str]) -> str:
+    return "they are" if len(names) > 1 else "it is"

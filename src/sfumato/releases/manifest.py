@@ -118,7 +118,7 @@ class Manifest:
                 f"the manifest holds {listed(sorted(unknown))}, which this version does not know; update it"
             )
         try:
-            if Path(file := str(data["data"]["file"])).name != file or not file:
+            if Path(file := str(data["data"]["file"])).name != file or file in ("", ".."):
                 raise DataError(f"the manifest speaks of the file {file!r}, which is no name of a file beside it")
             columns = tuple(ReleasedColumn.from_dict(c) for c in data["attributes"])
             joint = CorrelatedGaussian.from_dict(data["joint"]) if data.get("joint") else None

@@ -49,7 +49,8 @@ def shelf(table, tmp_path_factory):
     for name, sigma in (("r-one", 5.0), ("r-two", 5.0), ("r-three", 2.5)):
         release(table, plan(name, sigma), where / name, key=key, again=True)
     release(table, plan("r-one"), where / "copy", key=key, again=True)  # the same release again is no further one
-    other = table.set_column(0, "x", pa.array(np.random.default_rng(1).uniform(0, 100, 1500).round(2)))
+    rng = np.random.default_rng(1)
+    other = pa.table({"x": rng.uniform(0, 100, 1500).round(2), "t": rng.choice(["p", "q", "r"], 1500)})
     release(other, plan("elsewhere"), where / "elsewhere", key=key)
     return where
 

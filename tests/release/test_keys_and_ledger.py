@@ -12,14 +12,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.channels import Gaussian, Uniform
+from sfumato.channels import Gaussian, Substitution, Uniform
 from sfumato.errors import LedgerError, UsageError
 from sfumato.randomness import SecretKey
 from sfumato.releases import Plan, Release, create_key, load_key, release
 from sfumato.releases.kernel import kernel_for
 from sfumato.releases.ledger import Ledger
 from sfumato.releases.plan import with_consent
-from sfumato.schema import Attribute, Consent, Interval, Kind, Schema
+from sfumato.schema import Attribute, Categories, Consent, Interval, Kind, Schema
 
 
 def secret_of(path: Path) -> str:
@@ -273,3 +273,28 @@ def test_keys_of_different_owners_share_nothing(tmp_path: Path, table: pa.Table,
     assert a.data_path.read_bytes() != b.data_path.read_bytes()
     assert a.manifest.name == b.manifest.name
     assert isinstance(load_key(tmp_path / "a"), SecretKey)
+
+
+def test_a_column_declared_otherwise_hides_nothing_of_the_others(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    table = pa.table({"age": rng.integers(18, 90, 600), "smoker": rng.choice(["no", "yes"], 600)})
+
+    def plan(labels: tuple[str, ...], sigma: float) -> Plan:
+        age = Attribute("age", Kind.INTEGER, Interval(0, 120))
+        smoker = Attribute("smoker", Kind.CATEGORICAL, Categories(labels))
+        return Plan(Schema((age, smoker)), {"age": Gaussian(sigma=sigma), "smoker": Substitution(gamma=9.0)}, name="r")
+
+    key = tmp_path / "owner.key"
+    release(table, plan(("no", "yes"), 5.0), tmp_path / "a", key=key)
+    with pytest.raises(LedgerError, match="age, smoker: the same rows were released before"):
+        release(table, plan(("maybe", "no", "yes"), 4.0), tmp_path / "b", key=key)
+
+
+def test_another_table_with_a_column_that_hardly_varies_in_common_is_another_table(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    schema = Schema((Attribute("x", Kind.REAL, Interval(0, 1)), Attribute("year", Kind.INTEGER, Interval(2000, 2030))))
+    wishes = {"x": Gaussian(sigma=0.2), "year": Gaussian(sigma=3.0)}
+    key = tmp_path / "owner.key"
+    for name in ("one", "two"):
+        table = pa.table({"x": rng.random(600), "year": np.full(600, 2020)})
+        release(table, Plan(schema, wishes, name=name), tmp_path / name, key=key)

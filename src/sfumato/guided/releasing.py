@@ -43,7 +43,7 @@ from sfumato.releases.making import Release, owner_key, publish, refuse_input_in
 from sfumato.releases.manifest import Manifest, ReleasedColumn
 from sfumato.releases.original import true_table
 from sfumato.releases.plan import Plan
-from sfumato.releases.sketch import sketch_of
+from sfumato.releases.sketch import content, sketch_of
 from sfumato.schema import Attribute, Consent, Kind, Role
 from sfumato.tables import ROW_GROUP, Written, writing
 
@@ -123,10 +123,11 @@ def guided_release(
         values = {c.name: c.values for c in truth.columns}
         if truth.classes is not None:
             values[target] = _values(truth, plan.schema[target], target)
+        known = {name: content(plan.schema[name], column) for name, column in values.items()}
         entry = Entry.now(
             plan.release_name,
             dict.fromkeys(values, owner.fingerprint(*labels)),
-            sketch_of(owner.derive("sketch"), values, Rows(0, truth.rows)),
+            sketch_of(owner.derive("sketch"), known, Rows(0, truth.rows)),
             {name: {"law": method.law} for name in values},
         )
         manifest = publish(

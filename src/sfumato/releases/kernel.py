@@ -19,7 +19,7 @@ from sfumato.randomness import Addresses, Entities, Rows, SecretKey, WordArray, 
 from sfumato.releases.joint import JointKernel
 from sfumato.releases.key import load_key
 from sfumato.releases.plan import Plan
-from sfumato.releases.sketch import Sketch, sketch_of
+from sfumato.releases.sketch import Sketch, content, sketch_of
 from sfumato.schema import Attribute, Kind
 from sfumato.tables import Block
 
@@ -95,7 +95,10 @@ class ReleaseKernel:
                 arrays.append(column.decoder(column.released(seen[column.name], addresses)))
         batch = pa.RecordBatch.from_arrays(arrays, schema=self.schema)
         entities = (addresses.high ^ addresses.low,) if self.identifier and self.gathers else ()
-        return Released(batch, Tally(sketch_of(self.sketch_key, seen, addresses), missing, entities))
+        return Released(batch, Tally(sketch_of(self.sketch_key, self._content(seen), addresses), missing, entities))
+
+    def _content(self, seen: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        return {c.name: content(c.encoder.attribute, seen[c.name]) for c in self.columns if c.name in seen}
 
     @staticmethod
     def _read(column: ColumnKernel, block: Block) -> FloatArray:

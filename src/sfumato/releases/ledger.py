@@ -60,6 +60,7 @@ class Entry:
 
     def freshened_by(self, later: Entry) -> list[str]:
         """Columns of which `later` would release the same rows with independent noise."""
+        alike = self.sketch.same_cells(later.sketch)
         placed = self.sketch.same_places(later.sketch)
         content = self.sketch.same_rows(later.sketch)
         told_apart = min(self.sketch.distinct_share, later.sketch.distinct_share) >= MOSTLY_DISTINCT
@@ -68,7 +69,14 @@ class Entry:
         common = [n for n in later.noise if n in self.noise]
         if placed < SAME_TABLE:
             return common  # the same rows at other addresses: even the same law draws anew
-        return [n for n in common if self.noise[n] != later.noise[n]]
+        judged = [share >= SAME_TABLE for share in alike.values() if share is not None]
+        # Columns of which nothing can be told follow most of those of which something can.
+        rest = sum(judged) * 2 >= len(judged)
+        return [
+            n
+            for n in common
+            if self.noise[n] != later.noise[n] and (rest if (share := alike.get(n)) is None else share >= SAME_TABLE)
+        ]
 
 
 class Ledger:

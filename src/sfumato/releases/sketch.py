@@ -10,9 +10,11 @@ Two samples, both of which depend on nothing but the table's cells, so that sket
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -20,9 +22,12 @@ from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray
 from sfumato.randomness import CHUNK, Addresses, SecretKey, WordArray
+from sfumato.schema import Attribute
 
 SIZE = 256
 SPREAD = np.uint64(0x9E3779B97F4A7C15)
+NEARLY_CONSTANT = 0.9
+"""Columns of which two rows agree with this probability by chance say nothing of whether a table is the same."""
 DOUBTFUL = 4.0
 """Standard errors by which agreement must exceed chance."""
 
@@ -62,15 +67,31 @@ class Sketch:
         return self.rows == other.rows and cells and np.array_equal(self.addresses, other.addresses)
 
     def same_places(self, other: Sketch) -> float:
-        """The share of the smaller table's rows that both have at the same address, judged by the columns of both."""
+        """The share of the smaller table's rows that both have at the same address: whole rows, or the column most alike."""
         columns = sorted(set(self.cells) & set(other.cells))
-        union = np.union1d(self.addresses, other.addresses)[:SIZE]
-        here, there = np.isin(union, self.addresses), np.isin(union, other.addresses)
-        both = union[here & there]
+        both, share = self._shared(other)
         if not columns or not len(both):
             return 0.0
         agreement = beyond_chance(self._rows_at(both, columns), other._rows_at(both, columns))
-        return agreement * len(both) / float(min(here.sum(), there.sum()))
+        return max([agreement * share, *(v for v in self.same_cells(other).values() if v is not None)])
+
+    def same_cells(self, other: Sketch) -> dict[str, float | None]:
+        """The same column by column, since one that was corrected or declared otherwise hides nothing of the others.
+
+        None where a column is nearly constant, and so the same in any two tables.
+        """
+        both, share = self._shared(other)
+        out: dict[str, float | None] = {}
+        for name in sorted(set(self.cells) & set(other.cells)) if len(both) else ():
+            a, b = (s.cells[name][np.searchsorted(s.addresses, both)] for s in (self, other))
+            out[name] = None if chance_of(a, b) > NEARLY_CONSTANT else beyond_chance(a, b) * share
+        return out
+
+    def _shared(self, other: Sketch) -> tuple[WordArray, float]:
+        """Addresses that both chose, and their share in those of the smaller table."""
+        union = np.union1d(self.addresses, other.addresses)[:SIZE]
+        here, there = np.isin(union, self.addresses), np.isin(union, other.addresses)
+        return union[here & there], float((here & there).sum()) / max(1.0, float(min(here.sum(), there.sum())))
 
     def same_rows(self, other: Sketch) -> float:
         """The share of the smaller table's distinct rows that both have, wherever they stand, if the columns are the same."""
@@ -157,11 +178,32 @@ def beyond_chance(a: WordArray, b: WordArray) -> float:
     agreement = float(np.mean(a == b))
     if agreement == 1.0:
         return 1.0
-    values = np.union1d(a, b)
-    chance = float(np.mean(np.searchsorted(values, a)[:, None] == np.searchsorted(values, b)[None, :]))
+    chance = chance_of(a, b)
     if agreement - chance <= DOUBTFUL * math.sqrt(chance * (1 - chance) / len(a)):
         return 0.0
     return (agreement - chance) / (1 - chance)
+
+
+def chance_of(a: WordArray, b: WordArray) -> float:
+    """How often a word of the one is a word of the other by chance."""
+    values, codes = np.unique(np.concatenate([a, b]), return_inverse=True)
+    first, second = (np.bincount(c, minlength=len(values)) for c in (codes[: len(a)], codes[len(a) :]))
+    return float(first @ second) / max(1, len(a) * len(b))
+
+
+def content(attribute: Attribute, values: FloatArray) -> FloatArray:
+    """What a column is known by: numbers as they are, labels by their text, whatever place a plan gives them."""
+    if attribute.kind.numeric or attribute.domain is None:
+        return values
+    known = np.append(_label_numbers(attribute.categories), np.nan)
+    return known[np.where(np.isnan(values), -1, values).astype(np.int64)]
+
+
+@cache
+def _label_numbers(labels: tuple[str, ...]) -> FloatArray:
+    """A number of 48 bits for each label, and one for a missing value that takes part as a label."""
+    texts = [*labels, "\0missing"]
+    return np.array([float(int.from_bytes(hashlib.sha256(t.encode()).digest()[:6])) for t in texts])
 
 
 def _secret(key: SecretKey, *labels: str) -> WordArray:

@@ -476,3 +476,22 @@ def test_the_installed_program_speaks_for_itself(tmp_path: Path) -> None:
     assert (wrong.returncode, wrong.stdout) == (1, "")
     assert wrong.stderr.startswith("error: ")
     assert "Traceback" not in wrong.stderr
+
+
+def test_a_release_that_fails_leaves_no_key_behind_and_the_next_one_tells_of_its_own(run: Run, tmp_path: Path) -> None:
+    before = sorted(tmp_path.iterdir())
+    ran = run("release", "iris", "-o", "r", "--method", "swap-v", "--set", "k=1000")
+    assert ran.code != 0
+    assert sorted(tmp_path.iterdir()) == before
+    ran = run("release", "iris", "-o", "r", "--method", "leaf-swap")
+    assert ran.code == 0
+    assert "made a new key" in ran.err
+
+
+def test_noise_that_a_guided_method_takes_the_place_of_is_named(run: Run, tmp_path: Path) -> None:
+    assert run("plan", "iris", "-o", "plan.toml").code == 0
+    text = (tmp_path / "plan.toml").read_text()
+    (tmp_path / "plan.toml").write_text(text.replace("\n[release]", '\n[release]\nmethod = { law = "leaf-swap" }', 1))
+    ran = run("release", "iris", "--plan", "plan.toml", "-o", "r")
+    assert ran.code == 0, ran.err
+    assert "the plan gives noise of their own, but leaf-swap takes its place" in " ".join(ran.err.split())

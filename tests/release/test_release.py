@@ -538,3 +538,10 @@ def test_a_true_column_leaves_the_record_without_a_bound_and_the_others_with_the
     assert record["infinite"] == ["c"]
     assert record["modified_only"]["epsilon"] == pytest.approx(np.log(3))
     assert "no bound, since c is released as it is. Over the modified attributes alone: ε = 1.10" in record["in_words"]
+
+
+def test_an_epsilon_beside_visible_gaps_says_what_it_covers(tmp_path: Path) -> None:
+    table = pa.table({"a": ["x", "y", None, "y"] * 30})
+    plan = replace(Plan.propose(table), channels={"a": Substitution(gamma=3.0)})
+    words = described(release(table, plan, tmp_path / "r").manifest)["attributes"]["a"]["privacy"]["epsilon_in_words"]
+    assert words == "1.099 among values that are there; who has none is seen"

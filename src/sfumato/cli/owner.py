@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -226,23 +228,24 @@ def release(
     notes: tuple[str, ...] = ()
     changed: dict[str, float] = {}
     common: dict[str, Any] = {"key": key_file, "again": again, "force": force, "format": form, "encoding": encoding}
-    if proposal.method is not None and not joint_method(proposal):
-        from sfumato.guided.by_counts import counted_release
-        from sfumato.guided.releasing import guided_method, guided_release
+    with _no_key_without_release(key_file):
+        if proposal.method is not None and not joint_method(proposal):
+            from sfumato.guided.by_counts import counted_release
+            from sfumato.guided.releasing import guided_method, guided_release
 
-        wanted = dict(proposal.method)
-        way = guided_method(wanted.pop("law"), wanted)
-        if spark is None:
-            guided = guided_release(table_, proposal, way, output, **common)
-            made, notes, changed = guided.release, guided.perturbed.warnings, dict(guided.perturbed.changed)
+            wanted = dict(proposal.method)
+            way = guided_method(wanted.pop("law"), wanted)
+            if spark is None:
+                guided = guided_release(table_, proposal, way, output, **common)
+                made, notes, changed = guided.release, guided.perturbed.warnings, dict(guided.perturbed.changed)
+            else:
+                counted = counted_release(table_, proposal, way, output, engine=spark, **common)
+                made, changed = counted.release, dict(counted.changed)
+                say(f"the trees were grown from {counted.mined_rows:,} rows, and all rows were counted in them")
         else:
-            counted = counted_release(table_, proposal, way, output, engine=spark, **common)
-            made, changed = counted.release, dict(counted.changed)
-            say(f"the trees were grown from {counted.mined_rows:,} rows, and all rows were counted in them")
-    else:
-        with progress("releasing") as tick:
-            threads = Local(workers) if workers else Local.all_cores()
-            made = make_release(table_, proposal, output, engine=spark or threads, progress=tick, **common)
+            with progress("releasing") as tick:
+                threads = Local(workers) if workers else Local.all_cores()
+                made = make_release(table_, proposal, output, engine=spark or threads, progress=tick, **common)
     if fresh_key:
         say(f"made a new key in {key_file}: keep it, and never give it away; whoever has it can remove the noise")
     say(f"released {made.manifest.data.rows:,} rows and {len(made.manifest.columns)} columns to {output}")
@@ -254,6 +257,20 @@ def release(
     if as_json:
         about = {"output": str(output), "key": str(key_file)} | ({"changed": changed} if changed else {})
         give(made.manifest.to_dict() | about)
+
+
+@contextmanager
+def _no_key_without_release(key_file: Path) -> Iterator[None]:
+    """A key that was made for a release which then failed is taken back: nothing was blurred with it."""
+    from sfumato.releases.ledger import Ledger
+
+    fresh = not key_file.exists()
+    try:
+        yield
+    except BaseException:
+        if fresh and not Ledger.beside(key_file).path.exists():
+            key_file.unlink(missing_ok=True)
+        raise
 
 
 @click.command(epilog="Example:  sfumato describe release")

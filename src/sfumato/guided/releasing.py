@@ -105,17 +105,23 @@ def guided_release(
     """Perturb a whole table by a guided method and make its release folder."""
     folder = Path(folder)
     refuse_input_inside(table, folder)
-    owner, ledger = owner_key(key, folder)
     if plan.schema.identifier is not None:
         raise UsageError(
-            f"{method.law}: noise that follows the whole table cannot be tied to an entity; leave --id out"
+            f"{method.law}: noise that follows the whole table cannot be tied to an entity; leave --id out, or declare no "
+            "identifier in the plan"
         )
+    owner, ledger = owner_key(key, folder)
     truth = true_table(plan, table, encoding)
     if not truth.rows:
         raise DataError("the table has a header but no rows; a release needs at least one")
     target = plan.schema.target.name if plan.schema.target else "class"
     labels = ["guided", plan.release_name, method.to_dict(), _digest(truth)]
     perturbed = method.perturb(truth, Stream(owner.derive(*labels)), target=target)
+    if plan.channels:
+        overruled = (
+            f"{listed(sorted(plan.channels), 12)}: the plan gives noise of their own, but {method.law} takes its place"
+        )
+        perturbed = replace(perturbed, warnings=(*perturbed.warnings, overruled))
     released = _with_true_columns(plan, truth, perturbed.table)
     with appearing(folder, force=force) as hidden:
         attributes = [a for a in plan.schema if a.released]

@@ -9,7 +9,7 @@ from sfumato.errors import listed
 from sfumato.privacy import figures, record_figures
 from sfumato.releases.manifest import Manifest, ReleasedColumn
 from sfumato.releases.readme import cautions, what
-from sfumato.schema import Kind, Role
+from sfumato.schema import Kind, Missing, Role
 
 
 def described(manifest: Manifest) -> dict[str, Any]:
@@ -57,7 +57,8 @@ def _attribute(column: ReleasedColumn) -> dict[str, Any]:
         }
     privacy = figures(channel, attribute)
     return about | {
-        "privacy": privacy | {"in_words": _width_words(column, privacy), "epsilon_in_words": _epsilon_words(privacy)}
+        "privacy": privacy
+        | {"in_words": _width_words(column, privacy), "epsilon_in_words": _epsilon_words(column, privacy)}
     }
 
 
@@ -69,9 +70,12 @@ def _width_words(column: ReleasedColumn, privacy: dict[str, Any]) -> str:
     return f"{width:.5g}{unit}" + (f" ({100 * share:.3g} % of the range)" if share is not None else "")
 
 
-def _epsilon_words(privacy: dict[str, Any]) -> str:
+def _epsilon_words(column: ReleasedColumn, privacy: dict[str, Any]) -> str:
     epsilon = privacy["epsilon"]
-    return f"{epsilon:.3f}" if epsilon is not None else f"∞ ({privacy['reason']})"
+    if epsilon is None:
+        return f"∞ ({privacy['reason']})"
+    seen = column.missing > 0 and column.attribute.missing is Missing.KEEP
+    return f"{epsilon:.3f}" + (" among values that are there; who has none is seen" if seen else "")
 
 
 def _record_words(record: dict[str, Any], clear: list[str]) -> str:

@@ -12,14 +12,17 @@ import pytest
 
 from sfumato.engines import Local
 from sfumato.errors import LedgerError, UsageError
-from sfumato.guided.by_counts import counted_release
+from sfumato.guided.by_counts import _reader, counted_release
 from sfumato.guided.class_noise import expected_changes
 from sfumato.guided.releasing import guided_method
 from sfumato.guided.segments import Segments
 from sfumato.randomness import SecretKey
 from sfumato.releases import Plan, Release
 from sfumato.releases.original import true_table
+from sfumato.releases.reading import CountedTable
+from sfumato.releases.sampling import sampled
 from sfumato.schema import Role
+from sfumato.tables import open_table
 from sfumato.trees.c45 import c45
 
 KEY = SecretKey(bytes(range(32)))
@@ -140,6 +143,28 @@ def test_a_changed_table_draws_afresh_and_the_ledger_refuses_it(table: Path, pla
     pq.write_table(whole.set_column(3, "label", pa.array(flipped)), tmp_path / "t.parquet")
     with pytest.raises(LedgerError, match="fresh noise"):
         counted_release(tmp_path / "t.parquet", plan, method, tmp_path / "c", **options)
+
+
+@pytest.mark.parametrize("law", ["class-random", "leaf-swap"])
+def test_a_correction_that_leaves_every_count_as_it_was_draws_afresh_too(
+    table: Path, plan: Plan, tmp_path: Path, law: str
+) -> None:
+    method = guided_method(law, {"small": "keep"} if law == "leaf-swap" else {})
+    plan = replace(plan, method=method.to_dict(), channels={})
+    options = {"engine": Local(), "key": tmp_path / "key", "sample": 500}
+    counted_release(table, plan, method, tmp_path / "a", **options)
+    whole = pq.read_table(table)
+    truth = true_table(plan, table)
+    mined = sampled(CountedTable(_reader(plan), open_table(table), Local()), 500)
+    leaf = c45(mined.table, target="label").apply(truth)
+    x = truth["x"].values.copy()
+    free = np.setdiff1d(np.flatnonzero((leaf == leaf[mined.rows[0]]) & (truth.classes == 0)), mined.rows)
+    one, other = free[0], free[x[free] != x[free[0]]][0]
+    x[[one, other]] = x[[other, one]]  # two records of one leaf and class, which were not mined
+    pq.write_table(whole.set_column(2, "x", pa.array(x)), tmp_path / "t.parquet")
+    with pytest.raises(LedgerError, match="fresh noise"):
+        counted_release(tmp_path / "t.parquet", plan, method, tmp_path / "b", **options)
+    counted_release(table, plan, method, tmp_path / "c", **options)
 
 
 @pytest.mark.parametrize("law", ["innocent", "framework", "rdd"])

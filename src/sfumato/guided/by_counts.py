@@ -4,7 +4,7 @@
   and values are exchanged.
 - What a leaf holds is counted over all rows. So the guarantees that speak of leaves hold for the whole table: class-random
   and DETECTIVE's shuffle keep every leaf's totals exactly, the others keep them on average.
-- Chance is keyed: a function of the row, its value, and all that was counted. Any change of the counts draws everything
+- Chance is keyed: a function of the row, its value, and a keyed sum over all cells. Any change of the table draws everything
   afresh, which the ledger then refuses, as it does for methods that see the whole table.
 
 An exchange inside a leaf is a random order of its records (by keyed numbers) and a deal by counts: who gets which value
@@ -33,7 +33,7 @@ from sfumato.guided.detective import Detective, chosen_columns
 from sfumato.guided.leaf_swap import LeafSwap
 from sfumato.guided.segments import Segments
 from sfumato.observed import ObservedTable
-from sfumato.randomness import SecretKey
+from sfumato.randomness import SecretKey, WordArray
 from sfumato.releases.folder import appearing
 from sfumato.releases.ledger import Entry
 from sfumato.releases.making import Release, owner_key, publish, refuse_input_inside
@@ -144,8 +144,9 @@ def _dealt(
 ) -> _Ready:
     target = str(plan.schema.target and plan.schema.target.name)
     leaves = _leaves(method, mined, target)
-    counts = [c.astype(np.float64) for c in counted.fold(LeafCounts(leaves, target)).tables]
-    labels = ["guided by counts", plan.release_name, method.to_dict(), _digest(leaves, counts)]
+    *found, content = counted.fold(LeafCounts(leaves, target, owner.derive("content"))).tables
+    counts = [c.astype(np.float64) for c in found]
+    labels = ["guided by counts", plan.release_name, method.to_dict(), _digest(leaves, counts, content)]
     chance = Chance(owner.derive(*labels))
     deals = _deals(method, leaves, counts, counted, target, chance)
     deals = tuple(d for d in deals if d.leaf.name not in _kept(plan))
@@ -166,8 +167,9 @@ def _swapped(
     if kept := _kept(plan):
         raise UsageError(f"{listed(sorted(kept))}: to be released as true beside swapped columns; use --engine local")
     tree = c45(mined, target=target)
-    counts, sketch = counted.fold(swapping.Seen(tree, owner.derive("sketch"))).tables
-    labels = ["guided by counts", plan.release_name, method.to_dict(), swapping.digest(tree, counts)]
+    seen = swapping.Seen(tree, owner.derive("sketch"), owner.derive("content"))
+    counts, content, sketch = counted.fold(seen).tables
+    labels = ["guided by counts", plan.release_name, method.to_dict(), swapping.digest(tree, counts, content)]
     names = tuple(c.attribute.name for c in counted.reader.columns)
     cells = swapping.Cells(counted.reader, tree)
     swap = swapping.Swap(owner.derive(*labels), names, method.least, method.small)
@@ -238,12 +240,13 @@ def _leaves(method: Any, mined: ObservedTable, target: str) -> tuple[Leaf, ...]:
     return tuple(out)
 
 
-def _digest(leaves: tuple[Leaf, ...], counts: list[FloatArray]) -> str:
-    """Of all that was counted: any change of it draws everything afresh."""
+def _digest(leaves: tuple[Leaf, ...], counts: list[FloatArray], content: WordArray) -> str:
+    """Of the trees, the counts and all cells: any change of the table draws everything afresh."""
     digest = hashlib.sha256()
     for leaf, table in zip(leaves, counts, strict=True):
         digest.update(json.dumps(leaf.tree.to_dict(), sort_keys=True).encode())
         digest.update(table.tobytes())
+    digest.update(content.tobytes())
     return digest.hexdigest()
 
 

@@ -30,7 +30,7 @@ from sfumato.guided import swapping
 from sfumato.guided.class_noise import ClassAllLeaves, ClassNoise, ClassProbabilistic, all_leaves_rate
 from sfumato.guided.dealing import Chance, Deal, GuidedKernel, GuidedTally, Leaf, LeafCounts, RankCount
 from sfumato.guided.detective import Detective, chosen_columns
-from sfumato.guided.leaf_swap import LeafSwap
+from sfumato.guided.leaf_swap import LeafSwap, unmoved_note
 from sfumato.guided.segments import Segments
 from sfumato.observed import ObservedTable
 from sfumato.randomness import SecretKey, WordArray
@@ -64,6 +64,7 @@ class CountedRelease:
     release: Release
     changed: Mapping[str, float]
     mined_rows: int
+    warnings: tuple[str, ...] = ()
 
 
 def counted_release(
@@ -87,6 +88,11 @@ def counted_release(
             f"--engine local. By counts, on a cluster, there are {listed(BY_COUNTS)}"
         )
     _refuse(method, plan)
+    if engine.keys_on_workers:
+        raise UsageError(
+            f"{method.law}: the keys of a guided release hang on what was counted and are sent to the workers, who cannot read "
+            "them from a key file; leave --key-on-workers (keys_on_workers) out"
+        )
     if isinstance(method, LeafSwap):
         method = replace(method, redraws=0)  # looking at the release's own tree takes the whole release; stated as done
     folder = Path(folder)
@@ -98,7 +104,6 @@ def counted_release(
     reader = _reader(plan)
     counted = CountedTable(reader, source, engine)
     mined = sampled(counted, sample)
-    names = [c.attribute.name for c in reader.columns]
     decoders = {a.name: Decoder(a, a.kind in (Kind.INTEGER, Kind.DATE)) for a in plan.schema if a.released}
     if isinstance(method, LeafSwap):
         made = _swapped(method, plan, counted, mined.table, owner, decoders)
@@ -111,16 +116,21 @@ def counted_release(
         if not written.rows:
             raise UsageError("leaf-swap: every leaf and class is a small cell; lower `least`, or choose small=keep")
         sketch = made.sketch or tally.tally.sketch
-        entry = Entry.now(plan.release_name, dict.fromkeys(names, made.noise), sketch)
-        about = {"tree_from_rows": len(mined.rows), "by_counts": True}
+        laws = {name: {"law": method.law} for name in reader.names}
+        entry = Entry.now(plan.release_name, dict.fromkeys(reader.names, made.noise), sketch, laws)
+        about: dict[str, Any] = {"tree_from_rows": len(mined.rows), "by_counts": True}
+        warnings: tuple[str, ...] = ()
         if isinstance(method, LeafSwap):
-            about |= swapping.public(method, sketch.rows - written.rows + tally.changed[swapping.SMALL])
+            small = sketch.rows - written.rows + tally.changed[swapping.SMALL]
+            unmoved = small * len(reader.columns) if method.small == "keep" else 0
+            about |= swapping.public(method, small, unmoved)
+            warnings = (unmoved_note(unmoved, small),) if unmoved else ()
         manifest = publish(
             hidden, entry, ledger, lambda earlier: _manifest(plan, method, written, tally, earlier, about), again=again
         )
     shown = {n: c for n, c in tally.changed.items() if n in decoders}
     changed = {name: count / max(written.rows, 1) for name, count in shown.items()}
-    return CountedRelease(Release(folder, manifest), changed, len(mined.rows))
+    return CountedRelease(Release(folder, manifest), changed, len(mined.rows), warnings)
 
 
 @dataclass(frozen=True, eq=False)

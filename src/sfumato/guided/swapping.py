@@ -162,8 +162,7 @@ class Swapped:
         return GuidedReleased(batch, GuidedTally(Tally(Sketch.empty(), missing), changed))
 
 
-def public(method: LeafSwap, small: int) -> dict[str, Any]:
-    """What a recipient is told of a leaf swap."""
-    unmoved = small if method.small == "keep" else 0
+def public(method: LeafSwap, small: int, unmoved: int) -> dict[str, Any]:
+    """What a recipient is told of a leaf swap: records in small cells, and values released as they are."""
     cells = {"rule": method.small, "least": method.least, "records": small, "unmoved": unmoved}
     return {"small_cells": cells, "limits": list(LIMITS)}

@@ -230,7 +230,7 @@ def test_the_ledger_knows_law_and_class_of_a_guided_release(table: Path, plan: P
     counted_release(table, plan, method, tmp_path / "a", engine=Local(), key=tmp_path / "key")
     (entry,) = Ledger.beside(tmp_path / "key").entries()
     assert set(entry.noise) == {"colour", "size", "x", "label"}
-    assert entry.laws == dict.fromkeys(entry.noise, {"law": law})
+    assert entry.laws == {name: {"law": law} for name in entry.noise}
 
 
 class KeysElsewhere(Local):

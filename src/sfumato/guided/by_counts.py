@@ -102,6 +102,7 @@ def counted_release(
     if getattr(source, "numbered", "") is None:
         raise UsageError("the rows of a DataFrame have no numbers; name a column of row numbers, or give files")
     reader = _reader(plan)
+    engine.check_numbers(source)
     counted = CountedTable(reader, source, engine)
     mined = sampled(counted, sample)
     decoders = {a.name: Decoder(a, a.kind in (Kind.INTEGER, Kind.DATE)) for a in plan.schema if a.released}

@@ -113,6 +113,7 @@ def release(
     owner, ledger = owner_key(key, folder)
     joint = joint_law(plan, source, learn=engine.gathers)
     kernel = replace(kernel_for(plan, owner, joint), gathers=engine.gathers)
+    engine.check_numbers(source)
     shipped, words = _travelling(plan, kernel, key, owner, engine)
     with appearing(folder, force=force) as hidden:
         columns = columns_read(source, plan, kernel)

@@ -12,14 +12,18 @@ import pytest
 
 from sfumato.engines import Local
 from sfumato.errors import LedgerError, UsageError
-from sfumato.guided.by_counts import counted_release
+from sfumato.guided.by_counts import _reader, counted_release
 from sfumato.guided.class_noise import expected_changes
-from sfumato.guided.releasing import guided_method
+from sfumato.guided.releasing import guided_method, guided_release
 from sfumato.guided.segments import Segments
 from sfumato.randomness import SecretKey
 from sfumato.releases import Plan, Release
+from sfumato.releases.ledger import Ledger
 from sfumato.releases.original import true_table
+from sfumato.releases.reading import CountedTable
+from sfumato.releases.sampling import sampled
 from sfumato.schema import Role
+from sfumato.tables import open_table
 from sfumato.trees.c45 import c45
 
 KEY = SecretKey(bytes(range(32)))
@@ -142,6 +146,28 @@ def test_a_changed_table_draws_afresh_and_the_ledger_refuses_it(table: Path, pla
         counted_release(tmp_path / "t.parquet", plan, method, tmp_path / "c", **options)
 
 
+@pytest.mark.parametrize("law", ["class-random", "leaf-swap"])
+def test_a_correction_that_leaves_every_count_as_it_was_draws_afresh_too(
+    table: Path, plan: Plan, tmp_path: Path, law: str
+) -> None:
+    method = guided_method(law, {"small": "keep"} if law == "leaf-swap" else {})
+    plan = replace(plan, method=method.to_dict(), channels={})
+    options = {"engine": Local(), "key": tmp_path / "key", "sample": 500}
+    counted_release(table, plan, method, tmp_path / "a", **options)
+    whole = pq.read_table(table)
+    truth = true_table(plan, table)
+    mined = sampled(CountedTable(_reader(plan), open_table(table), Local()), 500)
+    leaf = c45(mined.table, target="label").apply(truth)
+    x = truth["x"].values.copy()
+    free = np.setdiff1d(np.flatnonzero((leaf == leaf[mined.rows[0]]) & (truth.classes == 0)), mined.rows)
+    one, other = free[0], free[x[free] != x[free[0]]][0]
+    x[[one, other]] = x[[other, one]]  # two records of one leaf and class, which were not mined
+    pq.write_table(whole.set_column(2, "x", pa.array(x)), tmp_path / "t.parquet")
+    with pytest.raises(LedgerError, match="fresh noise"):
+        counted_release(tmp_path / "t.parquet", plan, method, tmp_path / "b", **options)
+    counted_release(table, plan, method, tmp_path / "c", **options)
+
+
 @pytest.mark.parametrize("law", ["innocent", "framework", "rdd"])
 def test_methods_that_need_the_whole_table_say_so(table: Path, plan: Plan, tmp_path: Path, law: str) -> None:
     with pytest.raises(
@@ -178,10 +204,45 @@ def test_leaf_swap_leaves_small_cells_out_where_asked(table: Path, plan: Plan, t
     told = made.manifest.extra["public"]["small_cells"]
     assert told == {"rule": "suppress", "least": 100, "records": int(small.sum()), "unmoved": 0}
     kept = made_by(table, plan, tmp_path / "k", "leaf-swap", small="keep", least=100)
-    assert kept.manifest.extra["public"]["small_cells"]["unmoved"] == small.sum()
+    assert kept.manifest.extra["public"]["small_cells"]["unmoved"] == 3 * small.sum()
     np.testing.assert_array_equal(kept.observed()["x"].values[small], truth["x"].values[small])
     with pytest.raises(UsageError, match="every leaf and class is a small cell"):
         made_by(table, plan, tmp_path / "n", "leaf-swap", small="suppress", least=5000)
+
+
+def test_values_that_find_nobody_to_swap_with_are_counted_and_told_as_in_memory(
+    table: Path, plan: Plan, tmp_path: Path
+) -> None:
+    method = guided_method("leaf-swap", {"small": "keep", "least": 100, "redraws": 0})
+    plan = replace(plan, method=method.to_dict(), channels={})
+    apart = counted_release(table, plan, method, tmp_path / "a", engine=Local(), key=KEY)
+    together = guided_release(table, plan, method, tmp_path / "b", key=KEY)
+    assert apart.warnings == together.perturbed.warnings
+    assert "values of" in apart.warnings[0]
+    told = [made.manifest.extra["public"]["small_cells"] for made in (apart.release, together.release)]
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("law", ["class-random", "leaf-swap"])
+def test_the_ledger_knows_law_and_class_of_a_guided_release(table: Path, plan: Plan, tmp_path: Path, law: str) -> None:
+    method = guided_method(law, {"small": "keep"} if law == "leaf-swap" else {})
+    plan = replace(plan, method=method.to_dict(), channels={})
+    counted_release(table, plan, method, tmp_path / "a", engine=Local(), key=tmp_path / "key")
+    (entry,) = Ledger.beside(tmp_path / "key").entries()
+    assert set(entry.noise) == {"colour", "size", "x", "label"}
+    assert entry.laws == {name: {"law": law} for name in entry.noise}
+
+
+class KeysElsewhere(Local):
+    """An engine whose workers are said to hold the key file."""
+
+    keys_on_workers = True  # type: ignore[assignment]
+
+
+def test_a_guided_release_sends_keys_and_says_so_where_none_may_travel(table: Path, plan: Plan, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="leave --key-on-workers"):
+        made_by(table, plan, tmp_path / "r", "class-random", KeysElsewhere())
+    assert not (tmp_path / "r").exists()
 
 
 def test_what_needs_whole_releases_or_a_class_is_refused(table: Path, plan: Plan, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from sfumato.engines import Local, Target
 from sfumato.engines.base import first_repeat
-from sfumato.engines.work import Batches, Count, Failed, Fold, Pieces, Words, Write, unpacked
+from sfumato.engines.work import NUMBER, PART, Batches, Count, Failed, Fold, Pieces, Words, Write, unpacked
 from sfumato.errors import DataError, UsageError
 from sfumato.pieces import pieces_of
 from sfumato.randomness import SecretKey
@@ -147,18 +147,28 @@ def test_an_error_for_a_person_comes_back_as_a_result(folder: Path, table: pa.Ta
     assert str(failed.error) == "age, row 7: 300 is outside [0, 120]"
 
 
+def handed_over(x: list[float], numbers: list[int | None]) -> pa.RecordBatch:
+    kinds = pa.schema([("x", pa.float64()), (NUMBER, pa.int64()), (PART, pa.int64())])
+    return pa.RecordBatch.from_pydict({"x": x, NUMBER: numbers, PART: [4] * len(x)}, kinds)
+
+
 def test_rows_that_a_cluster_hands_over_keep_their_numbers() -> None:
-    batches = [
-        pa.RecordBatch.from_pydict({"x": [1.0, 2.0], "number": [7, 3], "part": [4, 4]}),
-        pa.RecordBatch.from_pydict({"x": [], "number": [], "part": []}, pa.schema([("x", pa.float64()), ("number", pa.int64()), ("part", pa.int64())])),
-        pa.RecordBatch.from_pydict({"x": [5.0], "number": [9], "part": [4]}),
-    ]  # fmt: skip
-    ((part, rows),) = Batches(("x",), numbered=True).parts(batches)
+    batches = [handed_over([1.0, 2.0], [7, 3]), handed_over([], []), handed_over([5.0], [9])]
+    ((part, rows),) = Batches(("x",), "at").parts(batches)
     found = list(rows)
     assert part == 4
     assert np.concatenate([b.row_numbers for b in found]).tolist() == [7, 3, 9]
     assert [b.batch.column("x").to_pylist() for b in found if b.rows] == [[1.0, 2.0], [5.0]]
-    assert list(Batches(("x",), numbered=True).parts([])) == []
+    assert list(Batches(("x",), "at").parts([])) == []
+
+
+@pytest.mark.parametrize(("number", "words"), [(None, "a row has no number"), (-2, "the row number -2 is negative")])
+def test_a_worker_sends_back_that_a_row_number_is_none(number: int | None, words: str) -> None:
+    batches = [handed_over([1.0], [7]), handed_over([2.0, 3.0], [8, number])]
+    (failed,) = Fold(Batches(("x",), "at"), lambda block: block.rows)(batches)
+    error = unpacked(failed.column("result")[0].as_py()).error
+    assert isinstance(error, DataError)
+    assert str(error).startswith(f"at: {words}; ")
 
 
 def test_pieces_of_a_table_in_memory_are_refused(table: pa.Table) -> None:

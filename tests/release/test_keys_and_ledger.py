@@ -16,10 +16,11 @@ from sfumato.channels import Gaussian, Substitution, Uniform
 from sfumato.errors import LedgerError, UsageError
 from sfumato.randomness import SecretKey
 from sfumato.releases import Plan, Release, create_key, load_key, release
-from sfumato.releases.kernel import kernel_for
+from sfumato.releases.kernel import KernelByKeyFile, kernel_for, key_fingerprint
 from sfumato.releases.ledger import Ledger
 from sfumato.releases.plan import with_consent
 from sfumato.schema import Attribute, Categories, Consent, Interval, Kind, Schema
+from sfumato.tables import Block
 
 
 def secret_of(path: Path) -> str:
@@ -298,3 +299,15 @@ def test_another_table_with_a_column_that_hardly_varies_in_common_is_another_tab
     for name in ("one", "two"):
         table = pa.table({"x": rng.random(600), "year": np.full(600, 2020)})
         release(table, Plan(schema, wishes, name=name), tmp_path / name, key=key)
+
+
+def test_a_worker_with_another_key_file_than_the_drivers_is_refused(tmp_path: Path) -> None:
+    schema = Schema((Attribute("x", Kind.REAL, Interval(0, 10)),))
+    plan = Plan(schema, {"x": Gaussian(sigma=1.0)}, name="p")
+    own = create_key(tmp_path / "key")
+    block = Block(0, pa.record_batch({"x": [1.0, 2.0]}))
+    same = KernelByKeyFile(plan, str(tmp_path / "key"), key_fingerprint(own))
+    assert same(block).batch.equals(kernel_for(plan, own)(block).batch)
+    other = KernelByKeyFile(plan, str(tmp_path / "key"), key_fingerprint(SecretKey(bytes(32))))
+    with pytest.raises(UsageError, match="holds another key than the driver's"):
+        other(block)

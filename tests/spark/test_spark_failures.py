@@ -107,13 +107,14 @@ def test_workers_that_have_the_key_file_are_sent_no_key_at_all(
     import pickle
 
     from sfumato.errors import UsageError
-    from sfumato.releases.kernel import KernelByKeyFile
+    from sfumato.releases.kernel import KernelByKeyFile, key_fingerprint
+    from sfumato.releases.key import load_key
 
     first = release(table, plan, tmp_path / "a", key=tmp_path / "key")
     made = release(table, plan, tmp_path / "b", key=tmp_path / "key", engine=replace(spark, keys_on_workers=True))
     assert made.to_arrow().equals(first.to_arrow())
-    sent = pickle.dumps(KernelByKeyFile(plan, str(tmp_path / "key")))
-    owner = SecretKey(bytes.fromhex((tmp_path / "key").read_text().splitlines()[1]))
+    sent = pickle.dumps(KernelByKeyFile(plan, str(tmp_path / "key"), key_fingerprint(load_key(tmp_path / "key"))))
+    owner = load_key(tmp_path / "key")
     assert not any(held_in(secret, sent) for secret in secrets_of(plan, owner))
     with pytest.raises(UsageError, match="need a key file"):
         release(table, plan, tmp_path / "c", key=owner, engine=replace(spark, keys_on_workers=True))

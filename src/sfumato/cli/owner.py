@@ -240,7 +240,7 @@ def release(
                 made, notes, changed = guided.release, guided.perturbed.warnings, dict(guided.perturbed.changed)
             else:
                 counted = counted_release(table_, proposal, way, output, engine=spark, **common)
-                made, changed = counted.release, dict(counted.changed)
+                made, notes, changed = counted.release, counted.warnings, dict(counted.changed)
                 say(f"the trees were grown from {counted.mined_rows:,} rows, and all rows were counted in them")
         else:
             with progress("releasing") as tick:

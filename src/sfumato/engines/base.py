@@ -92,6 +92,9 @@ class Engine(Protocol):
     ) -> tuple[int, int] | None:
         """The first row (second of the pair) with a word that an earlier row has already; None where all differ."""
 
+    def check_numbers(self, source: Source) -> None:
+        """Refuse row numbers, where a table brings its own, that are missing, negative or stand twice: noise belongs to them."""
+
 
 def first_repeat(words: Sequence[NDArray[np.uint64]]) -> tuple[int, int] | None:
     """The same for words in memory, block after block."""

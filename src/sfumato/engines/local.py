@@ -98,6 +98,9 @@ class Local:
         """All words are sorted here."""
         return first_repeat(list(self.map(words, blocks(source, columns))))
 
+    def check_numbers(self, source: Source) -> None:
+        """Rows are numbered as they are read."""
+
     def map(self, kernel: Callable[[Block], T], blocks: Iterable[Block]) -> Iterator[T]:
         """Results in the order of the blocks."""
         if self.workers <= 1:

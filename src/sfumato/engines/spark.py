@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from sfumato.engines.base import Mapped, Progress, Target
 from sfumato.engines.work import (
     NUMBER,
+    OURS,
     PART,
     Assign,
     Batches,
@@ -33,6 +34,7 @@ from sfumato.engines.work import (
     Words,
     Write,
     unpacked,
+    wrong_number,
 )
 from sfumato.errors import DataError, EngineError, OutputError, UsageError, listed
 from sfumato.pieces import Piece, pieces_of
@@ -46,7 +48,8 @@ LEAST_ROWS = 1 << 16
 """Smaller pieces than this are not made for the sake of more cores: starting a task costs more."""
 TASKS_A_CORE = 3
 """Pieces are made small enough for so many a core, so that a slow worker holds up little."""
-RESULT_TYPE = "part bigint, result binary"
+RESULT_TYPE = f"{PART} bigint, result binary"
+ENCRYPTION = "spark.io.encryption.enabled"
 WORDS_TYPE = "word bigint, row bigint"
 
 NO_PYSPARK = "the Spark engine needs pyspark; install it with: pip install 'sfumato[spark]'"
@@ -114,12 +117,14 @@ class Spark:
         builder = SparkSession.builder.appName("sfumato").master(master or "local[*]")
         ours = {
             "spark.ui.enabled": "false",
-            "spark.io.encryption.enabled": "true",
+            ENCRYPTION: "true",
             "spark.ui.showConsoleProgress": "false",
         }
         for name, value in (ours | conf).items():
             builder = builder.config(name, value)
-        return cls(builder.getOrCreate())
+        session = builder.getOrCreate()
+        _check_session(session, master, (ours | conf)[ENCRYPTION])
+        return cls(session)
 
     @property
     def gathers(self) -> bool:
@@ -131,6 +136,10 @@ class Spark:
         if hasattr(table, "mapInArrow"):
             if self.numbered is not None and self.numbered not in table.columns:
                 raise UsageError(f"the DataFrame has no column {self.numbered!r} of row numbers; name another")
+            if taken := [c for c in table.columns if c.lower() in OURS]:
+                raise UsageError(f"the DataFrame has a column {listed(taken)}, a name kept for this engine; rename it")
+            if self.numbered is not None:
+                _check_whole(table, self.numbered)
             return FrameSource(table, self.numbered)
         return open_table(table, encoding)
 
@@ -226,6 +235,23 @@ class Spark:
             )
         return int(found[0][0]), int(found[0][1])
 
+    def check_numbers(self, source: Source) -> None:
+        """One pass of the cluster over the numbers alone."""
+        if not isinstance(source, FrameSource) or source.numbered is None:
+            return
+        from pyspark.sql import functions as f
+
+        number, times = f.col(NUMBER), f.col("count")
+        counted = source.frame.select(_column(source.numbered).cast("bigint").alias(NUMBER)).groupBy(NUMBER).count()
+        wrong = counted.where(number.isNull() | (number < 0) | (times > 1)).orderBy(number).limit(1)
+        for found, several in _collected(wrong):
+            if found is None or found < 0:
+                raise DataError(wrong_number(source.numbered, found))
+            raise DataError(
+                f"{source.numbered}: the row number {found} stands in {several} rows of the DataFrame, which would share their "
+                "noise; give every row a number of its own"
+            )
+
     def _work(
         self, source: Source, columns: Sequence[str], block_rows: int, *, ordered: bool = False
     ) -> tuple[Any, Rows]:
@@ -251,12 +277,12 @@ class Spark:
         from pyspark.sql import functions as f
 
         frame = source.frame
-        chosen = [f.col(f"`{c}`") for c in columns]
+        chosen = [_column(c) for c in columns]
         if source.numbered is not None:
-            frame = frame.orderBy(source.numbered) if ordered else frame
-            chosen.append(f.col(f"`{source.numbered}`").cast("bigint").alias(NUMBER))
+            frame = frame.orderBy(_column(source.numbered)) if ordered else frame
+            chosen.append(_column(source.numbered).cast("bigint").alias(NUMBER))
         frame = frame.select(*chosen).withColumn(PART, f.spark_partition_id().cast("bigint"))
-        return frame, Batches(tuple(columns), source.numbered is not None)
+        return frame, Batches(tuple(columns), source.numbered)
 
     def _numbers(self, size: int) -> Any:
         """The numbers 0, 1, … of the pieces, parted for the cores."""
@@ -274,6 +300,39 @@ class Spark:
         if failed := next((r for r in results if isinstance(r, Failed)), None):
             raise failed.error
         yield from results
+
+
+def _column(name: str) -> Any:
+    """A column by its very name, whatever signs that has."""
+    from pyspark.sql import functions as f
+
+    return f.col("`" + name.replace("`", "``") + "`")
+
+
+def _check_whole(frame: Any, numbered: str) -> None:
+    """Numbers with fractions would be cut to whole ones, and rows would share their noise."""
+    from pyspark.sql.types import IntegralType
+
+    kind = frame.schema[numbered].dataType
+    if not isinstance(kind, IntegralType):
+        raise UsageError(
+            f"the column {numbered!r} of row numbers has the type {kind.simpleString()}; name a column of whole numbers "
+            "(int or bigint), or convert it"
+        )
+
+
+def _check_session(session: Any, master: str | None, encrypted: str) -> None:
+    """Spark gives the session that there is, whatever was asked for."""
+    context = getattr(session, "sparkContext", None)
+    conf = context.getConf() if context is not None else None
+    found = conf.get(ENCRYPTION, "false") if conf is not None else "unknown"
+    next_step = "stop it (session.stop()) and connect again, or pass it as Spark(session) if it is meant"
+    if found.lower() != encrypted.lower():
+        raise UsageError(f"a Spark session was there already, with {ENCRYPTION} = {found}; {next_step}")
+    there = str(context.master) if context is not None else ""
+    same_kind = (master or "").startswith("k8s://") and there.startswith("k8s://")  # Spark spells these anew
+    if master is not None and there != master and not same_kind:
+        raise UsageError(f"a Spark session was there already, on {there} and not on {master}; {next_step}")
 
 
 def _collected(frame: Any) -> list[Any]:

@@ -17,14 +17,17 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from sfumato.engines.base import Target
-from sfumato.errors import SfumatoError
+from sfumato.errors import DataError, SfumatoError
 from sfumato.pieces import Piece
 from sfumato.tables import Block, Written, writing
 
-PART = "part"
-NUMBER = "number"
+PART = "__sfumato_part"
+NUMBER = "__sfumato_number"
+OURS = (PART, NUMBER)
+"""Names that stand beside a table's own columns on their way to a worker, so no table may have them."""
 RESULT = pa.schema([(PART, pa.int64()), ("result", pa.binary())])
 WORDS = pa.schema([("word", pa.int64()), ("row", pa.int64())])
 
@@ -56,7 +59,8 @@ class Batches:
     """Rows that the cluster hands over; the last columns hold the number of the part and, where rows have one, theirs."""
 
     columns: tuple[str, ...]
-    numbered: bool
+    numbered: str | None
+    """The name that the column of row numbers has in the table."""
 
     def parts(self, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, Iterator[Block]]]:
         """One part, as a worker is given one partition at a time; none where that is empty."""
@@ -68,10 +72,27 @@ class Batches:
     def _blocks(self, first: pa.RecordBatch, rest: Iterator[pa.RecordBatch]) -> Iterator[Block]:
         done = 0
         for batch in (b for bs in ((first,), rest) for b in bs):
-            numbers = np.asarray(batch.column(NUMBER)).astype(np.int64) if self.numbered else None
+            numbers = self._numbers(batch)
             start = int(numbers[0]) if numbers is not None and len(numbers) else done
             yield Block(start, batch.select(list(self.columns)), numbers)
             done += batch.num_rows
+
+    def _numbers(self, batch: pa.RecordBatch) -> NDArray[np.int64] | None:
+        if self.numbered is None:
+            return None
+        column = batch.column(NUMBER)
+        if column.null_count:
+            raise DataError(wrong_number(self.numbered, None))
+        numbers: NDArray[np.int64] = column.to_numpy().astype(np.int64)
+        if len(numbers) and numbers.min() < 0:
+            raise DataError(wrong_number(self.numbered, int(numbers.min())))
+        return numbers
+
+
+def wrong_number(column: str, number: int | None) -> str:
+    """Why a row number is none."""
+    found = "a row has no number" if number is None else f"the row number {number} is negative"
+    return f"{column}: {found}; give every row of the DataFrame a whole number of its own, from 0 on"
 
 
 Rows = Pieces | Batches

@@ -4,7 +4,7 @@
   and values are exchanged.
 - What a leaf holds is counted over all rows. So the guarantees that speak of leaves hold for the whole table: class-random
   and DETECTIVE's shuffle keep every leaf's totals exactly, the others keep them on average.
-- Chance is keyed: a function of the row, its value, and all that was counted. Any change of the counts draws everything
+- Chance is keyed: a function of the row, its value, and a keyed sum over all cells. Any change of the table draws everything
   afresh, which the ledger then refuses, as it does for methods that see the whole table.
 
 An exchange inside a leaf is a random order of its records (by keyed numbers) and a deal by counts: who gets which value
@@ -30,10 +30,10 @@ from sfumato.guided import swapping
 from sfumato.guided.class_noise import ClassAllLeaves, ClassNoise, ClassProbabilistic, all_leaves_rate
 from sfumato.guided.dealing import Chance, Deal, GuidedKernel, GuidedTally, Leaf, LeafCounts, RankCount
 from sfumato.guided.detective import Detective, chosen_columns
-from sfumato.guided.leaf_swap import LeafSwap
+from sfumato.guided.leaf_swap import LeafSwap, unmoved_note
 from sfumato.guided.segments import Segments
 from sfumato.observed import ObservedTable
-from sfumato.randomness import SecretKey
+from sfumato.randomness import SecretKey, WordArray
 from sfumato.releases.folder import appearing
 from sfumato.releases.ledger import Entry
 from sfumato.releases.making import Release, owner_key, publish, refuse_input_inside
@@ -64,6 +64,7 @@ class CountedRelease:
     release: Release
     changed: Mapping[str, float]
     mined_rows: int
+    warnings: tuple[str, ...] = ()
 
 
 def counted_release(
@@ -87,6 +88,11 @@ def counted_release(
             f"--engine local. By counts, on a cluster, there are {listed(BY_COUNTS)}"
         )
     _refuse(method, plan)
+    if engine.keys_on_workers:
+        raise UsageError(
+            f"{method.law}: the keys of a guided release hang on what was counted and are sent to the workers, who cannot read "
+            "them from a key file; leave --key-on-workers (keys_on_workers) out"
+        )
     if isinstance(method, LeafSwap):
         method = replace(method, redraws=0)  # looking at the release's own tree takes the whole release; stated as done
     folder = Path(folder)
@@ -96,9 +102,9 @@ def counted_release(
     if getattr(source, "numbered", "") is None:
         raise UsageError("the rows of a DataFrame have no numbers; name a column of row numbers, or give files")
     reader = _reader(plan)
+    engine.check_numbers(source)
     counted = CountedTable(reader, source, engine)
     mined = sampled(counted, sample)
-    names = [c.attribute.name for c in reader.columns]
     decoders = {a.name: Decoder(a, a.kind in (Kind.INTEGER, Kind.DATE)) for a in plan.schema if a.released}
     if isinstance(method, LeafSwap):
         made = _swapped(method, plan, counted, mined.table, owner, decoders)
@@ -111,16 +117,21 @@ def counted_release(
         if not written.rows:
             raise UsageError("leaf-swap: every leaf and class is a small cell; lower `least`, or choose small=keep")
         sketch = made.sketch or tally.tally.sketch
-        entry = Entry.now(plan.release_name, dict.fromkeys(names, made.noise), sketch)
-        about = {"tree_from_rows": len(mined.rows), "by_counts": True}
+        laws = {name: {"law": method.law} for name in reader.names}
+        entry = Entry.now(plan.release_name, dict.fromkeys(reader.names, made.noise), sketch, laws)
+        about: dict[str, Any] = {"tree_from_rows": len(mined.rows), "by_counts": True}
+        warnings: tuple[str, ...] = ()
         if isinstance(method, LeafSwap):
-            about |= swapping.public(method, sketch.rows - written.rows + tally.changed[swapping.SMALL])
+            small = sketch.rows - written.rows + tally.changed[swapping.SMALL]
+            unmoved = small * len(reader.columns) if method.small == "keep" else 0
+            about |= swapping.public(method, small, unmoved)
+            warnings = (unmoved_note(unmoved, small),) if unmoved else ()
         manifest = publish(
             hidden, entry, ledger, lambda earlier: _manifest(plan, method, written, tally, earlier, about), again=again
         )
     shown = {n: c for n, c in tally.changed.items() if n in decoders}
     changed = {name: count / max(written.rows, 1) for name, count in shown.items()}
-    return CountedRelease(Release(folder, manifest), changed, len(mined.rows))
+    return CountedRelease(Release(folder, manifest), changed, len(mined.rows), warnings)
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,8 +155,9 @@ def _dealt(
 ) -> _Ready:
     target = str(plan.schema.target and plan.schema.target.name)
     leaves = _leaves(method, mined, target)
-    counts = [c.astype(np.float64) for c in counted.fold(LeafCounts(leaves, target)).tables]
-    labels = ["guided by counts", plan.release_name, method.to_dict(), _digest(leaves, counts)]
+    *found, content = counted.fold(LeafCounts(leaves, target, owner.derive("content"))).tables
+    counts = [c.astype(np.float64) for c in found]
+    labels = ["guided by counts", plan.release_name, method.to_dict(), _digest(leaves, counts, content)]
     chance = Chance(owner.derive(*labels))
     deals = _deals(method, leaves, counts, counted, target, chance)
     deals = tuple(d for d in deals if d.leaf.name not in _kept(plan))
@@ -166,8 +178,9 @@ def _swapped(
     if kept := _kept(plan):
         raise UsageError(f"{listed(sorted(kept))}: to be released as true beside swapped columns; use --engine local")
     tree = c45(mined, target=target)
-    counts, sketch = counted.fold(swapping.Seen(tree, owner.derive("sketch"))).tables
-    labels = ["guided by counts", plan.release_name, method.to_dict(), swapping.digest(tree, counts)]
+    seen = swapping.Seen(tree, owner.derive("sketch"), owner.derive("content"))
+    counts, content, sketch = counted.fold(seen).tables
+    labels = ["guided by counts", plan.release_name, method.to_dict(), swapping.digest(tree, counts, content)]
     names = tuple(c.attribute.name for c in counted.reader.columns)
     cells = swapping.Cells(counted.reader, tree)
     swap = swapping.Swap(owner.derive(*labels), names, method.least, method.small)
@@ -238,12 +251,13 @@ def _leaves(method: Any, mined: ObservedTable, target: str) -> tuple[Leaf, ...]:
     return tuple(out)
 
 
-def _digest(leaves: tuple[Leaf, ...], counts: list[FloatArray]) -> str:
-    """Of all that was counted: any change of it draws everything afresh."""
+def _digest(leaves: tuple[Leaf, ...], counts: list[FloatArray], content: WordArray) -> str:
+    """Of the trees, the counts and all cells: any change of the table draws everything afresh."""
     digest = hashlib.sha256()
     for leaf, table in zip(leaves, counts, strict=True):
         digest.update(json.dumps(leaf.tree.to_dict(), sort_keys=True).encode())
         digest.update(table.tobytes())
+    digest.update(content.tobytes())
     return digest.hexdigest()
 
 

@@ -17,7 +17,7 @@ from sfumato.observed import ObservedTable
 from sfumato.randomness import Entities, SecretKey, random_words, uniform
 from sfumato.releases.kernel import Tally
 from sfumato.releases.reading import Reader
-from sfumato.releases.sketch import sketch_of
+from sfumato.releases.sketch import content, sketch_of
 from sfumato.tables import Block
 from sfumato.trees.c45 import with_class
 from sfumato.trees.replay import Cuts
@@ -44,12 +44,13 @@ class Leaf:
 
 @dataclass(frozen=True, eq=False)
 class LeafCounts:
-    """Records by node and value, one table a leafed column; added up over all rows."""
+    """Records by node and value, one table a leafed column, then the content sum; added up over all rows."""
 
     leaves: tuple[Leaf, ...]
     target: str
+    content_key: SecretKey
 
-    def __call__(self, table: ObservedTable, rows: IntArray) -> Arrays:  # noqa: ARG002
+    def __call__(self, table: ObservedTable, rows: IntArray) -> Arrays:
         """Of one block."""
         out = []
         for leaf in self.leaves:
@@ -61,7 +62,23 @@ class LeafCounts:
                     nodes, leaf.size
                 )
             )
-        return Arrays(tuple(out))
+        return Arrays((*out, content_sum(self.content_key, table, rows)))
+
+
+def content_sum(key: SecretKey, table: ObservedTable, rows: IntArray) -> NDArray[np.uint64]:
+    """Two words for all cells of some rows, Σ F(column, row, value) mod 2^64, with F keyed by AES.
+
+    The sum of the sums of blocks is that of the table, in whatever order they come; any cell that differs changes it. Counts
+    alone do not tell a corrected table from the first one.
+    """
+    cells = {("column", c.name): c.values for c in table.columns}
+    if table.classes is not None:
+        cells[("class", "")] = table.classes.astype(np.float64)
+    total = np.zeros(2, np.uint64)
+    for labels, values in cells.items():
+        plain = np.where(np.isnan(values), np.nan, values + 0.0)
+        total += random_words(key.derive(*labels), _places(rows), plain).sum(axis=0, dtype=np.uint64)
+    return total
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,7 +237,7 @@ class GuidedKernel:
         values = {c.name: c.values for c in table.columns}
         assert table.classes is not None
         values[self.target] = np.where(table.classes < 0, np.nan, table.classes.astype(np.float64))
-        truth = {c.name: c.values for c in table.columns}
+        truth = {c.name: content(c.attribute, c.values) for c in table.columns}
         changed = dict.fromkeys(values, 0)
         for deal in self.deals:
             new = deal.values(table, rows, self.target, self.chance)

@@ -105,18 +105,21 @@ class LeafSwap(TreeMethod):
         if self.small == "suppress" and small.any():
             raise_if_all(small)
             released, table = released.take(~small), table.take(~small)
-        warnings = []
-        if unmoved:
-            warnings.append(
-                f"{unmoved} values of {int(small.sum())} records in small cells found nobody to swap with and are "
-                "released as they are; small=suppress leaves such records out"
-            )
+        warnings = [unmoved_note(unmoved, int(small.sum()))] if unmoved else []
         public: dict[str, Any] = {
             "small_cells": {"rule": self.small, "least": self.least, "records": int(small.sum()), "unmoved": unmoved},
             "limits": list(LIMITS),
         }
         owner = {"small_records": np.flatnonzero(small), "leaves": leaves.size}
         return Perturbed.of(table, released, target, public=public, owner=owner, warnings=warnings)
+
+
+def unmoved_note(values: int, records: int) -> str:
+    """What an owner is told of values that stay where they are."""
+    return (
+        f"{values} values of {records} records in small cells found nobody to swap with and are "
+        "released as they are; small=suppress leaves such records out"
+    )
 
 
 def dealt(table: ObservedTable, leaf: IntArray, stream: Stream, *, labels: bool) -> ObservedTable:

@@ -19,13 +19,13 @@ import pyarrow as pa
 from sfumato.counts import FloatArray, IntArray
 from sfumato.encoding import Decoder
 from sfumato.errors import UsageError
-from sfumato.guided.dealing import Arrays, GuidedReleased, GuidedTally
+from sfumato.guided.dealing import Arrays, GuidedReleased, GuidedTally, content_sum
 from sfumato.guided.leaf_swap import LIMITS, LeafSwap, cells_of
 from sfumato.observed import ObservedTable
-from sfumato.randomness import Entities, SecretKey, random_words
+from sfumato.randomness import Entities, SecretKey, WordArray, random_words
 from sfumato.releases.kernel import Tally
 from sfumato.releases.reading import Reader
-from sfumato.releases.sketch import Sketch, sketch_of
+from sfumato.releases.sketch import Sketch, content, sketch_of
 from sfumato.tables import Block
 from sfumato.trees.tree import Tree
 
@@ -51,24 +51,28 @@ def places(rows: IntArray) -> Entities:
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """Counts and sketch of the true rows: what the noise key and the ledger need."""
+    """Counts, content sum and sketch of the true rows: what the noise key and the ledger need."""
 
     tree: Tree
     sketch_key: SecretKey
+    content_key: SecretKey
 
     def __call__(self, table: ObservedTable, rows: IntArray) -> Arrays:
-        """Records by node and class (first those without), and the sketch."""
+        """Records by node and class (first those without), the content sum, and the sketch."""
         assert table.classes is not None
         k = len(table.labels)
         cells = cells_of(self.tree.apply(table), table.classes, k)
         counts = np.bincount(cells, minlength=len(self.tree.nodes) * (k + 1))
-        sketch: Sketch = sketch_of(self.sketch_key, {c.name: c.values for c in table.columns}, places(rows))
-        return Arrays((counts, sketch))
+        sketch: Sketch = sketch_of(
+            self.sketch_key, {c.name: content(c.attribute, c.values) for c in table.columns}, places(rows)
+        )
+        return Arrays((counts, content_sum(self.content_key, table, rows), sketch))
 
 
-def digest(tree: Tree, counts: IntArray) -> str:
-    """Of all that was counted: any change of it draws everything afresh."""
-    return hashlib.sha256(json.dumps(tree.to_dict(), sort_keys=True).encode() + counts.tobytes()).hexdigest()
+def digest(tree: Tree, counts: IntArray, content: WordArray) -> str:
+    """Of the tree, the counts and all cells: any change of the table draws everything afresh."""
+    text = json.dumps(tree.to_dict(), sort_keys=True).encode()
+    return hashlib.sha256(text + counts.tobytes() + content.tobytes()).hexdigest()
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,8 +164,7 @@ class Swapped:
         return GuidedReleased(batch, GuidedTally(Tally(Sketch.empty(), missing), changed))
 
 
-def public(method: LeafSwap, small: int) -> dict[str, Any]:
-    """What a recipient is told of a leaf swap."""
-    unmoved = small if method.small == "keep" else 0
+def public(method: LeafSwap, small: int, unmoved: int) -> dict[str, Any]:
+    """What a recipient is told of a leaf swap: records in small cells, and values released as they are."""
     cells = {"rule": method.small, "least": method.least, "records": small, "unmoved": unmoved}
     return {"small_cells": cells, "limits": list(LIMITS)}

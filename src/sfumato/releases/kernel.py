@@ -145,12 +145,19 @@ class EntityWords:
             ) from None
 
 
+def key_fingerprint(owner: SecretKey) -> str:
+    """By which driver and workers know that they hold the same key."""
+    return owner.fingerprint("key file")
+
+
 @dataclass(frozen=True)
 class KernelByKeyFile:
     """The kernel of a plan, made where it is used from a key file that lies there: no secret travels."""
 
     plan: Plan
     key_file: str
+    fingerprint: str
+    """Of the owner's key on the driver: a worker with another key would lay noise that no ledger knows of."""
     joint: CorrelatedGaussian | None = None
 
     @property
@@ -161,7 +168,13 @@ class KernelByKeyFile:
     @cached_property
     def kernel(self) -> ReleaseKernel:
         """The kernel itself; asked for by workers alone."""
-        return replace(kernel_for(self.plan, load_key(self.key_file), self.joint), gathers=False)
+        owner = load_key(self.key_file)
+        if key_fingerprint(owner) != self.fingerprint:
+            raise UsageError(
+                f"the key file {self.key_file} of a worker holds another key than the driver's; put the same file on every "
+                "worker, or leave --key-on-workers out"
+            )
+        return replace(kernel_for(self.plan, owner, self.joint), gathers=False)
 
     def __call__(self, block: Block) -> Released:
         """Read, blur and write one block."""

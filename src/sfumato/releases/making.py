@@ -26,6 +26,7 @@ from sfumato.releases.kernel import (
     WordsByKeyFile,
     cell_text,
     kernel_for,
+    key_fingerprint,
     noise_names,
 )
 from sfumato.releases.key import load_or_create_key, refuse_inside
@@ -112,7 +113,8 @@ def release(
     owner, ledger = owner_key(key, folder)
     joint = joint_law(plan, source, learn=engine.gathers)
     kernel = replace(kernel_for(plan, owner, joint), gathers=engine.gathers)
-    shipped, words = _travelling(plan, kernel, key, engine)
+    engine.check_numbers(source)
+    shipped, words = _travelling(plan, kernel, key, owner, engine)
     with appearing(folder, force=force) as hidden:
         columns = columns_read(source, plan, kernel)
         written, tally = engine.write(
@@ -172,14 +174,15 @@ def publish(
 
 
 def _travelling(
-    plan: Plan, kernel: ReleaseKernel, key: SecretKey | str | Path | None, engine: Engine
+    plan: Plan, kernel: ReleaseKernel, key: SecretKey | str | Path | None, owner: SecretKey, engine: Engine
 ) -> tuple[Callable[[Block], Released], Callable[[Block], WordArray]]:
     """What goes to the workers: the kernel with the keys of this release, or, where they have the key file, none."""
     if not engine.keys_on_workers:
         return kernel, EntityWords(str(kernel.identifier), kernel.entity_key)
     if not isinstance(key, str | Path):
         raise UsageError("workers that read the key themselves need a key file; give its path as the key")
-    by_file = KernelByKeyFile(plan, str(Path(key).absolute()), kernel.joint.law if kernel.joint else None)
+    law = kernel.joint.law if kernel.joint else None
+    by_file = KernelByKeyFile(plan, str(Path(key).absolute()), key_fingerprint(owner), law)
     return by_file, WordsByKeyFile(by_file)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from sfumato.counts import Counts, FloatArray, Grid
 from sfumato.engines import Engine
+from sfumato.numerals import written
 from sfumato.observed import Column
 from sfumato.reconstruction import Distribution, by_class, reconstruct
 from sfumato.reconstruction.counted import counted_columns, weighted
@@ -51,7 +52,10 @@ class View:
             return _commonest(labels, self.overall.mass), released
         mean = float(grid.centres @ shares)
         sd = float(np.sqrt(max((grid.centres - mean) ** 2 @ shares, 0.0)))
-        return f"{self._number(self.overall.mean())} ± {self.overall.sd():.4g}", f"{self._number(mean)} ± {sd:.4g}"
+        return (
+            f"{self._number(self.overall.mean())} ± {written(self.overall.sd())}",
+            f"{self._number(mean)} ± {written(sd)}",
+        )
 
     def _number(self, value: float) -> str:
         return str(self.attribute.shown(value)) if self.attribute.kind is Kind.DATE else f"{value:.5g}"

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import listed
+from sfumato.numerals import written
 from sfumato.privacy import figures, record_figures
 from sfumato.releases.manifest import Manifest, ReleasedColumn
 from sfumato.releases.readme import cautions, what
@@ -65,9 +66,9 @@ def _attribute(column: ReleasedColumn) -> dict[str, Any]:
 def _width_words(column: ReleasedColumn, privacy: dict[str, Any]) -> str:
     width, share = privacy["interval_width_95"], privacy.get("interval_width_95_share")
     if not column.attribute.kind.numeric:
-        return f"{width:.3g} of {len(column.attribute.categories)} labels"
+        return f"{written(width, 3)} of {len(column.attribute.categories):,} labels"
     unit = " days" if column.attribute.kind is Kind.DATE else ""
-    return f"{width:.5g}{unit}" + (f" ({100 * share:.3g} % of the range)" if share is not None else "")
+    return f"{written(width, 5)}{unit}" + (f" ({100 * share:.3g} % of the range)" if share is not None else "")
 
 
 def _epsilon_words(column: ReleasedColumn, privacy: dict[str, Any]) -> str:
@@ -85,7 +86,7 @@ def _record_words(record: dict[str, Any], clear: list[str]) -> str:
         return "Per record: no ε; the noise follows patterns of the whole table."
     if record.get("epsilon") is None:
         return "Per record: no finite ε, because of " + ", ".join(record.get("infinite", [])) + "."
-    multiplied = f"; γ multiplies to {record['gamma']:.3g}" if record.get("gamma") is not None else ""
+    multiplied = f"; γ multiplies to {written(record['gamma'], 3)}" if record.get("gamma") is not None else ""
     if clear:
         return (
             f"Per record: no bound, since {listed(clear, 12)} {_are(clear)} released as {_they_are(clear)}. Over the modified "

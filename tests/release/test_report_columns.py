@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
 import pytest
 
 from sfumato.channels import Projective, Substitution
@@ -14,6 +16,9 @@ from sfumato.mining import mine
 from sfumato.randomness import SecretKey
 from sfumato.releases import Plan, Release, release
 from sfumato.releases.describe import describe
+from sfumato.releases.profile import profile
+from sfumato.schema import Kind
+from sfumato.tables import blocks, open_table
 from sfumato.views import distributions, plotted
 
 KEY = SecretKey(bytes(range(32)))
@@ -42,6 +47,55 @@ def test_the_planner_chooses_reports_for_many_labels_and_says_so(table):
     assert 'law = "projective", epsilon = 2.0' in text
     assert "estimated better from reports" in text
     assert Plan.from_dict(plan.to_dict()).channels == plan.channels
+
+
+def many(labels, rows=12_000):
+    rng = np.random.default_rng(7)
+    return rng.permutation(np.r_[np.arange(labels), rng.integers(0, labels, rows - labels)])
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_thousands_of_codes_become_reports_by_themselves(tmp_path, kind):
+    zips = many(2_000)
+    columns = {
+        "zip": [f"{17 * z:05}" for z in zips],
+        "area": [f"{z:04}" for z in zips],
+        "site": [f"Z{c:04}" for c in many(3_000)],
+        "post_code": 10_000 + 17 * zips,
+        "class": np.where(zips < 900, "near", "far"),
+    }
+    file = tmp_path / f"in.{kind}"
+    pacsv.write_csv(pa.table(columns), file) if kind == "csv" else pq.write_table(pa.table(columns), file)
+    plan = proposed(str(file), epsilon=2.0)
+    for name, labels in {"zip": 2_000, "area": 2_000, "site": 3_000, "post_code": 2_000}.items():
+        assert len(plan.schema[name].categories) == labels
+        assert plan.channels[name] == Projective(epsilon=2.0)
+    assert plan.schema["zip"].categories[:2] == ("00000", "00017")
+
+
+def test_a_large_domain_is_neither_free_text_nor_persons_nor_a_quantity():
+    codes = many(3_000)
+    table = pa.table(
+        {
+            "patient_id": [f"P{c:05}" for c in codes],
+            "mrn": [f"{c:07}" for c in codes],
+            "notes": [f"came on {c}" for c in many(5_000)],
+            "order_code": [f"{c:06}" for c in many(9_000)],
+            "income": codes,
+            "length": codes + 0.5,
+        }
+    )
+    schema = proposed(table.append_column("class", [["a", "b"] * 6_000]), epsilon=2.0).schema
+    assert [a.name for a in schema if not a.released] == ["patient_id", "mrn", "notes", "order_code"]
+    assert (schema["income"].kind, schema["length"].kind) == (Kind.INTEGER, Kind.REAL)
+
+
+def test_the_labels_that_are_kept_do_not_depend_on_the_blocks_they_come_in():
+    texts = pa.table({name: [f"Z{c}" for c in many(n, 30_000)] for name, n in (("site", 3_000), ("word", 25_000))})
+    whole, parts = (profile(blocks(open_table(texts), None, rows)) for rows in (30_000, 500))
+    assert {n: p.distinct for n, p in whole.items()} == {n: p.distinct for n, p in parts.items()}
+    assert len(whole["site"].distinct) == 3_000
+    assert whole["word"].distinct is None
 
 
 def test_the_companion_of_laplace_noise_is_chosen_by_the_same_rule(table):

@@ -13,7 +13,9 @@ import pyarrow.compute as pc
 from sfumato.encoding import as_text, midnights, plain
 from sfumato.tables import Block
 
-MOST_DISTINCT = 1000
+MOST_DISTINCT = 20_000
+"""So many different texts of a column are kept: enough for zip codes and diagnoses, and little memory."""
+MOST_DISTINCT_REALS = 1000
 UNIQUE_ROWS = 100_000
 """Whether a column never repeats is judged on so many rows."""
 
@@ -139,8 +141,9 @@ def _of_numbers(name: str, array: pa.Array, start: int) -> ColumnProfile:
     floats = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     finite = floats[np.isfinite(floats)]
     unique = pc.unique(values)
-    few = as_text(unique, name) if len(unique) <= MOST_DISTINCT else None
     whole = len(finite) if pa.types.is_integer(array.type) else int(np.sum(finite == np.floor(finite)))
+    most = MOST_DISTINCT if whole == len(finite) else MOST_DISTINCT_REALS
+    few = as_text(unique, name) if len(unique) <= most else None
     return ColumnProfile(
         name=name,
         rows=len(array),

@@ -13,7 +13,20 @@ from sfumato.schema import EXACT_INTEGERS, Attribute, Categories, Consent, Inter
 FEW_LABELS = 2
 """Whole numbers with so few values are flags, not quantities."""
 MOST_CATEGORIES = 1000
-CODE_NAME = re.compile(r"(^|_|\b)(zip|postal|postcode|zipcode|code|codes|icd|naics|isic)(_|\b|$)", re.IGNORECASE)
+"""More labels than these are categories only where they repeat as codes do (`_are_many_codes`)."""
+ROWS_A_LABEL, ROWS_A_CODE = 3, 2
+"""How often, on average, a label of a large domain stands in the table: any text, and one whose column is known for codes."""
+CODE_NAME = re.compile(
+    r"(^|_|\b)(zip[0-9]?|postal|postcode|zipcode|code|codes|icd|icd9|icd10|naics|isic|fips)(_|\b|$)"
+    r"|^((main|primary)_)?(diagnosis|diagnoses|diag|dx)(_?[0-9]+)?$",
+    re.IGNORECASE,
+)
+PERSON_NAME = re.compile(
+    r"id$|ssn|mrn|key$|number$|(^|_|\b)no$|name|mail|phone|address|street|person|people|patient|user|customer|client|member"
+    r"|account|passport",
+    re.IGNORECASE,
+)
+"""Columns that may name a person, who can stand in many rows: a large domain of such texts is never taken for codes."""
 ID_NAME = re.compile(r"(^|_|\b)(id|uuid|ssn|key|number|no)$", re.IGNORECASE)
 CLASS_NAMES = ("class", "target", "label")
 PEOPLE_AN_ID = 20
@@ -82,10 +95,13 @@ def _guess(seen: ColumnProfile) -> Proposal:
         resolution = 10.0**-seen.decimals if kind is Kind.REAL and 0 < seen.decimals <= 6 else None
         why = "whole numbers" if whole else "real numbers" + (f" of {seen.decimals} decimals" if resolution else "")
         return Proposal(Attribute(name, kind, Interval(low, high), learned=True, resolution=resolution), why, absent)
-    if labels is None or len(labels) > min(MOST_CATEGORIES, max(20, seen.present // 2)):
-        return _withheld(
-            seen, Kind.CATEGORICAL, "too many different texts to be categories: free text is withheld", absent
+    few = labels is not None and len(labels) <= min(MOST_CATEGORIES, max(20, seen.present // 2))
+    if labels is None or not (few or _are_many_codes(seen, labels)):
+        what = "codes" if numeric else "texts"
+        why = (
+            f"too many different {what} to be categories: " + ("they are" if numeric else "free text is") + " withheld"
         )
+        return _withheld(seen, Kind.CATEGORICAL, why, absent)
     why = "categories"
     if numeric:
         why = (
@@ -108,9 +124,19 @@ def _is_id(seen: ColumnProfile, numeric: bool) -> bool:
 
 
 def _is_code(seen: ColumnProfile, labels: frozenset[str] | None) -> bool:
-    if labels is None or seen.whole < seen.numbers:
+    if seen.whole < seen.numbers:
         return False
-    return seen.padded > 0 or len(labels) <= FEW_LABELS or bool(CODE_NAME.search(seen.name)) or seen.logical
+    flags = labels is not None and len(labels) <= FEW_LABELS
+    return seen.padded > 0 or flags or bool(CODE_NAME.search(seen.name)) or seen.logical
+
+
+def _are_many_codes(seen: ColumnProfile, labels: frozenset[str]) -> bool:
+    """Whether more than MOST_CATEGORIES labels are a large domain, such as zip codes, rather than free text or persons."""
+    if len(labels) <= MOST_CATEGORIES:
+        return False
+    if CODE_NAME.search(seen.name):
+        return seen.present >= ROWS_A_CODE * len(labels)
+    return seen.present >= ROWS_A_LABEL * len(labels) and not PERSON_NAME.search(seen.name)
 
 
 def _withheld(seen: ColumnProfile, kind: Kind, why: str, absent: tuple[str, ...]) -> Proposal:

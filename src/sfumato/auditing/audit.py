@@ -13,7 +13,7 @@ import numpy as np
 from sfumato.attacks import Pairs, Sight
 from sfumato.attacks.score import Finding
 from sfumato.auditing.counted import counted_distances
-from sfumato.auditing.promises import BROKEN, CLEAR, KEPT, NARROWED, NONE, Promise, promises, shown
+from sfumato.auditing.promises import BROKEN, CLEAR, KEPT, NARROWED, NONE, UNMEASURED, Promise, promises, shown
 from sfumato.auditing.records import Exposure, exposure, record_information
 from sfumato.auditing.repeats import repeats
 from sfumato.auditing.some_rows import SomeRows, rows_of
@@ -95,6 +95,11 @@ class Audit:
                 "Whoever holds both can average; audit them together with --also, or with --key as the ledger has them."
             )
             out.append(_alarm("narrowed", words, remedy))
+        if unmeasured := [p for p in self.promises if p.verdict == UNMEASURED]:
+            items = [f"{p.attribute}: {p.unmeasured}" for p in unmeasured]
+            out.append(
+                _alarm(UNMEASURED, "Not measured, so nothing is known of it.", "Do not count it as kept.", items)
+            )
         if clear and len(clear) < len(self.promises):
             out.append(_alarm("clear", f"Released as it is: {', '.join(clear)}.", "As asked for; nothing hides it."))
         return out
@@ -112,7 +117,7 @@ class Audit:
             "alarms": self.alarms(),
             "promised": {p.attribute: p.to_dict() for p in self.promises},
             "domains": dict(self.domains),
-            "promises": {v: kept.count(v) for v in (KEPT, NARROWED, BROKEN, NONE, CLEAR)},
+            "promises": {v: kept.count(v) for v in (KEPT, NARROWED, BROKEN, NONE, CLEAR, UNMEASURED)},
             "attacks": [f.to_dict() for f in self.findings],
             "not_run": dict(self.notes),
             "records": self.exposure.to_dict(public=public),
@@ -127,8 +132,10 @@ class Audit:
     @property
     def verdict(self) -> str:
         """One sentence."""
-        hidden = [p for p in self.promises if p.verdict != CLEAR]
+        hidden = [p for p in self.promises if p.verdict not in (CLEAR, UNMEASURED)]
         if not hidden:
+            if any(p.verdict == UNMEASURED for p in self.promises):
+                return "No promise could be measured."
             return "Nothing is hidden: the risk is 100 %."
         if all(p.promised is None for p in hidden):
             undone = f"; {len(self.broken)} of {len(hidden)} columns are undone by an attack" if self.broken else ""

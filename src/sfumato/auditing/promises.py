@@ -17,6 +17,7 @@ from sfumato.auditing.truth import distribution
 from sfumato.channels import Channel
 from sfumato.counts import FloatArray
 from sfumato.observed import Column
+from sfumato.releases.manifest import Manifest
 
 KEPT, NARROWED, BROKEN, CLEAR, NONE = "kept", "narrowed", "broken", "in the clear", "no promise"
 UNMEASURED = "not measured"
@@ -42,13 +43,22 @@ OTHER_COLUMNS = (
     "The other columns give it away. Release fewer of them, or use correlated noise (covariance c·Σx): "
     "sfumato release TABLE -o DIR --method correlated-gaussian --set ratio=c (or --set privacy=p)."
 )
+MORE_NOISE = (
+    "All columns together leave less than was promised, though the noise is correlated already. Release fewer of them, or "
+    "ask for more of the same noise: a greater --set ratio=c (or --set privacy=p)."
+)
+FRESH = "Several releases with fresh noise average out. Keep to one release, or tie the noise to people with --id."
+TIED = (
+    "Several releases with fresh noise average out. The noise of this one is tied to people already, so the others were made "
+    "under another law, another key or without --id: keep to one law and one key, and withdraw what you can."
+)
 REMEDIES = {
     "posterior": DISTRIBUTION,
     "informed-posterior": DISTRIBUTION,
     "spectral": OTHER_COLUMNS,
     "pca": OTHER_COLUMNS,
     "bayes": OTHER_COLUMNS,
-    "averaging": "Several releases with fresh noise average out. Keep to one release, or tie the noise to people with --id.",
+    "averaging": FRESH,
     "noise-reuse": "One draw of noise at two scales cancels. Withdraw one of the releases, and give each law its own noise.",
     "known-input": "A few known records undo what was done to all rows alike. Add noise of its own to every row.",
     "cluster-linear": "Inside clusters the release is nearly a linear function of the original. Perturb each record alone.",
@@ -57,6 +67,17 @@ REMEDIES = {
     "repeated-perturbation": "The law undoes itself. Use another law.",
     "at-its-word": "The released value itself is closer than promised. Check the law.",
 }
+
+
+ABOUT_OTHERS = (OTHER_COLUMNS, MORE_NOISE)
+INSTEAD = {OTHER_COLUMNS: MORE_NOISE, FRESH: TIED}
+"""What to say where a remedy has been taken already."""
+
+
+def remedies_taken(manifest: Manifest) -> tuple[str, ...]:
+    """Remedies that a release has taken: correlated noise by a joint law, noise that belongs to people by an identifier."""
+    taken = {OTHER_COLUMNS: manifest.joint is not None, FRESH: manifest.addressing == "entity"}
+    return tuple(remedy for remedy, is_taken in taken.items() if is_taken)
 
 
 def shown(value: float) -> str:
@@ -83,6 +104,8 @@ class Promise:
     """The 1 % of records that the column's posterior pins down most have no wider interval than this."""
     typical: float | None = None
     """The mean of that posterior's intervals over all records."""
+    done: tuple[str, ...] = ()
+    """Remedies that the release has taken already, which are not to be recommended once more."""
     unmeasured: str = ""
     """Why no attack could be measured on the column; what is left is then NaN, and null as plain data."""
 
@@ -138,7 +161,13 @@ class Promise:
             return ""
         if self.promised is None and self.attack in (*OWN_LAW, "at-its-word"):
             return "The released values are nearly the true ones. Use a method that changes this column, or add noise."
-        return REMEDIES.get(self.attack, "")
+        remedy = REMEDIES.get(self.attack, "")
+        return INSTEAD[remedy] if remedy in self.done else remedy
+
+    @property
+    def by_itself(self) -> bool:
+        """Whether what narrows it most is its own law and distribution, and no other column or release."""
+        return self.attack in OWN_LAW
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -179,7 +208,9 @@ def own_width(column: Column, truth: FloatArray) -> float:
     return min(smallest, central_width(known)) if column.attribute.kind.numeric else smallest
 
 
-def promises(sight: Sight, truth: Mapping[str, FloatArray], findings: Iterable[Finding]) -> list[Promise]:
+def promises(
+    sight: Sight, truth: Mapping[str, FloatArray], findings: Iterable[Finding], done: tuple[str, ...] = ()
+) -> list[Promise]:
     """One promise a column, beside the attack that leaves least of it, or the reason why none could be measured."""
     findings = list(findings)
     out = []
@@ -219,6 +250,7 @@ def promises(sight: Sight, truth: Mapping[str, FloatArray], findings: Iterable[F
                 strongest.title,
                 float(np.quantile(narrow, 0.01)) if len(narrow) else None,
                 float(narrow.mean()) if len(narrow) else None,
+                done,
             )
         )
     return out

@@ -369,7 +369,8 @@ def _reading(about: Mapping[str, Any]) -> str:
         "How to read this",
         page.paragraph(
             "Broken: an attack left less than two thirds of the promise, or found a way around the column's own law. Narrowed: "
-            "the distribution of the column, which every release is meant to tell, leaves less than was promised. Kept: at "
+            "less than was promised is left, mostly because of the distribution of the column, which every release is meant to "
+            "tell; the alarm names what did it. Kept: at "
             "least 95 % of the promise is left. An audit knows the attacks listed here and no others; what it did not break "
             "may still break."
         ),

@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 from sfumato.attacks import AtItsWord, Claim, Recovery
+from sfumato.attacks.base import Sets
+from sfumato.attacks.belief import smallest_sets
+from sfumato.attacks.calibrated import honest_widths
 from sfumato.attacks.score import best_constant, hits, interval_left, score_people, score_values
 from sfumato.auditing.promises import Promise
 from sfumato.auditing.utility import kolmogorov_smirnov, total_variation, wasserstein
@@ -53,7 +56,45 @@ def test_claimed_sets_that_miss_the_truth_are_no_interval():
     boast = Recovery("x", np.zeros(5000), np.zeros(5000), np.full(5000, 0.5), Covering(0.5))
     assert interval_left(boast, truth, 0.5, True, 0)[0] == pytest.approx(39.2, rel=0.05)
     assert interval_left(boast, truth, 0.95, True, 0)[0] == pytest.approx(0.5)
-    assert interval_left(boast, truth, 0.5, False, 0) is None
+
+
+def belief_of(posterior, codes):
+    posterior = np.asarray(posterior)
+    grid = Grid.categories(tuple("abcdefgh"[: posterior.shape[1]]))
+    return Sets(grid, smallest_sets(posterior, np.ones(posterior.shape[1])), np.asarray(codes), posterior)
+
+
+def test_sets_of_labels_that_miss_the_truth_are_widened_until_they_hold_it():
+    # The posterior says 95 % a; the truth is a in 50, b in 48 and c in 2 of 100. A level that holds a, and 45 of the 48 b,
+    # covers 95 %: the set is a and 45/48 of b.
+    sets = belief_of([[0.95, 0.03, 0.02]], np.zeros(100, dtype=np.int64))
+    truth = np.repeat([0.0, 1.0, 2.0], [50, 48, 2])
+    assert sets.covers(truth).mean() == pytest.approx(0.5)
+    assert honest_widths(sets, truth) == pytest.approx(np.full(100, 1 + 45 / 48), abs=1e-3)
+    boast = Recovery("c", np.zeros(100), np.zeros(100), np.ones(100), sets)
+    assert interval_left(boast, truth, 0.5, False, 0)[0] == pytest.approx(1 + 45 / 48, abs=1e-3)
+    assert interval_left(Recovery("c", truth, truth), truth, None, False, 0) is None
+
+
+def test_labels_held_to_be_impossible_are_reached_and_rows_without_a_set_have_no_width():
+    sets = belief_of([[1.0, 0.0]], np.array([0, 0, -1]))
+    widths = honest_widths(sets, np.array([1.0, 1.0, 1.0]))
+    assert widths == pytest.approx([1.95, 1.95, np.nan], abs=1e-3, nan_ok=True)
+
+
+def test_widened_sets_cover_as_much_as_they_say():
+    rng = np.random.default_rng(3)
+    truths = rng.dirichlet(np.ones(5), size=7)
+    codes = rng.integers(0, 7, 4000)
+    truth = np.array([rng.choice(5, p=truths[c]) for c in codes], dtype=np.float64)
+    too_sure = truths**3 / (truths**3).sum(axis=1, keepdims=True)
+    sets = belief_of(too_sure, codes)
+    assert sets.covers(truth).mean() < 0.9
+    # The level, found by trying many, at which smallest sets of the same posterior cover 95 %.
+    levels = np.linspace(0.95, 1 - 1e-5, 4000)
+    sizes = [smallest_sets(too_sure, np.ones(5), c) for c in levels]
+    first = next(s for s in sizes if s[codes, truth.astype(int)].mean() >= 0.95)
+    assert honest_widths(sets, truth).mean() == pytest.approx(first.sum(axis=1)[codes].mean(), abs=0.01)
 
 
 def test_a_success_must_exceed_both_baseline_and_control_to_count():

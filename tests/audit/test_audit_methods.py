@@ -25,6 +25,25 @@ def audited(method, table, folder, **settings):
     return audit(made.release, table, targets=60)
 
 
+def every_column_has_a_row(found, manifest):
+    names = [c.attribute.name for c in manifest.columns]
+    assert sorted(p.attribute for p in found.promises) == sorted(names)
+    assert sorted(found.to_dict()["promised"]) == sorted(names)
+    assert all(p.left >= 0 for p in found.promises)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_labels_whose_learned_sets_miss_the_truth_have_a_row_too(seed, tmp_path):
+    made = guided_release(
+        "german_credit", Plan.propose("german_credit"), guided_method("leaf-swap", {}), tmp_path / "r", key=KEY
+    )
+    found = audit(made.release, "german_credit", targets=40, seed=seed)
+    missed = [f for f in found.findings if f.name == "posterior" and f.details.get("coverage_95", 1.0) < 0.93]
+    assert missed
+    assert all(f.left for f in missed)
+    every_column_has_a_row(found, made.release.manifest)
+
+
 def test_seven_laws_twelve_guided_methods_and_one_joint_law_are_audited():
     # The laws are walked in test_audit_releases.py.
     assert len(CHANNELS) == 7
@@ -41,6 +60,7 @@ def test_every_joint_law_is_audited(method, tmp_path):
     assert len(blurred) == 4
     assert all(p.promised == pytest.approx(plan_width(p.attribute, tmp_path / "r")) for p in blurred)
     assert {"likelihood-linkage", "bayes", "spectral", "inference"} <= {f.name for f in found.findings}
+    every_column_has_a_row(found, Manifest.load(tmp_path / "r"))
     assert found.html()
     assert found.html("public")
 
@@ -59,6 +79,7 @@ def test_every_guided_method_is_audited(method, tmp_path):
     assert all(p.to_dict()["interval_width_95"] is None for p in guided)
     assert "promises no interval" in found.verdict
     assert {"likelihood-linkage", "known-input", "cluster-linear"} <= {f.name for f in found.findings}
+    every_column_has_a_row(found, Manifest.load(tmp_path / "r"))
     assert found.html()
     assert found.html("public")
 

@@ -195,6 +195,7 @@ def test_every_law_of_numbers_is_audited(law, tmp_path):
     plan = Plan.propose("iris", law=law, privacy=0.4, name=law)
     found = audit(made("iris", plan, tmp_path / "r"), "iris", targets=60)
     assert {p.mechanism for p in found.promises} == {law, "none"}
+    assert len(found.promises) == 5
     assert found.html()
     assert found.html("public")
 
@@ -211,6 +212,7 @@ def test_every_law_of_labels_is_audited(law, tmp_path):
     found = audit(made(table, plan, tmp_path / "r"), table, targets=60)
     (promise,) = (p for p in found.promises if p.attribute == "code")
     assert promise.mechanism == law
+    assert {p.attribute for p in found.promises} == {"code", "class"}
     assert promise.verdict in {"kept", "narrowed"}
     alone = next(f for f in found.findings if f.name == "posterior" and f.attributes == ("code",))
     word = next(f for f in found.findings if f.name == "at-its-word")
@@ -250,6 +252,15 @@ def test_missing_values_a_constant_column_and_a_single_class_are_no_obstacle(tmp
     assert found.html()
     assert 0 <= found.risk <= 1
     assert "leaf-class" in found.notes
+    promised = found.to_dict()["promised"]
+    assert list(promised) == ["x", "c", "m", "k", "e", "class"]
+    assert promised["e"]["verdict"] == "not measured"
+    assert promised["e"]["left"] is None
+    assert "no record has both" in promised["e"]["not_measured_because"]
+    assert "no record has both" in found.html("public")
+    assert json.dumps(promised, allow_nan=False)
+    assert "of 5 " not in found.verdict
+    assert "All 5 " not in found.verdict
 
 
 @pytest.mark.parametrize("rows", [1, 2, 5])

@@ -12,14 +12,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.base import Attack, Claim, Recovery, Sight
+from sfumato.attacks.base import CHUNK, Attack, Claim, Recovery, Sight
 from sfumato.attacks.belief import Belief, best_guesses, smallest_sets
-from sfumato.counts import FloatArray, IntArray
+from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.observed import Column
 
 SAME = 0.9
 """From this share of equal cells on, two columns hold one and the same noise."""
-CHUNK = 2048
 
 
 @dataclass(frozen=True)
@@ -85,6 +84,11 @@ class Combined:
             )
             views.append((_logs(kernel), other.located(observed)))
         return cls(belief, tuple(views))
+
+    @property
+    def grid(self) -> Grid:
+        """The true cells."""
+        return self.belief.grid
 
     def posteriors(self) -> Iterator[tuple[IntArray, FloatArray]]:
         """Rows that all views hold, some at a time, with their posterior over the true cells."""

@@ -7,7 +7,7 @@ release, and what comes back is a claim. Only `score` lays a claim beside the tr
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Protocol
@@ -24,6 +24,8 @@ from sfumato.releases import Release
 
 ATTACKS: dict[str, type[Attack]] = {}
 """Every attack by its name; importing its module enters it here."""
+CHUNK = 2048
+"""Rows whose posteriors are held at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,6 +134,13 @@ class Pairs:
 class Claimed(Protocol):
     """Sets in which an attack places the values, each with 95 %."""
 
+    @property
+    def grid(self) -> Grid:
+        """The true cells."""
+
+    def posteriors(self) -> Iterator[tuple[IntArray, FloatArray]]:
+        """The rows that have a set, some at a time, with their posterior over the true cells."""
+
     def covers(self, truth: FloatArray) -> FloatArray:
         """How much of each true value's place its set holds; NaN where there is none."""
 
@@ -143,6 +152,14 @@ class Sets:
     grid: Grid
     credit: FloatArray
     codes: IntArray
+    posterior: FloatArray
+
+    def posteriors(self) -> Iterator[tuple[IntArray, FloatArray]]:
+        """The posterior of each row's released cell, for the rows that have one."""
+        known = np.flatnonzero(self.codes >= 0)
+        for begin in range(0, len(known), CHUNK):
+            rows = known[begin : begin + CHUNK]
+            yield rows, self.posterior[self.codes[rows]]
 
     def covers(self, truth: FloatArray) -> FloatArray:
         """How much of each true value's place the set holds; NaN where either is missing."""

@@ -39,5 +39,5 @@ def recovered(belief: Belief) -> Recovery:
         belief.of_rows(belief.means),
         belief.of_rows(belief.picks),
         belief.of_rows(belief.set_widths),
-        Sets(belief.grid, belief.credible, belief.codes),
+        Sets(belief.grid, belief.credible, belief.codes, belief.posterior),
     )

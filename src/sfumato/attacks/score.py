@@ -11,6 +11,7 @@ import numpy as np
 
 from sfumato.attacks.base import Attack, Claim, Recovery
 from sfumato.attacks.belief import TOLERANCE
+from sfumato.attacks.calibrated import honest_widths
 from sfumato.attacks.rates import (
     Rate,
     advantage,
@@ -115,7 +116,8 @@ def interval_left(
 ) -> tuple[float, float, float] | None:
     """The mean size of the claimed 95 % sets, or the central 95 % width of truth − estimate where none are claimed.
 
-    A set that does not hold the truth is no interval: claims that cover less than 93 % are judged by their errors instead.
+    A set that does not hold the truth is no interval: where claims cover less than 93 %, numbers are judged by
+    their errors instead, and sets of labels are widened until they cover 95 %.
     """
     known = ~np.isnan(recovery.mean) & ~np.isnan(truth)
     if not known.any():
@@ -124,7 +126,10 @@ def interval_left(
         widths = recovery.width[known]
         return (float(widths.mean()), *mean_interval(widths, seed=seed))
     if not numeric:
-        return None
+        if recovery.sets is None:
+            return None
+        widths = honest_widths(recovery.sets, truth)[known]
+        return (float(widths.mean()), *mean_interval(widths, seed=seed))
     errors = truth[known] - recovery.mean[known]
     return (central_width(errors), *central_width_interval(errors, seed=seed))
 

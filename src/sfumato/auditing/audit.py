@@ -13,7 +13,19 @@ import numpy as np
 from sfumato.attacks import Pairs, Sight
 from sfumato.attacks.score import Finding
 from sfumato.auditing.counted import counted_distances
-from sfumato.auditing.promises import BROKEN, CLEAR, KEPT, NARROWED, NONE, Promise, promises, shown
+from sfumato.auditing.promises import (
+    ABOUT_OTHERS,
+    BROKEN,
+    CLEAR,
+    KEPT,
+    NARROWED,
+    NONE,
+    UNMEASURED,
+    Promise,
+    promises,
+    remedies_taken,
+    shown,
+)
 from sfumato.auditing.records import Exposure, exposure, record_information
 from sfumato.auditing.repeats import repeats
 from sfumato.auditing.some_rows import SomeRows, rows_of
@@ -95,6 +107,11 @@ class Audit:
                 "Whoever holds both can average; audit them together with --also, or with --key as the ledger has them."
             )
             out.append(_alarm("narrowed", words, remedy))
+        if unmeasured := [p for p in self.promises if p.verdict == UNMEASURED]:
+            items = [f"{p.attribute}: {p.unmeasured}" for p in unmeasured]
+            out.append(
+                _alarm(UNMEASURED, "Not measured, so nothing is known of it.", "Do not count it as kept.", items)
+            )
         if clear and len(clear) < len(self.promises):
             out.append(_alarm("clear", f"Released as it is: {', '.join(clear)}.", "As asked for; nothing hides it."))
         return out
@@ -112,7 +129,7 @@ class Audit:
             "alarms": self.alarms(),
             "promised": {p.attribute: p.to_dict() for p in self.promises},
             "domains": dict(self.domains),
-            "promises": {v: kept.count(v) for v in (KEPT, NARROWED, BROKEN, NONE, CLEAR)},
+            "promises": {v: kept.count(v) for v in (KEPT, NARROWED, BROKEN, NONE, CLEAR, UNMEASURED)},
             "attacks": [f.to_dict() for f in self.findings],
             "not_run": dict(self.notes),
             "records": self.exposure.to_dict(public=public),
@@ -127,19 +144,18 @@ class Audit:
     @property
     def verdict(self) -> str:
         """One sentence."""
-        hidden = [p for p in self.promises if p.verdict != CLEAR]
+        hidden = [p for p in self.promises if p.verdict not in (CLEAR, UNMEASURED)]
         if not hidden:
+            if any(p.verdict == UNMEASURED for p in self.promises):
+                return "No promise could be measured."
             return "Nothing is hidden: the risk is 100 %."
         if all(p.promised is None for p in hidden):
             undone = f"; {len(self.broken)} of {len(hidden)} columns are undone by an attack" if self.broken else ""
             return f"{hidden[0].mechanism} promises no interval{undone}. The worst attack gives {self.risk:.0%} away."
         if self.broken:
             return f"{len(self.broken)} of {len(hidden)} promises are broken by an attack."
-        narrowed = sum(p.verdict == NARROWED for p in hidden)
-        if narrowed:
-            return (
-                f"No promise is broken; {narrowed} of {len(hidden)} are narrowed by the distribution of their column."
-            )
+        if narrowed := [p for p in hidden if p.verdict == NARROWED]:
+            return f"No promise is broken; {_narrowers(narrowed, len(hidden))}."
         return f"All {len(hidden)} promises are kept against every attack tried."
 
     def html(self, edition: str = "owner") -> str:
@@ -147,6 +163,19 @@ class Audit:
         from sfumato.report.audit_page import audit_page
 
         return audit_page(self.to_dict(edition))
+
+
+def _narrowers(narrowed: Sequence[Promise], of: int) -> str:
+    """How many are narrowed, and by what: the column's own distribution, or what lies outside the column."""
+    causes = [
+        (sum(p.by_itself for p in narrowed), "by the distribution of their column"),
+        (sum(p.remedy in ABOUT_OTHERS for p in narrowed), "through other columns"),
+    ]
+    causes.append((len(narrowed) - sum(n for n, _ in causes), "by other attacks"))
+    given = [(n, words) for n, words in causes if n]
+    if len(given) == 1:
+        return f"{len(narrowed)} of {of} are narrowed {given[0][1]}"
+    return f"{len(narrowed)} of {of} are narrowed, " + ", ".join(f"{n} {words}" for n, words in given)
 
 
 def _alarm(level: str, words: str, remedy: str, items: Sequence[str] = ()) -> dict[str, Any]:
@@ -271,7 +300,7 @@ def audit(
         findings += found
         notes |= reasons
         tick()
-    kept = tuple(promises(case.sight, case.truth, findings))
+    kept = tuple(promises(case.sight, case.truth, findings, remedies_taken(made.manifest)))
     worst = exposure(case.sight, case.truth)
     tick()
     good = dict(utility(case.sight, case.truth, seed))

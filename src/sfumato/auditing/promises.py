@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,8 +17,12 @@ from sfumato.auditing.truth import distribution
 from sfumato.channels import Channel
 from sfumato.counts import FloatArray
 from sfumato.observed import Column
+from sfumato.releases.manifest import Manifest
 
 KEPT, NARROWED, BROKEN, CLEAR, NONE = "kept", "narrowed", "broken", "in the clear", "no promise"
+UNMEASURED = "not measured"
+NOTHING_KNOWN = "no record has both a true and a released value, so no attack could be scored"
+NO_INTERVAL = "no attack that was run leaves an interval or a set of labels for it"
 
 KEPT_FROM = 0.95
 """A promise counts as kept when at least this much of it is left."""
@@ -38,13 +43,22 @@ OTHER_COLUMNS = (
     "The other columns give it away. Release fewer of them, or use correlated noise (covariance c·Σx): "
     "sfumato release TABLE -o DIR --method correlated-gaussian --set ratio=c (or --set privacy=p)."
 )
+MORE_NOISE = (
+    "All columns together leave less than was promised, though the noise is correlated already. Release fewer of them, or "
+    "ask for more of the same noise: a greater --set ratio=c (or --set privacy=p)."
+)
+FRESH = "Several releases with fresh noise average out. Keep to one release, or tie the noise to people with --id."
+TIED = (
+    "Several releases with fresh noise average out. The noise of this one is tied to people already, so the others were made "
+    "under another law, another key or without --id: keep to one law and one key, and withdraw what you can."
+)
 REMEDIES = {
     "posterior": DISTRIBUTION,
     "informed-posterior": DISTRIBUTION,
     "spectral": OTHER_COLUMNS,
     "pca": OTHER_COLUMNS,
     "bayes": OTHER_COLUMNS,
-    "averaging": "Several releases with fresh noise average out. Keep to one release, or tie the noise to people with --id.",
+    "averaging": FRESH,
     "noise-reuse": "One draw of noise at two scales cancels. Withdraw one of the releases, and give each law its own noise.",
     "known-input": "A few known records undo what was done to all rows alike. Add noise of its own to every row.",
     "cluster-linear": "Inside clusters the release is nearly a linear function of the original. Perturb each record alone.",
@@ -53,6 +67,17 @@ REMEDIES = {
     "repeated-perturbation": "The law undoes itself. Use another law.",
     "at-its-word": "The released value itself is closer than promised. Check the law.",
 }
+
+
+ABOUT_OTHERS = (OTHER_COLUMNS, MORE_NOISE)
+INSTEAD = {OTHER_COLUMNS: MORE_NOISE, FRESH: TIED}
+"""What to say where a remedy has been taken already."""
+
+
+def remedies_taken(manifest: Manifest) -> tuple[str, ...]:
+    """Remedies that a release has taken: correlated noise by a joint law, noise that belongs to people by an identifier."""
+    taken = {OTHER_COLUMNS: manifest.joint is not None, FRESH: manifest.addressing == "entity"}
+    return tuple(remedy for remedy, is_taken in taken.items() if is_taken)
 
 
 def shown(value: float) -> str:
@@ -79,6 +104,10 @@ class Promise:
     """The 1 % of records that the column's posterior pins down most have no wider interval than this."""
     typical: float | None = None
     """The mean of that posterior's intervals over all records."""
+    done: tuple[str, ...] = ()
+    """Remedies that the release has taken already, which are not to be recommended once more."""
+    unmeasured: str = ""
+    """Why no attack could be measured on the column; what is left is then NaN, and null as plain data."""
 
     @property
     def reference(self) -> float:
@@ -95,6 +124,8 @@ class Promise:
         """Kept, narrowed by what the column tells of itself, or broken."""
         if self.mechanism == "none":
             return CLEAR
+        if self.unmeasured:
+            return UNMEASURED
         if self.promised is None:
             return BROKEN if self.kept_share < UNDONE else NONE
         if self.kept_share >= KEPT_FROM or self.left_interval[1] >= self.reference:
@@ -107,6 +138,8 @@ class Promise:
         """A sentence for people."""
         if self.verdict == CLEAR:
             return f"{self.attribute} is released as it is."
+        if self.unmeasured:
+            return f"{self.attribute}: not measured, because {self.unmeasured}."
         if self.promised is None:
             return (
                 f"{self.attribute}: {self.mechanism} promises no interval; after “{self.title}” {shown(self.left)} are left of "
@@ -124,11 +157,17 @@ class Promise:
     @property
     def remedy(self) -> str:
         """What to do."""
-        if self.verdict in (KEPT, CLEAR, NONE):
+        if self.verdict in (KEPT, CLEAR, NONE, UNMEASURED):
             return ""
         if self.promised is None and self.attack in (*OWN_LAW, "at-its-word"):
             return "The released values are nearly the true ones. Use a method that changes this column, or add noise."
-        return REMEDIES.get(self.attack, "")
+        remedy = REMEDIES.get(self.attack, "")
+        return INSTEAD[remedy] if remedy in self.done else remedy
+
+    @property
+    def by_itself(self) -> bool:
+        """Whether what narrows it most is its own law and distribution, and no other column or release."""
+        return self.attack in OWN_LAW
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -138,13 +177,14 @@ class Promise:
             "unit": self.unit,
             "interval_width_95": self.promised,
             "without_release": self.without_release,
-            "left": self.left,
-            "left_interval": list(self.left_interval),
-            "left_by_own_law": self.own_law,
+            "left": None if self.unmeasured else self.left,
+            "left_interval": None if self.unmeasured else list(self.left_interval),
+            "left_by_own_law": None if self.unmeasured else self.own_law,
             "narrowest_1_percent": self.narrowest,
             "posterior_mean_width": self.typical,
             "attack": self.attack,
-            "share_left": self.kept_share,
+            "share_left": None if self.unmeasured else self.kept_share,
+            "not_measured_because": self.unmeasured or None,
             "verdict": self.verdict,
             "in_words": self.in_words,
             "remedy": self.remedy,
@@ -168,8 +208,10 @@ def own_width(column: Column, truth: FloatArray) -> float:
     return min(smallest, central_width(known)) if column.attribute.kind.numeric else smallest
 
 
-def promises(sight: Sight, truth: Mapping[str, FloatArray], findings: Iterable[Finding]) -> list[Promise]:
-    """One promise a column, beside the attack that leaves least of it."""
+def promises(
+    sight: Sight, truth: Mapping[str, FloatArray], findings: Iterable[Finding], done: tuple[str, ...] = ()
+) -> list[Promise]:
+    """One promise a column, beside the attack that leaves least of it, or the reason why none could be measured."""
     findings = list(findings)
     out = []
     for column in sight.columns:
@@ -179,8 +221,16 @@ def promises(sight: Sight, truth: Mapping[str, FloatArray], findings: Iterable[F
         if sight.beliefs[name].clear:
             out.append(Promise(name, "none", unit, 0.0, free, 0.0, (0.0, 0.0), 0.0, "posterior", "Reading it"))
             continue
+        mechanism = sight.guided.get(name, "") if channel is None else law_name(channel)
+        promised = None if channel is None else channel.interval_width(0.95)
         left = [(f.left[name], f) for f in findings if name in f.left]
         if not left:
+            scored = bool((~np.isnan(column.values) & ~np.isnan(truth[name])).any())
+            why = NO_INTERVAL if scored else NOTHING_KNOWN
+            unknown = (math.nan, math.nan)
+            out.append(
+                Promise(name, mechanism, unit, promised, free, math.nan, unknown, math.nan, "", "", unmeasured=why)
+            )
             continue
         (value, low, high), strongest = min(left, key=lambda pair: pair[0][0])
         own = min((w[0] for w, f in left if f.name in OWN_LAW), default=value)
@@ -189,9 +239,9 @@ def promises(sight: Sight, truth: Mapping[str, FloatArray], findings: Iterable[F
         out.append(
             Promise(
                 name,
-                sight.guided.get(name, "") if channel is None else law_name(channel),
+                mechanism,
                 unit,
-                None if channel is None else channel.interval_width(0.95),
+                promised,
                 free,
                 value,
                 (low, high),
@@ -200,6 +250,7 @@ def promises(sight: Sight, truth: Mapping[str, FloatArray], findings: Iterable[F
                 strongest.title,
                 float(np.quantile(narrow, 0.01)) if len(narrow) else None,
                 float(narrow.mean()) if len(narrow) else None,
+                done,
             )
         )
     return out

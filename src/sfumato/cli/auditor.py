@@ -109,10 +109,10 @@ def audit(
             p.attribute,
             p.mechanism,
             "–" if p.promised is None else f"{p.promised:.4g}",
-            f"{p.left:.4g}",
-            f"{p.kept_share:.0%}",
+            "–" if p.unmeasured else f"{p.left:.4g}",
+            "–" if p.unmeasured else f"{p.kept_share:.0%}",
             p.verdict,
-            p.attack,
+            p.unmeasured or p.attack,
         ]
         for p in found.promises
     ]

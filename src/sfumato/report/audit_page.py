@@ -70,7 +70,7 @@ def _alarms(alarms: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _alarm(alarm: Mapping[str, Any]) -> str:
-    kind = "" if alarm["level"] == "broken" else alarm["level"]
+    kind = {"broken": "", "not measured": "clear"}.get(alarm["level"], alarm["level"])
     items = "".join(f"<i>{escape(i)}</i>" for i in alarm.get("items", ()))
     return (
         f'<div class="alarm {kind}"><b>{escape(alarm["words"])}</b>'
@@ -142,8 +142,14 @@ def _table(headers: Sequence[str], rows: Sequence[Sequence[str]], numbers: Seque
 
 
 def _badge(verdict: str) -> str:
-    kind = {"broken": "", "in the clear": "clear", "no promise": "clear"}.get(verdict, verdict)
+    kind = {"broken": "", "in the clear": "clear", "no promise": "clear", "not measured": "clear"}.get(verdict, verdict)
     return f'<span class="verdict {kind}">{escape(verdict)}</span>'
+
+
+def _left(p: Mapping[str, Any]) -> str:
+    if p["left"] is None:
+        return "–"
+    return f"{_number(p['left'])}  ({_number(p['left_interval'][0])} to {_number(p['left_interval'][1])})"
 
 
 def _promises(about: Mapping[str, Any]) -> str:
@@ -155,13 +161,13 @@ def _promises(about: Mapping[str, Any]) -> str:
             p["mechanism"],
             f"{_number(p['interval_width_95'])}",
             f"{_number(p['without_release'])}",
-            f"{_number(p['left'])}  ({_number(p['left_interval'][0])} to {_number(p['left_interval'][1])})",
+            _left(p),
             _badge(p["verdict"]),
-            p["attack"] if p["verdict"] != "in the clear" else "",
+            p.get("not_measured_because") or (p["attack"] if p["verdict"] != "in the clear" else ""),
         ]
         for name, p in promised.items()
     ]
-    blurred = [p for p in promised.values() if p["verdict"] != "in the clear"]
+    blurred = [p for p in promised.values() if p["verdict"] not in ("in the clear", "not measured")]
     return page.section(
         "Promised, and left",
         page.paragraph(
@@ -363,7 +369,8 @@ def _reading(about: Mapping[str, Any]) -> str:
         "How to read this",
         page.paragraph(
             "Broken: an attack left less than two thirds of the promise, or found a way around the column's own law. Narrowed: "
-            "the distribution of the column, which every release is meant to tell, leaves less than was promised. Kept: at "
+            "less than was promised is left, mostly because of the distribution of the column, which every release is meant to "
+            "tell; the alarm names what did it. Kept: at "
             "least 95 % of the promise is left. An audit knows the attacks listed here and no others; what it did not break "
             "may still break."
         ),

@@ -16,6 +16,7 @@ from sfumato.attacks.score import Finding
 from sfumato.auditing.truth import distribution
 from sfumato.channels import Channel
 from sfumato.counts import FloatArray
+from sfumato.numerals import written
 from sfumato.observed import Column
 from sfumato.releases.manifest import Manifest
 
@@ -81,8 +82,8 @@ def remedies_taken(manifest: Manifest) -> tuple[str, ...]:
 
 
 def shown(value: float) -> str:
-    """Three significant digits as people write them: 50,000 rather than 5e+04."""
-    return f"{float(f'{value:.3g}'):,.10g}"
+    """Three significant digits."""
+    return written(value, 3)
 
 
 @dataclass(frozen=True)

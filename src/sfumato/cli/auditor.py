@@ -8,6 +8,7 @@ import click
 
 from sfumato.cli.engines import cluster, engine_options
 from sfumato.cli.show import finite, force_option, give, json_option, progress, say, table
+from sfumato.numerals import written
 
 
 @click.command(epilog="Example:  sfumato audit adult release -o report.html")
@@ -108,8 +109,8 @@ def audit(
         [
             p.attribute,
             p.mechanism,
-            "–" if p.promised is None else f"{p.promised:.4g}",
-            "–" if p.unmeasured else f"{p.left:.4g}",
+            "–" if p.promised is None else written(p.promised),
+            "–" if p.unmeasured else written(p.left),
             "–" if p.unmeasured else f"{p.kept_share:.0%}",
             p.verdict,
             p.unmeasured or p.attack,

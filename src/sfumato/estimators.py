@@ -7,9 +7,12 @@ domain taken from noisy values is wrong, and one taken from private values is no
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from datetime import date
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
@@ -17,11 +20,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sfumato.channels import Channel
 from sfumato.counts import FloatArray
+from sfumato.encoding import Encoder, cells_of
 from sfumato.errors import UsageError
 from sfumato.mining import NAIVE_BAYES, STRATEGIES, Model, mine
 from sfumato.observed import Column, ObservedTable
 from sfumato.releases import Release
-from sfumato.schema import Attribute, Categories, Interval, Kind
+from sfumato.schema import Attribute, Categories, Interval, Kind, day_number
 from sfumato.trees.strategies import original
 
 CHECKS: dict[str, Any] = {"dtype": None, "ensure_all_finite": "allow-nan"}
@@ -79,7 +83,8 @@ class PerturbedTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         columns = []
         for i, (name, attribute) in enumerate(zip(names, self.attributes_, strict=True)):
             channel = self._given(self.channels, i, name)
-            columns.append(Column(attribute, channel, _encoded(attribute, values[:, i])))
+            cells = attribute if channel is None else cells_of(attribute, channel.reports)
+            columns.append(Column(attribute, channel, _encoded(cells, values[:, i])))
         table = ObservedTable(tuple(columns), codes.astype(np.int64), tuple(map(str, range(len(self.classes_)))))
         blurred = any(c.channel is not None for c in columns)
         if len(self.classes_) == 1 or (not blurred and self.strategy != NAIVE_BAYES):
@@ -151,7 +156,10 @@ def _numeric(values: NDArray[Any]) -> bool:
 
 
 def _encoded(attribute: Attribute, values: NDArray[Any]) -> FloatArray:
-    """Column values as numbers: labels as their place in the domain, unknown ones and gaps as missing."""
+    """Column values as numbers: labels as their place in the domain, dates as days, unknown ones and gaps as missing."""
+    if attribute.kind is Kind.DATE and not _numeric(values):
+        calendar = Interval(day_number(date.min), day_number(date.max))
+        return Encoder(replace(attribute, domain=calendar, resolution=None))(pa.array(values, from_pandas=True))
     if attribute.kind.numeric:
         return np.array([np.nan if v is None else v for v in values], dtype=np.float64)
     places = {label: float(i) for i, label in enumerate(attribute.categories)}

@@ -1,8 +1,10 @@
 """The scikit-learn face."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 sklearn = pytest.importorskip("sklearn")
@@ -11,10 +13,11 @@ from sklearn.base import clone  # noqa: E402
 from sklearn.model_selection import GridSearchCV  # noqa: E402
 from sklearn.utils.estimator_checks import parametrize_with_checks  # noqa: E402
 
-from sfumato.channels import Gaussian  # noqa: E402
+from sfumato.channels import Gaussian, Projective  # noqa: E402
 from sfumato.errors import UsageError  # noqa: E402
 from sfumato.estimators import PerturbedTreeClassifier  # noqa: E402
 from sfumato.papers import loans  # noqa: E402
+from sfumato.releases import Plan, release  # noqa: E402
 
 
 @parametrize_with_checks([PerturbedTreeClassifier(strategy="byclass")])
@@ -60,3 +63,29 @@ def test_it_takes_dataframes_clones_pickles_and_searches(noisy):
 def test_a_channel_without_a_domain_is_refused_with_the_next_step(noisy):
     with pytest.raises(UsageError, match=r"channel\.on"):
         PerturbedTreeClassifier({0: Gaussian(sigma=1.0)}).fit(noisy["X"], noisy["y"])
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+def test_the_guides_snippet_takes_dates_gaps_and_reports_from_either_format(tmp_path, form):
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(3)
+    day, code = rng.integers(0, 3000, 4000), rng.integers(0, 300, 4000)
+    table = pa.table(
+        {
+            "seen": pa.array(day.astype(np.int32), mask=day % 50 == 7).cast(pa.date32()),
+            "age": pa.array(rng.integers(18, 90, 4000), mask=code == 5),
+            "ward": [f"w{c:03}" for c in code],
+            "class": np.where(day < 1500, "early", "late"),
+        }
+    )
+    noise = {"seen": Gaussian(privacy=0.3), "age": Gaussian(privacy=0.3), "ward": Projective(epsilon=2.0)}
+    made = release(table, replace(Plan.propose(table, target="class"), channels=noise), tmp_path / "r", format=form)
+    out = made.to_arrow()
+    assert [out[n].type for n in ("seen", "age", "ward")] == [pa.date32(), pa.int64(), pa.int64()]
+    assert [out[n].null_count for n in out.column_names] == [table[n].null_count for n in table.column_names]
+    frame = out.to_pandas()
+    tree = PerturbedTreeClassifier.from_release(made, "byclass").fit(frame.drop(columns="class"), frame["class"])
+    true = table.to_pandas()
+    assert tree.score(true.drop(columns="class"), true["class"]) > 0.9
+    true["seen"] = pandas.to_datetime(true["seen"])
+    assert tree.score(true.drop(columns="class"), true["class"]) > 0.9

@@ -203,6 +203,17 @@ def test_a_release_opens_again_and_knows_its_values(
             again.observed(["nothing"])
 
 
+def test_a_csv_release_is_the_same_arrow_table_as_a_parquet_one(
+    tmp_path: Path, table: pa.Table, plan: Plan, owner: SecretKey
+) -> None:
+    one, other = (
+        release(table, plan, tmp_path / form, key=owner, format=form).to_arrow() for form in ("parquet", "csv")
+    )
+    assert one.to_pylist() == other.to_pylist()
+    labels = {n for n in one.column_names if pa.types.is_dictionary(one[n].type)}
+    assert all(other[n].type == (pa.string() if n in labels else one[n].type) for n in one.column_names)
+
+
 @pytest.mark.parametrize("form", ["parquet", "csv"])
 @pytest.mark.parametrize(
     "wish", [Intervals(count=7), Substitution(gamma=19, bins=9), Gaussian(privacy=0.4)], ids=lambda w: w.law

@@ -33,7 +33,7 @@ from sfumato.releases.key import load_or_create_key, refuse_inside
 from sfumato.releases.ledger import Entry, Ledger, refusal
 from sfumato.releases.manifest import Manifest, ReleasedColumn
 from sfumato.releases.plan import Plan
-from sfumato.releases.reading import CountedTable, Reader
+from sfumato.releases.reading import CountedTable, Reader, typed_cells
 from sfumato.releases.readme import readme
 from sfumato.tables import BLOCK_ROWS, Block, Source, blocks, checksum, open_table
 
@@ -77,9 +77,13 @@ class Release:
         return CountedTable(Reader.of(self.manifest, names), engine.open(self.data_path), engine)
 
     def to_arrow(self) -> pa.Table:
-        """The released data as an Arrow table."""
+        """The released data as an Arrow table. Texts of a CSV file become what the manifest says: numbers, days, labels."""
         source = open_table(self.data_path)
-        return pa.Table.from_batches([b.batch for b in blocks(source)])
+        table = pa.Table.from_batches([b.batch for b in blocks(source)])
+        for place, name in enumerate(table.column_names):
+            if table.schema.field(place).type == pa.string() and name in self.manifest.schema.names:
+                table = table.set_column(place, name, typed_cells(self.manifest[name], table[name]))
+        return table
 
 
 def release(

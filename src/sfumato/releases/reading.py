@@ -8,10 +8,12 @@ from datetime import date
 from typing import Any, Self, TypeVar
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from sfumato.channels import Channel
 from sfumato.counts import IntArray
-from sfumato.encoding import Encoder, cells_of
+from sfumato.encoding import Decoder, Encoder, cells_of, plain
 from sfumato.engines import Engine
 from sfumato.errors import DataError
 from sfumato.observed import Column, ObservedTable
@@ -119,6 +121,20 @@ def _unbounded(column: ReleasedColumn) -> Attribute:
         calendar = Interval(day_number(date.min), day_number(date.max))
         return replace(column.attribute, domain=calendar, resolution=None)
     return replace(column.attribute, kind=Kind.REAL, domain=Interval(-LARGEST, LARGEST), resolution=None)
+
+
+def typed_cells(column: ReleasedColumn, texts: pa.ChunkedArray) -> pa.Array:
+    """The texts of a released column as numbers, days or labels, with nulls where cells are empty."""
+    encoder = _encoder(column)
+    cells = encoder.attribute
+    if cells.domain is None or not cells.kind.numeric:
+        labels = plain(texts)
+        declared = cells.domain is not None and "" in cells.categories
+        return labels if declared else pc.if_else(pc.equal(labels, ""), pa.scalar(None, pa.string()), labels)
+    values = encoder(texts)
+    known = values[~np.isnan(values)]
+    whole = whole_outputs(cells, None) or whole_outputs(column.attribute, column.channel)
+    return Decoder(cells, whole and bool(np.all(known == np.floor(known))))(values)
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,8 @@ KNOWN_SHARE, FRIENDS = 0.02, 30
 """An intruder who knows records knows 2 % of the rows, or thirty where that is less than a fifth of them."""
 EDITIONS = ("owner", "public")
 LINKAGE = ("likelihood-linkage", "nearest-linkage", "assignment")
+FOUND, NOTHING_HIDDEN = "people found", "nothing hidden"
+"""Levels of alarms that are as grave as a broken promise and are none."""
 ALARMING = 0.05
 """From this share of people found on, linkage is an alarm."""
 LINKED = "Withhold columns that others may know, release fewer of them as they are, or add noise."
@@ -85,19 +87,25 @@ class Audit:
         """Promises that an attack broke, the worst first."""
         return sorted((p for p in self.promises if p.verdict == BROKEN), key=lambda p: p.kept_share)
 
+    @property
+    def _linked(self) -> list[Finding]:
+        """Attacks that find people; they break no promise, since no interval of a value speaks of rows."""
+        return [f for f in self.findings if f.name in LINKAGE and f.gains and f.advantage >= ALARMING]
+
     def alarms(self) -> list[dict[str, Any]]:
         """What must be read first, in words, with what to do."""
         out = []
         clear = [p.attribute for p in self.promises if p.verdict == CLEAR]
         if len(clear) == len(self.promises):
             out.append(
-                _alarm("broken", "Every column is released as it is: the risk is 100 %.", "Release it with noise.")
+                _alarm(
+                    NOTHING_HIDDEN, "Every column is released as it is: the risk is 100 %.", "Release it with noise."
+                )
             )
         out += _grouped("broken", self.broken)
-        found = [f for f in self.findings if f.name in LINKAGE and f.gains and f.advantage >= ALARMING]
-        if found:
+        if found := self._linked:
             rates = [f"{f.title}: {f.success:.1%} (by chance {shown(100 * f.baseline)} %)" for f in found]
-            out.append(_alarm("broken", "People can be found in the release by whoever knows them.", LINKED, rates))
+            out.append(_alarm(FOUND, "People can be found in the release by whoever knows them.", LINKED, rates))
         out += _grouped("narrowed", [p for p in self.promises if p.verdict == NARROWED])
         if self.repeats is not None and self.repeats["columns"]:
             out.append(_repeated(self.repeats))
@@ -156,7 +164,8 @@ class Audit:
             return f"{len(self.broken)} of {len(hidden)} promises are broken by an attack."
         if narrowed := [p for p in hidden if p.verdict == NARROWED]:
             return f"No promise is broken; {_narrowers(narrowed, len(hidden))}."
-        return f"All {len(hidden)} promises are kept against every attack tried."
+        kept = f"All {len(hidden)} promises are kept against every attack tried"
+        return f"{kept}; but people can be found in the release." if self._linked else f"{kept}."
 
     def html(self, edition: str = "owner") -> str:
         """The report as one self-contained page."""

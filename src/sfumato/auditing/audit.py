@@ -12,9 +12,9 @@ import numpy as np
 
 from sfumato.attacks import Pairs, Sight
 from sfumato.attacks.score import Finding
+from sfumato.auditing.alarms import alarm, grouped, narrowers, repeated
 from sfumato.auditing.counted import counted_distances
 from sfumato.auditing.promises import (
-    ABOUT_OTHERS,
     BROKEN,
     CLEAR,
     KEPT,
@@ -98,30 +98,26 @@ class Audit:
         clear = [p.attribute for p in self.promises if p.verdict == CLEAR]
         if len(clear) == len(self.promises):
             out.append(
-                _alarm(
-                    NOTHING_HIDDEN, "Every column is released as it is: the risk is 100 %.", "Release it with noise."
-                )
+                alarm(NOTHING_HIDDEN, "Every column is released as it is: the risk is 100 %.", "Release it with noise.")
             )
-        out += _grouped("broken", self.broken)
+        out += grouped("broken", self.broken)
         if found := self._linked:
             rates = [f"{f.title}: {f.success:.1%} (by chance {shown(100 * f.baseline)} %)" for f in found]
-            out.append(_alarm(FOUND, "People can be found in the release by whoever knows them.", LINKED, rates))
-        out += _grouped("narrowed", [p for p in self.promises if p.verdict == NARROWED])
+            out.append(alarm(FOUND, "People can be found in the release by whoever knows them.", LINKED, rates))
+        out += grouped("narrowed", [p for p in self.promises if p.verdict == NARROWED])
         if self.repeats is not None and self.repeats["columns"]:
-            out.append(_repeated(self.repeats))
+            out.append(repeated(self.repeats))
         elif self.again:
             words = f"The same rows were released before with independent noise: {', '.join(self.again)}."
             remedy = (
                 "Whoever holds both can average; audit them together with --also, or with --key as the ledger has them."
             )
-            out.append(_alarm("narrowed", words, remedy))
+            out.append(alarm("narrowed", words, remedy))
         if unmeasured := [p for p in self.promises if p.verdict == UNMEASURED]:
             items = [f"{p.attribute}: {p.unmeasured}" for p in unmeasured]
-            out.append(
-                _alarm(UNMEASURED, "Not measured, so nothing is known of it.", "Do not count it as kept.", items)
-            )
+            out.append(alarm(UNMEASURED, "Not measured, so nothing is known of it.", "Do not count it as kept.", items))
         if clear and len(clear) < len(self.promises):
-            out.append(_alarm("clear", f"Released as it is: {', '.join(clear)}.", "As asked for; nothing hides it."))
+            out.append(alarm("clear", f"Released as it is: {', '.join(clear)}.", "As asked for; nothing hides it."))
         return out
 
     def to_dict(self, edition: str = "owner") -> dict[str, Any]:
@@ -163,7 +159,7 @@ class Audit:
         if self.broken:
             return f"{len(self.broken)} of {len(hidden)} promises are broken by an attack."
         if narrowed := [p for p in hidden if p.verdict == NARROWED]:
-            return f"No promise is broken; {_narrowers(narrowed, len(hidden))}."
+            return f"No promise is broken; {narrowers(narrowed, len(hidden))}."
         kept = f"All {len(hidden)} promises are kept against every attack tried"
         return f"{kept}; but people can be found in the release." if self._linked else f"{kept}."
 
@@ -172,54 +168,6 @@ class Audit:
         from sfumato.report.audit_page import audit_page
 
         return audit_page(self.to_dict(edition))
-
-
-def _narrowers(narrowed: Sequence[Promise], of: int) -> str:
-    """How many are narrowed, and by what: the column's own distribution, or what lies outside the column."""
-    causes = [
-        (sum(p.by_itself for p in narrowed), "by the distribution of their column"),
-        (sum(p.remedy in ABOUT_OTHERS for p in narrowed), "through other columns"),
-    ]
-    causes.append((len(narrowed) - sum(n for n, _ in causes), "by other attacks"))
-    given = [(n, words) for n, words in causes if n]
-    if len(given) == 1:
-        return f"{len(narrowed)} of {of} are narrowed {given[0][1]}"
-    return f"{len(narrowed)} of {of} are narrowed, " + ", ".join(f"{n} {words}" for n, words in given)
-
-
-def _alarm(level: str, words: str, remedy: str, items: Sequence[str] = ()) -> dict[str, Any]:
-    return {"level": level, "words": words, "items": list(items), "remedy": remedy}
-
-
-def _grouped(level: str, kept: Sequence[Promise]) -> list[dict[str, Any]]:
-    """One alarm for all promises that the same remedy would mend, the worst first."""
-    out = []
-    for remedy in dict.fromkeys(p.remedy for p in kept):
-        group = sorted((p for p in kept if p.remedy == remedy), key=lambda p: p.kept_share)
-        by = " and ".join(f"“{title}”" for title in dict.fromkeys(p.title for p in group))
-        items = [
-            f"{p.attribute}: {shown(p.left)} of {shown(p.reference if p.promised is None else p.promised)} left"
-            for p in group
-        ]
-        many = f"{len(group)} promised intervals are" if len(group) > 1 else "One promised interval is"
-        out.append(_alarm(level, f"{many} {level} by {by}.", remedy, items))
-    return out
-
-
-def _repeated(about: Mapping[str, Any]) -> dict[str, Any]:
-    """Several releases of the same rows with fresh noise, with what is left of each interval."""
-    items = []
-    for name, column in about["columns"].items():
-        wide, expected, left = (
-            column[k] for k in ("interval_width_95", "expected_after_averaging", "measured_after_averaging")
-        )
-        noise = f", noise of width {shown(wide)} averages to {shown(expected)}" if expected is not None else ""
-        measured = f", {shown(left)} left" if left is not None else ""
-        items.append(f"{name}: {column['independent_draws']} draws{noise}{measured}")
-    words = f"The ledger knows {about['releases_known_to_the_ledger']} releases of these rows with noise of their own."
-    return _alarm(
-        "narrowed", words, "Whoever holds them all can average. Release no more, and withdraw what you can.", items
-    )
 
 
 def _unnamed(about: Mapping[str, Any]) -> dict[str, Any]:

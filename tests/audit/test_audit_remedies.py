@@ -71,3 +71,20 @@ def test_the_headline_names_what_narrowed_each_promise(correlated):
         "No promise is broken; 4 of 4 are narrowed, 2 by the distribution of their column, 1 through other columns, "
         "1 by other attacks."
     )
+
+
+def test_people_who_can_be_found_are_no_broken_promise(correlated):
+    assert any(f.name == "likelihood-linkage" and f.gains for f in correlated.findings)
+    found = replace(correlated, promises=(promise("a", 10.0, "posterior"), promise("b", 10.0, "posterior")))
+    assert (
+        found.verdict == "All 2 promises are kept against every attack tried; but people can be found in the release."
+    )
+    (alarm,) = found.alarms()
+    assert alarm["level"] == "people found"
+    assert "broken" not in str(found.alarms())
+    page = found.html()
+    assert "No attack got past a promise" not in page
+    assert '<div class="alarm "><b>People can be found' in page  # red
+    unlinked = replace(found, findings=())
+    assert unlinked.verdict == "All 2 promises are kept against every attack tried."
+    assert not unlinked.alarms()

@@ -12,9 +12,9 @@ import numpy as np
 
 from sfumato.attacks import Pairs, Sight
 from sfumato.attacks.score import Finding
+from sfumato.auditing.alarms import alarm, grouped, narrowers, repeated
 from sfumato.auditing.counted import counted_distances
 from sfumato.auditing.promises import (
-    ABOUT_OTHERS,
     BROKEN,
     CLEAR,
     KEPT,
@@ -46,6 +46,8 @@ KNOWN_SHARE, FRIENDS = 0.02, 30
 """An intruder who knows records knows 2 % of the rows, or thirty where that is less than a fifth of them."""
 EDITIONS = ("owner", "public")
 LINKAGE = ("likelihood-linkage", "nearest-linkage", "assignment")
+FOUND, NOTHING_HIDDEN = "people found", "nothing hidden"
+"""Levels of alarms that are as grave as a broken promise and are none."""
 ALARMING = 0.05
 """From this share of people found on, linkage is an alarm."""
 LINKED = "Withhold columns that others may know, release fewer of them as they are, or add noise."
@@ -85,35 +87,37 @@ class Audit:
         """Promises that an attack broke, the worst first."""
         return sorted((p for p in self.promises if p.verdict == BROKEN), key=lambda p: p.kept_share)
 
+    @property
+    def _linked(self) -> list[Finding]:
+        """Attacks that find people; they break no promise, since no interval of a value speaks of rows."""
+        return [f for f in self.findings if f.name in LINKAGE and f.gains and f.advantage >= ALARMING]
+
     def alarms(self) -> list[dict[str, Any]]:
         """What must be read first, in words, with what to do."""
         out = []
         clear = [p.attribute for p in self.promises if p.verdict == CLEAR]
         if len(clear) == len(self.promises):
             out.append(
-                _alarm("broken", "Every column is released as it is: the risk is 100 %.", "Release it with noise.")
+                alarm(NOTHING_HIDDEN, "Every column is released as it is: the risk is 100 %.", "Release it with noise.")
             )
-        out += _grouped("broken", self.broken)
-        found = [f for f in self.findings if f.name in LINKAGE and f.gains and f.advantage >= ALARMING]
-        if found:
+        out += grouped("broken", self.broken)
+        if found := self._linked:
             rates = [f"{f.title}: {f.success:.1%} (by chance {shown(100 * f.baseline)} %)" for f in found]
-            out.append(_alarm("broken", "People can be found in the release by whoever knows them.", LINKED, rates))
-        out += _grouped("narrowed", [p for p in self.promises if p.verdict == NARROWED])
+            out.append(alarm(FOUND, "People can be found in the release by whoever knows them.", LINKED, rates))
+        out += grouped("narrowed", [p for p in self.promises if p.verdict == NARROWED])
         if self.repeats is not None and self.repeats["columns"]:
-            out.append(_repeated(self.repeats))
+            out.append(repeated(self.repeats))
         elif self.again:
             words = f"The same rows were released before with independent noise: {', '.join(self.again)}."
             remedy = (
                 "Whoever holds both can average; audit them together with --also, or with --key as the ledger has them."
             )
-            out.append(_alarm("narrowed", words, remedy))
+            out.append(alarm("narrowed", words, remedy))
         if unmeasured := [p for p in self.promises if p.verdict == UNMEASURED]:
             items = [f"{p.attribute}: {p.unmeasured}" for p in unmeasured]
-            out.append(
-                _alarm(UNMEASURED, "Not measured, so nothing is known of it.", "Do not count it as kept.", items)
-            )
+            out.append(alarm(UNMEASURED, "Not measured, so nothing is known of it.", "Do not count it as kept.", items))
         if clear and len(clear) < len(self.promises):
-            out.append(_alarm("clear", f"Released as it is: {', '.join(clear)}.", "As asked for; nothing hides it."))
+            out.append(alarm("clear", f"Released as it is: {', '.join(clear)}.", "As asked for; nothing hides it."))
         return out
 
     def to_dict(self, edition: str = "owner") -> dict[str, Any]:
@@ -155,62 +159,15 @@ class Audit:
         if self.broken:
             return f"{len(self.broken)} of {len(hidden)} promises are broken by an attack."
         if narrowed := [p for p in hidden if p.verdict == NARROWED]:
-            return f"No promise is broken; {_narrowers(narrowed, len(hidden))}."
-        return f"All {len(hidden)} promises are kept against every attack tried."
+            return f"No promise is broken; {narrowers(narrowed, len(hidden))}."
+        kept = f"All {len(hidden)} promises are kept against every attack tried"
+        return f"{kept}; but people can be found in the release." if self._linked else f"{kept}."
 
     def html(self, edition: str = "owner") -> str:
         """The report as one self-contained page."""
         from sfumato.report.audit_page import audit_page
 
         return audit_page(self.to_dict(edition))
-
-
-def _narrowers(narrowed: Sequence[Promise], of: int) -> str:
-    """How many are narrowed, and by what: the column's own distribution, or what lies outside the column."""
-    causes = [
-        (sum(p.by_itself for p in narrowed), "by the distribution of their column"),
-        (sum(p.remedy in ABOUT_OTHERS for p in narrowed), "through other columns"),
-    ]
-    causes.append((len(narrowed) - sum(n for n, _ in causes), "by other attacks"))
-    given = [(n, words) for n, words in causes if n]
-    if len(given) == 1:
-        return f"{len(narrowed)} of {of} are narrowed {given[0][1]}"
-    return f"{len(narrowed)} of {of} are narrowed, " + ", ".join(f"{n} {words}" for n, words in given)
-
-
-def _alarm(level: str, words: str, remedy: str, items: Sequence[str] = ()) -> dict[str, Any]:
-    return {"level": level, "words": words, "items": list(items), "remedy": remedy}
-
-
-def _grouped(level: str, kept: Sequence[Promise]) -> list[dict[str, Any]]:
-    """One alarm for all promises that the same remedy would mend, the worst first."""
-    out = []
-    for remedy in dict.fromkeys(p.remedy for p in kept):
-        group = sorted((p for p in kept if p.remedy == remedy), key=lambda p: p.kept_share)
-        by = " and ".join(f"“{title}”" for title in dict.fromkeys(p.title for p in group))
-        items = [
-            f"{p.attribute}: {shown(p.left)} of {shown(p.reference if p.promised is None else p.promised)} left"
-            for p in group
-        ]
-        many = f"{len(group)} promised intervals are" if len(group) > 1 else "One promised interval is"
-        out.append(_alarm(level, f"{many} {level} by {by}.", remedy, items))
-    return out
-
-
-def _repeated(about: Mapping[str, Any]) -> dict[str, Any]:
-    """Several releases of the same rows with fresh noise, with what is left of each interval."""
-    items = []
-    for name, column in about["columns"].items():
-        wide, expected, left = (
-            column[k] for k in ("interval_width_95", "expected_after_averaging", "measured_after_averaging")
-        )
-        noise = f", noise of width {shown(wide)} averages to {shown(expected)}" if expected is not None else ""
-        measured = f", {shown(left)} left" if left is not None else ""
-        items.append(f"{name}: {column['independent_draws']} draws{noise}{measured}")
-    words = f"The ledger knows {about['releases_known_to_the_ledger']} releases of these rows with noise of their own."
-    return _alarm(
-        "narrowed", words, "Whoever holds them all can average. Release no more, and withdraw what you can.", items
-    )
 
 
 def _unnamed(about: Mapping[str, Any]) -> dict[str, Any]:

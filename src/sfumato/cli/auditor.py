@@ -95,7 +95,7 @@ def audit(
         )
         write_whole(file, content, force=force)
         say(f"wrote the {edition} edition to {file}")
-    colours = {"broken": "red", "narrowed": "yellow"}
+    colours = {"broken": "red", "people found": "red", "nothing hidden": "red", "narrowed": "yellow"}
     for alarm in found.alarms():
         level = alarm["level"]
         say(click.style(f"{level}: ", fg=colours.get(level), bold=True) + " ".join([alarm["words"], alarm["remedy"]]))

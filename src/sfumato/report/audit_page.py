@@ -31,6 +31,7 @@ summary{cursor:pointer;font-weight:600}.figure.bad b{color:#c81e1e}.figure.ok b{
 """
 
 
+GRAVE = ("broken", "people found", "nothing hidden")
 NOTHING_FOUND = "Every attack below found nothing beyond what the laws and the distributions leave."
 
 
@@ -56,11 +57,11 @@ def audit_page(about: Mapping[str, Any]) -> str:
 
 
 def _alarms(alarms: Sequence[Mapping[str, Any]]) -> str:
-    if not [a for a in alarms if a["level"] in ("broken", "narrowed")]:
+    if not [a for a in alarms if a["level"] in (*GRAVE, "narrowed")]:
         calm = {"level": "good", "words": "No attack got past a promise.", "remedy": NOTHING_FOUND}
         return _alarm(calm) + "".join(map(_alarm, alarms))
-    first = [a for a in alarms if a["level"] == "broken"]
-    rest = [a for a in alarms if a["level"] != "broken"]
+    first = [a for a in alarms if a["level"] in GRAVE]
+    rest = [a for a in alarms if a["level"] not in GRAVE]
     shown = "".join(map(_alarm, first[:6]))
     more = first[6:] + rest
     if not first:
@@ -70,7 +71,8 @@ def _alarms(alarms: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _alarm(alarm: Mapping[str, Any]) -> str:
-    kind = {"broken": "", "not measured": "clear"}.get(alarm["level"], alarm["level"])
+    level = alarm["level"]
+    kind = "" if level in GRAVE else {"not measured": "clear"}.get(level, level)
     items = "".join(f"<i>{escape(i)}</i>" for i in alarm.get("items", ()))
     return (
         f'<div class="alarm {kind}"><b>{escape(alarm["words"])}</b>'

@@ -1,0 +1,57 @@
+"""Alarms of an audit in words: what happened, to which columns, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sfumato.auditing.promises import ABOUT_OTHERS, Promise, shown
+
+
+def narrowers(narrowed: Sequence[Promise], of: int) -> str:
+    """How many are narrowed, and by what: the column's own distribution, or what lies outside the column."""
+    causes = [
+        (sum(p.by_itself for p in narrowed), "by the distribution of their column"),
+        (sum(p.remedy in ABOUT_OTHERS for p in narrowed), "through other columns"),
+    ]
+    causes.append((len(narrowed) - sum(n for n, _ in causes), "by other attacks"))
+    given = [(n, words) for n, words in causes if n]
+    if len(given) == 1:
+        return f"{len(narrowed)} of {of} are narrowed {given[0][1]}"
+    return f"{len(narrowed)} of {of} are narrowed, " + ", ".join(f"{n} {words}" for n, words in given)
+
+
+def alarm(level: str, words: str, remedy: str, items: Sequence[str] = ()) -> dict[str, Any]:
+    """One alarm as plain data."""
+    return {"level": level, "words": words, "items": list(items), "remedy": remedy}
+
+
+def grouped(level: str, kept: Sequence[Promise]) -> list[dict[str, Any]]:
+    """One alarm for all promises that the same remedy would mend, the worst first."""
+    out = []
+    for remedy in dict.fromkeys(p.remedy for p in kept):
+        group = sorted((p for p in kept if p.remedy == remedy), key=lambda p: p.kept_share)
+        by = " and ".join(f"“{title}”" for title in dict.fromkeys(p.title for p in group))
+        items = [
+            f"{p.attribute}: {shown(p.left)} of {shown(p.reference if p.promised is None else p.promised)} left"
+            for p in group
+        ]
+        many = f"{len(group)} promised intervals are" if len(group) > 1 else "One promised interval is"
+        out.append(alarm(level, f"{many} {level} by {by}.", remedy, items))
+    return out
+
+
+def repeated(about: Mapping[str, Any]) -> dict[str, Any]:
+    """Several releases of the same rows with fresh noise, with what is left of each interval."""
+    items = []
+    for name, column in about["columns"].items():
+        wide, expected, left = (
+            column[k] for k in ("interval_width_95", "expected_after_averaging", "measured_after_averaging")
+        )
+        noise = f", noise of width {shown(wide)} averages to {shown(expected)}" if expected is not None else ""
+        measured = f", {shown(left)} left" if left is not None else ""
+        items.append(f"{name}: {column['independent_draws']} draws{noise}{measured}")
+    words = f"The ledger knows {about['releases_known_to_the_ledger']} releases of these rows with noise of their own."
+    return alarm(
+        "narrowed", words, "Whoever holds them all can average. Release no more, and withdraw what you can.", items
+    )

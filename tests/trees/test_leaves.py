@@ -136,3 +136,12 @@ def test_reconstructed_leaves_are_nearer_to_the_truth(strategy):
         leaves = [i for i, node in enumerate(tree.nodes) if node.test is None]
         errors.append(np.abs(np.array([tree.nodes[i].counts for i in leaves]) - true[leaves]).sum() / 30_000)
     assert errors[1] < 0.9 * errors[0]
+
+
+def test_long_sets_of_labels_are_cut_short_for_readers():
+    from sfumato.trees.show import _one_of
+
+    assert _one_of(("a",)) == "= a"
+    assert _one_of(("a", "b")) == "in {a, b}"
+    many = tuple(f"z{i}" for i in range(2000))
+    assert _one_of(many) == "in {" + ", ".join(many[:12]) + ", … (2,000 in all)}"

@@ -8,6 +8,9 @@ from sfumato.schema import Attribute, Kind
 from sfumato.trees.rules import Condition, Rule, rules
 from sfumato.trees.tree import Test, Tree
 
+MOST_LABELS = 20
+"""A longer set of labels is cut short for readers; the model's JSON has them all."""
+
 
 def text(tree: Tree) -> str:
     """The tree, indented; each leaf with its class, its records and how many of them have another class.
@@ -103,4 +106,7 @@ def amount(weight: float) -> str:
 
 
 def _one_of(labels: tuple[str, ...]) -> str:
-    return f"= {labels[0]}" if len(labels) == 1 else f"in {{{', '.join(labels)}}}"
+    if len(labels) == 1:
+        return f"= {labels[0]}"
+    more = f", … ({len(labels):,} in all)" if len(labels) > MOST_LABELS else ""
+    return f"in {{{', '.join(labels[: MOST_LABELS - 8 if more else None])}{more}}}"

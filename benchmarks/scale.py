@@ -21,6 +21,7 @@ import sys
 import tempfile
 import threading
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +156,11 @@ def main() -> None:
         child(*options.child)
         return
     print(versions("numpy", "pyarrow"))
+    if "spark" in options.engines and not (
+        find_spec("pyspark") and (shutil.which("java") or os.environ.get("JAVA_HOME"))
+    ):
+        print("spark: not installed, and left out; `make test-spark` brings it")
+        options.engines = [e for e in options.engines if e != "spark"]
     print("rows        task         engine   wall s    cpu s   peak MiB   start s")
     found: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory(dir=options.folder) as scratch:

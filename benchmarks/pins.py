@@ -7,6 +7,6 @@ PINS: dict[str, tuple[str, ...]] = {
     # diffprivlib does not import with scikit-learn 1.8 or later.
     "diffprivlib": ("diffprivlib==0.6.6", "scikit-learn==1.7.2", "numpy==2.4.6"),
     "opendp": ("opendp==0.16.0", "numpy==2.4.6"),
-    "multi-freq-ldpy": ("multi-freq-ldpy==0.2.5", "numpy==2.4.6", "numba==0.68.1", "scipy==1.17.1"),
+    "multi-freq-ldpy": ("multi-freq-ldpy==0.2.5", "numpy==2.4.6", "numba==0.68.1", "scipy==1.17.1", "xxhash==2.0.2"),
     "anonymeter": ("anonymeter==1.1.0",),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 from sfumato.counts import FloatArray, Grid
 from sfumato.mining import Model, mine
 from sfumato.observed import Column
-from sfumato.releases import Plan, Release, create_key, release
+from sfumato.releases import Plan, Release, create_key, load_key, release
 from sfumato.releases.describe import described
 from sfumato.releases.folder import appearing
 from sfumato.releases.original import true_table
@@ -38,13 +39,22 @@ class DemoResult:
     """Total variation to the original distribution: of the released values, of the reconstruction."""
 
 
-def run_demo(folder: str | Path, *, force: bool = False, say: Say = lambda _: None) -> DemoResult:
-    """Release `adult`, reconstruct, mine, evaluate on true values, and write a report into the folder."""
+def run_demo(
+    folder: str | Path, *, key_file: str | Path | None = None, force: bool = False, say: Say = lambda _: None
+) -> DemoResult:
+    """Release `adult`, reconstruct, mine, evaluate on true values, and write a report into the folder.
+
+    The noise is that of the key in `key_file`, a copy of which the folder gets; without one, of a fresh key.
+    """
     folder = Path(folder)
     with appearing(folder, force=force) as hidden:
         say(f"1/4  releasing {TABLE}: gaussian noise at {PRIVACY:.0%} privacy, labels substituted")
         plan = Plan.propose(TABLE, law="gaussian", privacy=PRIVACY, name="demo")
-        key = create_key(hidden / "owner.key")
+        if key_file is None:
+            create_key(hidden / "owner.key")
+        else:
+            shutil.copy(key_file, hidden / "owner.key")
+        key = load_key(hidden / "owner.key")
         made = release(TABLE, plan, hidden / "release", key=key)
         say("2/4  reconstructing distributions from the release alone")
         truth = true_table(plan, TABLE)

@@ -92,9 +92,9 @@ class Channel(ABC):
         """K where a released cell is no value of the attribute but one of the codes 0 … K−1, None where it is a value."""
         return None
 
-    def read(self, reports: IntArray, draws: FloatArray) -> IntArray:
+    def read(self, reports: IntArray, draws: FloatArray) -> IntArray:  # noqa: ARG002 - for laws that release reports
         """A value for each report, taken at its word; the draws decide between several."""
-        raise NotImplementedError(f"{self.law} releases values, not reports")
+        raise UsageError(f"{self.law} releases values, not reports; take them as they are")
 
     @abstractmethod
     def interval_width(self, confidence: float) -> float:

@@ -11,13 +11,16 @@ from sfumato.cli.show import force_option, give, json_option, say
 
 @click.command(epilog="Example:  sfumato demo -o demo")
 @click.option("-o", "--output", type=Path, default=Path("demo"), show_default=True, help="The folder to make.")
+@click.option(
+    "--key", "key_file", type=Path, help="A key to draw the noise by, for the same figures again; fresh by default."
+)
 @force_option
 @json_option
-def demo(output: Path, force: bool, as_json: bool) -> None:
+def demo(output: Path, key_file: Path | None, force: bool, as_json: bool) -> None:
     """The main job end to end on bundled data: release, reconstruct, mine, and a report to open."""
     from sfumato.demo import run_demo
 
-    result = run_demo(output, force=force, say=say)
+    result = run_demo(output, key_file=key_file, force=force, say=say)
     a = result.accuracy
     say()
     say(

@@ -28,22 +28,22 @@ from sfumato.engines import Engine, Target
 from sfumato.errors import DataError, UsageError, listed
 from sfumato.guided import swapping
 from sfumato.guided.class_noise import ClassAllLeaves, ClassNoise, ClassProbabilistic, all_leaves_rate
-from sfumato.guided.dealing import Chance, Deal, GuidedKernel, GuidedTally, Leaf, LeafCounts, RankCount
+from sfumato.guided.dealing import Chance, Deal, GuidedKernel, Leaf, LeafCounts, RankCount
 from sfumato.guided.detective import Detective, chosen_columns
 from sfumato.guided.leaf_swap import LeafSwap, unmoved_note
 from sfumato.guided.segments import Segments
+from sfumato.guided.statement import guided_manifest
 from sfumato.observed import ObservedTable
 from sfumato.randomness import SecretKey, WordArray
 from sfumato.releases.folder import appearing
 from sfumato.releases.ledger import Entry
 from sfumato.releases.making import Release, owner_key, publish, refuse_input_inside
-from sfumato.releases.manifest import Manifest, ReleasedColumn
 from sfumato.releases.plan import Plan
 from sfumato.releases.reading import CountedTable, ReadColumn, Reader
 from sfumato.releases.sampling import SAMPLE, sampled
 from sfumato.releases.sketch import Sketch
 from sfumato.schema import Consent, Kind, Role
-from sfumato.tables import Source, Written
+from sfumato.tables import Source
 from sfumato.trees.c45 import c45, labels_of, with_class
 from sfumato.trees.replay import ALWAYS, NEVER, Cuts
 from sfumato.trees.selection import LARGEST_WORD, Asked, Wanted, select
@@ -127,7 +127,19 @@ def counted_release(
             about |= swapping.public(method, small, unmoved)
             warnings = (unmoved_note(unmoved, small),) if unmoved else ()
         manifest = publish(
-            hidden, entry, ledger, lambda earlier: _manifest(plan, method, written, tally, earlier, about), again=again
+            hidden,
+            entry,
+            ledger,
+            lambda earlier: guided_manifest(
+                plan,
+                method,
+                written,
+                earlier,
+                changed={name for name, count in tally.changed.items() if count},
+                missing=tally.tally.missing,
+                public=about,
+            ),
+            again=again,
         )
     shown = {n: c for n, c in tally.changed.items() if n in decoders}
     changed = {name: count / max(written.rows, 1) for name, count in shown.items()}
@@ -187,26 +199,6 @@ def _swapped(
     source = counted.engine.exchange(cells, swap, counted.source, counted.reader.names, cells.schema)
     kernel = swapping.Swapped(names, target, decoders)
     return _Ready(kernel, source, kernel.columns, owner.fingerprint(*labels), sketch)
-
-
-def _manifest(
-    plan: Plan, method: Any, written: Written, tally: GuidedTally, earlier: tuple[str, ...], about: dict[str, Any]
-) -> Manifest:
-    columns = []
-    for a in (a for a in plan.schema if a.released):
-        guided = method.law if tally.changed.get(a.name) else None
-        consent = Consent.MODIFIED if guided else Consent.TRUE
-        absent = plan.absent.get(a.name, ("",))
-        columns.append(ReleasedColumn(replace(a, consent=consent), None, tally.tally.missing[a.name], guided, absent))
-    return Manifest(
-        name=plan.release_name,
-        columns=tuple(columns),
-        data=written,
-        addressing="table",
-        withheld=tuple(a.name for a in plan.schema if not a.released),
-        again=earlier,
-        extra={"method": method.to_dict(), "public": about},
-    )
 
 
 def _refuse(method: Any, plan: Plan) -> None:

@@ -33,6 +33,7 @@ from sfumato.guided import (  # noqa: F401 - importing a module enters its metho
     swap_v,
 )
 from sfumato.guided.clustered import Clustered
+from sfumato.guided.statement import guided_manifest
 from sfumato.guided.tree_method import TREE_METHODS, Perturbed
 from sfumato.observed import ObservedTable
 from sfumato.randomness import Rows, SecretKey, Stream
@@ -40,7 +41,6 @@ from sfumato.releases.folder import appearing
 from sfumato.releases.joint import JOINT_METHODS
 from sfumato.releases.ledger import Entry
 from sfumato.releases.making import Release, owner_key, publish, refuse_input_inside
-from sfumato.releases.manifest import Manifest, ReleasedColumn
 from sfumato.releases.original import true_table
 from sfumato.releases.plan import Plan
 from sfumato.releases.sketch import content, sketch_of
@@ -140,7 +140,15 @@ def guided_release(
             hidden,
             entry,
             ledger,
-            lambda earlier: _manifest(plan, method, perturbed, released, written, earlier),
+            lambda earlier: guided_manifest(
+                plan,
+                method,
+                written,
+                earlier,
+                changed=_changed(plan, perturbed),
+                missing={a.name: int(np.isnan(_values(released, a, target)).sum()) for a in attributes},
+                public=perturbed.public,
+            ),
             again=again,
         )
     return GuidedRelease(Release(folder, manifest), perturbed)
@@ -192,32 +200,7 @@ def _write(hidden: Path, form: str, attributes: list[Attribute], table: Observed
     return written[0]
 
 
-def _manifest(
-    plan: Plan,
-    method: GuidedMethod,
-    perturbed: Perturbed,
-    table: ObservedTable,
-    written: Written,
-    earlier: tuple[str, ...],
-) -> Manifest:
-    target = plan.schema.target.name if plan.schema.target else "class"
-    columns = []
-    for attribute in plan.schema:
-        if not attribute.released:
-            continue
-        missing = int(np.isnan(_values(table, attribute, target)).sum())
-        changed = perturbed.changed.get(attribute.name, 0.0) > 0
-        kept = attribute.consent is Consent.TRUE and attribute.role is not Role.TARGET
-        guided = method.law if changed and not kept else None
-        consent = Consent.MODIFIED if guided else Consent.TRUE
-        absent = plan.absent.get(attribute.name, ("",))
-        columns.append(ReleasedColumn(replace(attribute, consent=consent), None, missing, guided, absent))
-    return Manifest(
-        name=plan.release_name,
-        columns=tuple(columns),
-        data=written,
-        addressing="table",
-        withheld=tuple(a.name for a in plan.schema if not a.released),
-        again=earlier,
-        extra={"method": method.to_dict(), "public": dict(perturbed.public)},
-    )
+def _changed(plan: Plan, perturbed: Perturbed) -> set[str]:
+    """The columns a method changed, but for those whose people agreed to true values."""
+    kept = {a.name for a in plan.schema if a.consent is Consent.TRUE and a.role is not Role.TARGET}
+    return {name for name, share in perturbed.changed.items() if share > 0} - kept

@@ -19,7 +19,7 @@ from sfumato.channels import CHANNELS, Channel
 from sfumato.errors import UsageError
 from sfumato.observed import Column
 from sfumato.randomness import SecretKey
-from sfumato.releases.ledger import SAME_TABLE, Entry, Ledger
+from sfumato.releases.ledger import Entry, Ledger
 from sfumato.releases.manifest import Manifest
 
 MOST_STAND_INS = 12
@@ -129,7 +129,7 @@ def repeats(ledger: Ledger, manifest: Manifest) -> Repeats:
     this = next((e for e in reversed(own) if e.laws == stated), own[-1])
     others = {}
     for number, entry in enumerate(known):
-        if entry is not this and (columns := this.freshened_by(entry)):
-            placed = this.sketch.same_places(entry.sketch) >= SAME_TABLE
-            others[f"{number}:{entry.name}"] = (entry, tuple(columns), placed)
+        columns = tuple(n for n in this.freshened_by(entry) if n in this.noise) if entry is not this else ()
+        if columns:
+            others[f"{number}:{entry.name}"] = (entry, columns, not this.moved_in(entry))
     return Repeats(this, others)

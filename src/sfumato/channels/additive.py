@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -104,6 +104,10 @@ class Additive(Channel):
             low=attribute.interval.low,
             high=attribute.interval.high,
         )
+
+    def drawn_by(self) -> dict[str, Any]:
+        """All but the domain: x + y is the same wherever the domain ends."""
+        return {k: v for k, v in self.to_dict().items() if k not in ("low", "high")}
 
     def sample(self, values: FloatArray, words: WordArray) -> FloatArray:
         """X + y, on the grid."""

@@ -116,6 +116,10 @@ class Channel(ABC):
         fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if getattr(self, f.name) != f.default}
         return {"law": self.law} | {k: _plain(_typed(f"{self.law}: {k}", v, hints[k])) for k, v in fields.items()}
 
+    def drawn_by(self) -> dict[str, Any]:
+        """All of the law that a draw hangs on: laws alike in this draw the same noise for the same value."""
+        return self.to_dict()
+
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Channel:
         """A channel from the plain data of a manifest or a plan."""

@@ -246,6 +246,7 @@ def release(
             with progress("releasing") as tick:
                 threads = Local(workers) if workers else Local.all_cores()
                 made = make_release(table_, proposal, output, engine=spark or threads, progress=tick, **common)
+            notes = made.notes
     if fresh_key:
         say(f"made a new key in {key_file}: keep it, and never give it away; whoever has it can remove the noise")
     say(f"released {made.manifest.data.rows:,} rows and {len(made.manifest.columns)} columns to {output}")

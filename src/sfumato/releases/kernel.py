@@ -238,9 +238,18 @@ def _scope(plan: Plan) -> list[str]:
 def noise_labels(
     plan: Plan, attribute: Attribute, channel: Channel | None, joint: CorrelatedGaussian | None = None
 ) -> list[object]:
-    """What a noise key is derived from: the scope, the attribute, and the law with all its parameters."""
-    law = joint if joint is not None and attribute.name in joint.names else channel
-    return ["noise", *_scope(plan), attribute.name, None if law is None else law.to_dict()]
+    """What a noise key is derived from: the scope, the attribute, and all that a draw hangs on.
+
+    Labels are drawn by their place in the list, so the list belongs to it: in another order the same person's noise is fresh,
+    and has to be known as such.
+    """
+    law: Mapping[str, object] | None = None
+    if joint is not None and attribute.name in joint.names:
+        law = joint.to_dict()
+    elif channel is not None:
+        law = channel.drawn_by()
+    labels = [] if attribute.domain is None or attribute.kind.numeric else [list(attribute.categories)]
+    return ["noise", *_scope(plan), attribute.name, law, *labels]
 
 
 def noise_names(plan: Plan, owner: SecretKey, joint: CorrelatedGaussian | None = None) -> dict[str, str]:

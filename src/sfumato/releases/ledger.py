@@ -35,6 +35,8 @@ class Entry:
     when: str
     laws: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """The law of each column, for audits; older ledgers have none."""
+    together: tuple[str, ...] = ()
+    """Columns whose noise is drawn for the record as a whole."""
 
     @classmethod
     def now(
@@ -43,40 +45,61 @@ class Entry:
         noise: Mapping[str, str],
         sketch: Sketch,
         laws: Mapping[str, Mapping[str, Any]] = NO_LAWS,
+        together: tuple[str, ...] = (),
     ) -> Entry:
         """An entry for a release that is about to appear."""
-        return cls(name, dict(noise), sketch, datetime.now(UTC).isoformat(timespec="seconds"), dict(laws))
+        return cls(name, dict(noise), sketch, datetime.now(UTC).isoformat(timespec="seconds"), dict(laws), together)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
         about = {"name": self.name, "when": self.when, "noise": dict(self.noise), "sketch": self.sketch.to_dict()}
-        return about | ({"laws": {n: dict(law) for n, law in self.laws.items()}} if self.laws else {})
+        about |= {"laws": {n: dict(law) for n, law in self.laws.items()}} if self.laws else {}
+        return about | ({"together": list(self.together)} if self.together else {})
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Entry:
         """The inverse of `to_dict`."""
         sketch = Sketch.from_dict(data["sketch"])
-        return cls(str(data["name"]), dict(data["noise"]), sketch, str(data["when"]), dict(data.get("laws", {})))
+        laws, together = dict(data.get("laws", {})), tuple(data.get("together", ()))
+        return cls(str(data["name"]), dict(data["noise"]), sketch, str(data["when"]), laws, together)
 
     def freshened_by(self, later: Entry) -> list[str]:
         """Columns of which `later` would release the same rows with independent noise."""
-        alike = self.sketch.same_cells(later.sketch)
-        placed = self.sketch.same_places(later.sketch)
-        content = self.sketch.same_rows(later.sketch)
-        told_apart = min(self.sketch.distinct_share, later.sketch.distinct_share) >= MOSTLY_DISTINCT
-        if placed < SAME_TABLE and not (content >= SAME_TABLE and told_apart):
-            return []
-        common = [n for n in later.noise if n in self.noise]
-        if placed < SAME_TABLE:
-            return common  # the same rows at other addresses: even the same law draws anew
+        renamed = self.sketch.renamed(later.sketch)
+        former = {n: renamed.get(n, n) for n in later.noise}
+        if self.moved_in(later):
+            return [n for n in later.noise if former[n] in self.noise]  # even the same law draws anew
+        alike = self.sketch.same_cells(later.sketch) | dict.fromkeys(renamed, 1.0)
         judged = [share >= SAME_TABLE for share in alike.values() if share is not None]
         # Columns of which nothing can be told follow most of those of which something can.
-        rest = sum(judged) * 2 >= len(judged)
+        rest = self.sketch.same_places(later.sketch) >= SAME_TABLE and sum(judged) * 2 >= len(judged)
         return [
             n
-            for n in common
-            if self.noise[n] != later.noise[n] and (rest if (share := alike.get(n)) is None else share >= SAME_TABLE)
+            for n in later.noise
+            if former[n] in self.noise
+            and (self.noise[former[n]] != later.noise[n] or self._redrawn(later, n, alike))
+            and (rest if (share := alike.get(n)) is None else share >= SAME_TABLE)
         ]
+
+    @property
+    def told_apart(self) -> bool:
+        """Whether rows can be known by their content."""
+        return self.sketch.distinct_share >= MOSTLY_DISTINCT
+
+    def moved_in(self, later: Entry) -> bool:
+        """Whether `later` has the same rows at other addresses, so that one row more or less drew all their noise anew."""
+        here, there = self.sketch, later.sketch
+        if not (self.told_apart and later.told_apart):
+            return False
+        in_place = here.same_records(there, set(here.cells) & set(there.cells))
+        return here.moved(there) >= SAME_TABLE or (here.same_rows(there) >= SAME_TABLE > in_place)
+
+    def _redrawn(self, later: Entry, name: str, alike: Mapping[str, float | None]) -> bool:
+        """Whether a column of joint noise stayed while its record changed: one draw serves a whole record."""
+        if name not in self.together or name not in later.together:
+            return False
+        record = self.sketch.same_records(later.sketch, set(self.together) & set(later.together))
+        return (alike.get(name) or 0.0) - record >= SAME_TABLE
 
 
 class Ledger:

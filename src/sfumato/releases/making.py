@@ -44,6 +44,8 @@ class Release:
 
     folder: Path
     manifest: Manifest
+    notes: tuple[str, ...] = ()
+    """What the owner should know of the making of it; nothing of this is in the folder."""
 
     @classmethod
     def open(cls, folder: str | Path) -> Release:
@@ -135,11 +137,21 @@ def release(
                 else engine.first_repeat(words, source, [kernel.identifier]),
             )
         laws = {c.name: c.channel.to_dict() for c in kernel.columns if c.channel is not None}
-        entry = Entry.now(plan.release_name, noise_names(plan, owner, joint), tally.sketch, laws)
+        entry = Entry.now(
+            plan.release_name, noise_names(plan, owner, joint), tally.sketch, laws, joint.names if joint else ()
+        )
         manifest = publish(
             hidden, entry, ledger, lambda earlier: _manifest(plan, kernel, written, tally, earlier), again=again
         )
-    return Release(folder, manifest)
+    return Release(folder, manifest, _beyond_the_ledger(entry) if ledger and not kernel.identifier else ())
+
+
+def _beyond_the_ledger(entry: Entry) -> tuple[str, ...]:
+    note = (
+        "Most rows look like others in what is released, so the ledger cannot know them again in another order or behind an "
+        "inserted row: keep rows and order as they are when releasing again, or name people by --id, whose noise is fixed."
+    )
+    return () if entry.told_apart else (note,)
 
 
 def refuse_input_inside(table: Any, folder: Path) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -28,6 +28,8 @@ SIZE = 256
 SPREAD = np.uint64(0x9E3779B97F4A7C15)
 NEARLY_CONSTANT = 0.9
 """Columns of which two rows agree with this probability by chance say nothing of whether a table is the same."""
+SAME_COLUMN, SAME_COLUMN_ROWS = 0.9, 0.3
+"""How far the cells of a column agree that was only renamed, and in how much of the table at least."""
 DOUBTFUL = 4.0
 """Standard errors by which agreement must exceed chance."""
 
@@ -68,12 +70,37 @@ class Sketch:
 
     def same_places(self, other: Sketch) -> float:
         """The share of the smaller table's rows that both have at the same address: whole rows, or the column most alike."""
-        columns = sorted(set(self.cells) & set(other.cells))
+        columns = set(self.cells) & set(other.cells)
+        return max([self.same_records(other, columns), *(v for v in self.same_cells(other).values() if v is not None)])
+
+    def same_records(self, other: Sketch, columns: Collection[str]) -> float:
+        """The share of the smaller table's rows that agree in all of these columns at the same address."""
         both, share = self._shared(other)
         if not columns or not len(both):
             return 0.0
-        agreement = beyond_chance(self._rows_at(both, columns), other._rows_at(both, columns))
-        return max([agreement * share, *(v for v in self.same_cells(other).values() if v is not None)])
+        names = sorted(columns)
+        return beyond_chance(self._rows_at(both, names), other._rows_at(both, names)) * share
+
+    def moved(self, other: Sketch) -> float:
+        """The share of the smaller table's rows that both have, but at other addresses.
+
+        Content tells of distinct rows alone, and those are at least `distinct_share` of all.
+        """
+        found = self.same_rows(other) * min(self.distinct_share, other.distinct_share)
+        return found - self.same_records(other, set(self.cells) & set(other.cells))
+
+    def renamed(self, other: Sketch) -> dict[str, str]:
+        """Columns of `other` that hold the cells of a column which is here and no longer there, and the names they had."""
+        both, share = self._shared(other)
+        gone, new = sorted(set(self.cells) - set(other.cells)), sorted(set(other.cells) - set(self.cells))
+        out: dict[str, str] = {}
+        for name in new if len(both) and share >= SAME_COLUMN_ROWS else ():
+            there = other.cells[name][np.searchsorted(other.addresses, both)]
+            for former in gone:
+                here = self.cells[former][np.searchsorted(self.addresses, both)]
+                if chance_of(here, there) <= NEARLY_CONSTANT and beyond_chance(here, there) >= SAME_COLUMN:
+                    out[name] = former
+        return out
 
     def same_cells(self, other: Sketch) -> dict[str, float | None]:
         """The same column by column, since one that was corrected or declared otherwise hides nothing of the others.
@@ -147,10 +174,9 @@ def sketch_of(key: SecretKey, columns: Mapping[str, FloatArray], addresses: Addr
         places[begin:end] = mixed(mixed(part.high * SPREAD + part.low) * place_secret[0] + place_secret[1])
         rows[begin:end] = mixed(_row_sums(columns, secrets, begin, end))
     chosen = _order_of_smallest(places)
-    cells = {
-        name: mixed(_bits(values[chosen]) * secrets[name][0] + secrets[name][1]) >> np.uint64(32)
-        for name, values in columns.items()
-    }
+    # One secret for the cells of all columns, so that a column is known again under another name.
+    factor, summand = _secret(key, "cell")
+    cells = {name: mixed(_bits(values[chosen]) * factor + summand) >> np.uint64(32) for name, values in columns.items()}
     return Sketch(places[chosen], cells, _smallest(rows), size)
 
 

@@ -17,6 +17,7 @@ from sfumato.engines import Engine
 from sfumato.errors import DataError, UsageError
 from sfumato.observed import Column, ObservedTable
 from sfumato.releases import Release
+from sfumato.releases.alignment import refuse_other_rows
 from sfumato.releases.reading import CountedTable, Reader
 from sfumato.releases.sampling import SAMPLE, Sampled, sampled
 from sfumato.tables import blocks, open_table
@@ -46,6 +47,17 @@ def original_of(release: Release, table: Any, encoding: str = "utf-8") -> Observ
     original = reader.joined([reader(block) for block in blocks(source, reader.names)])
     _same_rows(original.rows, release)
     return original
+
+
+def _same_order(release: Release, original: ObservedTable, seen: ObservedTable) -> None:
+    guided = {c.attribute.name for c in release.manifest.columns if c.guided is not None}
+    truth = {c.name: c.values for c in original.columns}
+    columns = list(seen.columns)
+    target = release.manifest.schema.target
+    if target is not None and seen.classes is not None and original.classes is not None:
+        columns.append(Column(target, release.manifest[target.name].channel, seen.class_values))
+        truth[target.name] = original.class_values
+    refuse_other_rows(columns, truth, guided)
 
 
 def _same_rows(rows: int, release: Release) -> None:
@@ -88,12 +100,14 @@ def compare(
     release = release if isinstance(release, Release) else Release.open(release)
     trees, notes = [], []
     if engine is None:
-        original, seen = original_of(release, table, encoding), _as_it_is(release.observed())
+        original, seen = original_of(release, table, encoding), release.observed()
     else:
         pair = sampled_pair(release, table, engine, sample, encoding)
-        original, seen = pair[0].table, _as_it_is(pair[1].table)
+        original, seen = pair[0].table, pair[1].table
         if not pair[0].whole:
             notes.append(f"compared by {original.rows:,} of {pair[0].of:,} rows, chosen by a hash of their numbers")
+    _same_order(release, original, seen)
+    seen = _as_it_is(seen)
     if original.classes is not None and original.columns:
         target = release.manifest.schema.target
         trees.append(_tree(target.name if target else "class", original, seen))

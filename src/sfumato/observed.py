@@ -117,6 +117,13 @@ class ObservedTable:
             return len(self.classes)
         return len(self.columns[0].values) if self.columns else 0
 
+    @property
+    def class_values(self) -> FloatArray:
+        """The classes as a column holds them: codes, NaN where the class is missing; nothing where there is no target."""
+        if self.classes is None:
+            return np.empty(0)
+        return np.where(self.classes < 0, np.nan, self.classes.astype(np.float64))
+
     def take(self, rows: NDArray[np.bool_] | IntArray) -> ObservedTable:
         """Some of the rows."""
         return ObservedTable(

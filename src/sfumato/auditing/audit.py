@@ -36,6 +36,7 @@ from sfumato.counts import IntArray
 from sfumato.engines import Engine
 from sfumato.errors import UsageError
 from sfumato.releases import Release
+from sfumato.releases.alignment import refuse_other_rows
 from sfumato.releases.ledger import Ledger
 
 Progress = Callable[[int, int | None], None]
@@ -306,6 +307,7 @@ def _case(
     sight = Sight.of(made) if some is None else some.sight
     if not sight.columns:
         raise UsageError(f"{made.folder} releases no column beside the identifier; there is nothing to audit")
+    refuse_other_rows(sight.columns, truth, sight.guided)
     for name in known or ():
         sight[name]
     beside = some.others if some else tuple(Sight.of(o if isinstance(o, Release) else Release.open(o)) for o in others)

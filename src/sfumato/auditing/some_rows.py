@@ -54,6 +54,6 @@ def _truth(manifest: Manifest, table: ObservedTable) -> Truth:
     values = {c.name: c.values for c in table.columns}
     target = manifest.schema.target
     if target is not None and table.classes is not None:
-        values[target.name] = np.where(table.classes < 0, np.nan, table.classes.astype(np.float64))
+        values[target.name] = table.class_values
     names = [c.attribute.name for c in manifest.columns if c.attribute.name in values]
     return {name: values[name] for name in names}

@@ -12,6 +12,7 @@ from sfumato.errors import DataError
 from sfumato.observed import Column
 from sfumato.reconstruction import paper_size
 from sfumato.releases import Release
+from sfumato.releases.alignment import REMEDY
 from sfumato.releases.manifest import Manifest
 from sfumato.schema import Attribute, Role
 from sfumato.tables import blocks, open_table
@@ -48,8 +49,5 @@ def read_original(release: Release, table: Any, encoding: str = "utf-8") -> Trut
     truth = read_truth(release.manifest, table, encoding)
     rows = len(next(iter(truth.values()))) if truth else 0
     if rows != release.manifest.data.rows:
-        raise DataError(
-            f"the original has {rows:,} rows and the release {release.manifest.data.rows:,}; "
-            "give the very table that the release was made from, rows in the same order"
-        )
+        raise DataError(f"the original has {rows:,} rows and the release {release.manifest.data.rows:,}; {REMEDY}")
     return truth

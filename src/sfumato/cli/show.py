@@ -63,15 +63,16 @@ def table(headers: list[str], rows: list[list[str]], *, err: bool = False) -> No
     from rich import box
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     console = Console(stderr=err)
     if not console.is_terminal:
         console.width = max(console.width, 140)
     grid = Table(box=box.SIMPLE_HEAD)
     for header in headers:
-        grid.add_column(header, overflow="fold")
+        grid.add_column(Text(header), overflow="fold")
     for row in rows:
-        grid.add_row(*row)
+        grid.add_row(*(Text(cell) for cell in row))  # as it stands: "glucose [mg/dL]" is no markup
     console.print(grid)
 
 

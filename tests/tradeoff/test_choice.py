@@ -93,7 +93,9 @@ def test_where_less_is_stronger_the_ladder_is_climbed_downward():
 
 
 def test_a_best_setting_that_beats_the_true_values_by_luck_sets_no_higher_bar():
-    assert chosen(levels([0.96, 0.90]), truth=0.905)[0] == {"privacy": 1.0}
+    setting, why = chosen(levels([0.96, 0.90]), truth=0.905)
+    assert setting == {"privacy": 1.0}
+    assert "within two standard errors (1.0 points) of the best, 90.5%" in why
 
 
 def test_the_end_of_a_sweep_asks_for_a_longer_one():
@@ -117,4 +119,6 @@ def test_no_setting_is_recommended_where_accuracy_decides_nothing():
 
 
 def test_settings_no_better_than_guessing_are_not_recommended_even_within_noise():
-    assert chosen(levels([0.58, 0.51], spread=0.06), majority=0.5, truth=0.9)[0] == {"privacy": 0.5}
+    setting, why = chosen(levels([0.58, 0.51], spread=0.07), majority=0.505, truth=0.9)
+    assert setting == {"privacy": 0.5}
+    assert "cannot be told from guessing" in why

@@ -93,18 +93,16 @@ def choose(
     best = min(even[0], truth)
     place = max(i for i, a in enumerate(even) if a >= best - margin and (sure[i] or i == 0))
     chosen = ladder[place]
-    if place == 0:
-        found = f"{in_words(chosen.setting)}, the gentlest setting: it gives {chosen.accuracy:.1%}"
-    else:
-        found = (
-            f"{in_words(chosen.setting)}: it gives {chosen.accuracy:.1%}; evened out among its neighbours that is {even[place]:.1%}, "
-            f"within two standard errors ({100 * margin:.1f} points) of the best that can be had, {best:.1%}"
-        )
-    return chosen.setting, f"{found}. The true values give {truth:.1%}.{_edge(chosen, ladder, axis)}"
-
-
-def _edge(chosen: Point, ladder: Sequence[Point], axis: Axis) -> str:
-    if chosen is ladder[-1]:
+    found = f"{in_words(chosen.setting)}: it gives {chosen.accuracy:.1%}"
+    if even[place] != chosen.accuracy:
+        found += f" ({even[place]:.1%} evened out among its neighbours)"
+    if best > even[place]:
+        found += f", within two standard errors ({100 * margin:.1f} points) of the best, {best:.1%}"
+    if place == len(ladder) - 1:
         way = "above" if axis.more_is_stronger else "below"
-        return f" It is the strongest setting swept: try values {way} it with --{axis.option}."
-    return " Stronger settings cost more than chance explains."
+        beyond = f"It is the strongest setting swept: try values {way} it with --{axis.option}."
+    elif even[place + 1] >= best - margin:
+        beyond = "Stronger settings cannot be told from guessing the commonest class."
+    else:
+        beyond = "Stronger settings cost more than chance explains."
+    return chosen.setting, f"{found}. The true values give {truth:.1%}. {beyond}"

@@ -21,7 +21,7 @@ HEAVY = {
     "aiohttp", "django", "jinja2", "plotly", "bokeh", "hypothesis", "pytest", "IPython",
 }  # fmt: skip
 EXPERIMENTS = (
-    "generators", "papers", "reconstruction", "trees", "clusters", "attacks", "audit.py", "auditing", "tradeoff.py",
+    "generators", "papers", "reconstruction", "trees", "clusters", "attacks", "audit.py", "auditing", "tradeoff",
 )  # fmt: skip
 """Rooms whose chance is public and repeatable on purpose: it makes tables, starts searches and resamples, and hides nobody."""
 

@@ -556,3 +556,16 @@ def test_an_epsilon_beside_visible_gaps_says_what_it_covers(tmp_path: Path) -> N
     plan = replace(Plan.propose(table), channels={"a": Substitution(gamma=3.0)})
     words = described(release(table, plan, tmp_path / "r").manifest)["attributes"]["a"]["privacy"]["epsilon_in_words"]
     assert words == "1.099 among values that are there; who has none is seen"
+
+
+def test_a_column_with_one_value_is_withheld_from_a_bundled_table_as_from_any_other() -> None:
+    plan = Plan.propose("mushroom")
+    assert plan.schema["veil_type"].consent is Consent.WITHHOLD
+    assert "tells nothing" in plan.notes["veil_type"]
+    assert len(plan.bound()) == 21
+
+
+def test_a_target_of_free_text_is_refused_when_a_plan_is_proposed() -> None:
+    table = pa.table({"x": [i % 7 for i in range(300)], "story": [f"once upon a time {i}" for i in range(300)]})
+    with pytest.raises(UsageError, match="story: too many different values to be classes"):
+        Plan.propose(table, target="story")

@@ -1,8 +1,13 @@
 """Privacy against accuracy before anything is released."""
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
-from sfumato.errors import UsageError
+from sfumato.errors import DataError, UsageError
+from sfumato.releases import Plan
+from sfumato.releases.plan import with_consent
+from sfumato.schema import Consent
 from sfumato.tradeoff import Point, recommend, report, tradeoff
 
 
@@ -35,7 +40,105 @@ def test_substitution_is_swept_over_gamma_and_n_and_drawn():
 
 
 def test_a_table_without_a_class_is_refused():
-    import pyarrow as pa
-
     with pytest.raises(UsageError, match="--target"):
         tradeoff(pa.table({"x": list(range(50)), "y": [i % 7 for i in range(50)]}))
+
+
+def numbers(rows, classes):
+    return pa.table(
+        {"x": np.random.default_rng(1).random(rows).round(3), "class": [classes[i % len(classes)] for i in range(rows)]}
+    )
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "error", "message"),
+    [
+        ("iris", {"target": "colour"}, UsageError, "iris has no column 'colour'; its columns are sepal_length"),
+        ("adult", {"target": "age"}, UsageError, "age: a target of numbers has no classes"),
+        (numbers(400, ["a", "b"]), {"target": "x"}, UsageError, "x: a target of numbers has no classes"),
+        (
+            numbers(400, [f"text {i}" for i in range(400)]),
+            {"target": "class"},
+            UsageError,
+            "class: too many different values to be classes",
+        ),
+        (numbers(29, ["a", "b"]), {}, DataError, "class: 29 rows with a class are too few"),
+        (numbers(90, ["a", None, None, None]), {}, DataError, "class: 23 rows with a class are too few"),
+        (numbers(90, ["a"]), {}, DataError, "class: every row is 'a', so there is nothing to predict"),
+        (numbers(90, ["a", "b"]).select(["class"]), {}, UsageError, "no column is to be modified"),
+        ("iris", {"repeats": 0}, UsageError, "--repeats: 0 must lie between 1 and"),
+        ("iris", {"rows": 29}, UsageError, "--rows: 29 are too few"),
+        ("iris", {"seed": -1}, UsageError, "--seed: -1 must not be negative"),
+        ("iris", {"strategy": "guess"}, UsageError, "there is no strategy 'guess'; choose auto, byclass"),
+        ("iris", {"law": "leaf-swap"}, UsageError, "leaf-swap bends the noise"),
+        ("iris", {"law": "intervals", "levels": (0.2, 0.6)}, UsageError, "intervals: privacy 0.6 leaves a single interval"),
+        ("iris", {"law": "substitution", "gammas": (1.0,)}, UsageError, "gamma = 1 must exceed 1"),
+        ("mushroom", {"law": "correlated-gaussian"}, UsageError, "needs two or more numeric columns"),
+        ("iris", {"law": "correlated-gaussian", "strategy": "local"}, UsageError, "the strategy local takes it to be independent"),
+        ("iris", {"plan": "none.toml"}, UsageError, "the plan none.toml cannot be read"),
+        ("iris", {"plan": Plan.propose("iris"), "target": "class"}, UsageError, "cannot stand beside --plan"),
+        (
+            "iris",
+            {"plan": with_consent(Plan.propose("iris"), "class", Consent.WITHHOLD)},
+            UsageError,
+            "class: the plan withholds the class",
+        ),
+    ],
+)  # fmt: skip
+def test_wrong_input_is_refused_in_words(table, options, error, message):
+    with pytest.raises(error) as raised:
+        tradeoff(table, **options)
+    assert message in str(raised.value)
+
+
+def test_a_setting_that_is_refused_is_refused_before_any_is_tried():
+    def never(done, total):
+        raise AssertionError((done, total))
+
+    with pytest.raises(UsageError, match="out of reach"):
+        tradeoff("iris", law="square-wave", levels=(0.5, 1.0), progress=never)
+
+
+def test_a_seed_gives_the_same_sweep_again_and_another_seed_another():
+    one, two, other = (tradeoff("iris", levels=(0.5, 1.0), repeats=2, seed=s) for s in (0, 0, 1))
+    assert one == two
+    assert one.points != other.points
+
+
+def test_a_large_table_is_sampled_to_the_rows_asked_for():
+    found = tradeoff("adult", levels=(1.0,), repeats=1, rows=300)
+    assert found.rows == 300
+    assert found.points[0].tested == 100
+
+
+def test_a_class_that_nothing_tells_gets_no_recommendation():
+    rng = np.random.default_rng(3)
+    table = pa.table({"x": rng.random(300).round(3), "class": np.where(rng.random(300) < 0.5, "a", "b")})
+    found = tradeoff(table, levels=(0.5, 1.0), repeats=2)
+    assert (found.choice, found.recommended, found.release_options) == (None, (), None)
+    assert found.majority == pytest.approx(np.unique(table["class"], return_counts=True)[1].max() / 300)
+    assert "No setting is recommended" in report(found)
+
+
+def test_a_recommended_setting_is_one_of_those_swept_and_is_marked():
+    found = tradeoff("iris", law="laplace", levels=(0.1, 0.25, 2.0), repeats=2)
+    assert found.choice in [p.setting for p in found.points]
+    assert found.recommended[0]["privacy"] == found.choice["privacy"]
+    assert f"--noise laplace --privacy {found.choice['privacy']:g}" in report(found)
+    assert "begin here" in report(found)
+
+
+def test_infinite_epsilon_is_told_for_the_settings_that_have_it():
+    found = tradeoff("iris", law="laplace", levels=(0.1, 1.0), repeats=1)
+    assert found.points[0].epsilon is None
+    assert "beyond any meaning" in found.points[0].epsilon_reason
+    assert found.points[1].epsilon == pytest.approx(4 * 5.99146, rel=1e-3)
+    text = report(found)
+    assert "ε is infinite at privacy = 0.1: " in text
+    assert text.count("<svg") == 3
+
+
+def test_a_constant_column_of_a_bundled_table_is_withheld():
+    found = tradeoff("mushroom", law="substitution", gammas=(8.0, 19.0), repeats=1, rows=600)
+    assert "veil_type" not in found.laws
+    assert len(found.laws) == 21

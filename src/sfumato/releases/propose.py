@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any
 
+from sfumato.errors import UsageError
 from sfumato.releases.profile import ColumnProfile
 from sfumato.schema import EXACT_INTEGERS, Attribute, Categories, Consent, Interval, Kind, Role, day_number
 
@@ -61,6 +62,8 @@ def _as_categories(seen: ColumnProfile, guess: Proposal) -> Attribute:
     if not guess.attribute.kind.numeric and guess.attribute.domain is not None:
         return guess.attribute
     if seen.distinct is None or len(seen.distinct) > 100:
+        if not guess.attribute.kind.numeric or guess.attribute.domain is None:
+            raise UsageError(f"{seen.name}: too many different values to be classes; name another column with --target")
         return replace(guess.attribute, learned=True)
     labels = frozenset(d for d in seen.distinct if d and d not in guess.absent)
     return Attribute(seen.name, Kind.CATEGORICAL, Categories(_ordered(labels)), learned=True)
@@ -175,5 +178,13 @@ def catalogued(name: str, columns: list[dict[str, Any]], target: str | None) -> 
         attribute = Attribute(column["name"], kind, domain)
         if column["name"] == target:
             attribute = replace(attribute, role=Role.TARGET, consent=Consent.TRUE)
-        out[column["name"]] = Proposal(attribute, f"as published with {name}")
+        elif _single(attribute):
+            attribute = replace(attribute, consent=Consent.WITHHOLD)
+        why = f"as published with {name}" + ("; its one value tells nothing" if not attribute.released else "")
+        out[column["name"]] = Proposal(attribute, why)
     return out
+
+
+def _single(attribute: Attribute) -> bool:
+    """Whether the domain has one value, which no noise can hide among others."""
+    return attribute.interval.range == 0 if attribute.kind.numeric else len(attribute.categories) == 1

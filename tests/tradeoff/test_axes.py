@@ -1,0 +1,115 @@
+"""What is swept for which law, and what is refused."""
+
+import pytest
+
+from sfumato.channels import CHANNELS
+from sfumato.errors import UsageError
+from sfumato.guided.releasing import method_names
+from sfumato.releases.joint import JOINT_METHODS
+from sfumato.tradeoff.axes import SWEEPS, plan_words, release_options, sweep_for, sweepable
+
+
+def test_every_law_that_a_plan_can_name_is_swept():
+    assert len(CHANNELS) >= 7
+    assert set(SWEEPS) == {*CHANNELS, *JOINT_METHODS}
+    for law, ways in SWEEPS.items():
+        natural = next(iter(ways))
+        assert len(sweep_for(law, {}).settings) >= 6, law
+        assert sweep_for(law, {}).axis.parameter == natural
+        if law in CHANNELS:
+            assert set(ways) <= set(CHANNELS[law].parameters())
+
+
+@pytest.mark.parametrize("law", [*method_names(), "class-noise"])
+def test_guided_methods_are_refused_by_name_with_what_to_do_instead(law):
+    with pytest.raises(UsageError, match=f"^{law} bends .* sfumato compare"):
+        sweep_for(law, {})
+
+
+def test_a_new_law_is_swept_over_what_it_has_or_refused(monkeypatch):
+    class New:
+        @classmethod
+        def parameters(cls):
+            return {"epsilon": "", "other": ""}
+
+    class Odd(New):
+        @classmethod
+        def parameters(cls):
+            return {"other": ""}
+
+    monkeypatch.setitem(CHANNELS, "new", New)
+    monkeypatch.setitem(CHANNELS, "odd", Odd)
+    assert list(sweepable("new")) == ["epsilon"]
+    with pytest.raises(UsageError, match="odd has none of privacy, epsilon, gamma to sweep; make a release"):
+        sweepable("odd")
+
+
+def test_values_are_swept_in_order_and_once():
+    sweep = sweep_for("gaussian", {"privacy": (1, 0.5, 1.0)})
+    assert sweep.settings == ({"privacy": 0.5}, {"privacy": 1.0})
+    assert sweep.chosen
+    assert not sweep_for("gaussian", {"privacy": None}).chosen
+
+
+def test_substitution_is_swept_by_n_as_well_where_there_are_numbers():
+    given = {"gamma": (5, 8), "bins": (10, 20)}
+    assert sweep_for("substitution", given).settings == tuple(
+        {"gamma": g, "bins": n} for g in (5.0, 8.0) for n in (10.0, 20.0)
+    )
+    assert sweep_for("substitution", {"epsilon": (1,), "bins": (4,)}).settings == ({"epsilon": 1.0, "bins": 4.0},)
+    assert sweep_for("substitution", {"gamma": (5,)}, numbers=False).settings == ({"gamma": 5.0},)
+    with pytest.raises(UsageError, match="--sizes: bins are cut from numbers"):
+        sweep_for("substitution", given, numbers=False)
+
+
+@pytest.mark.parametrize(
+    ("law", "given", "message"),
+    [
+        ("gaussian", {"gamma": (5,)}, "--gammas: gaussian has no parameter gamma to sweep; it takes --levels"),
+        (
+            "projective",
+            {"bins": (5,)},
+            "--sizes: projective has no parameter bins to sweep; it takes --gammas, --epsilons",
+        ),
+        ("substitution", {"count": (5,)}, "it takes --gammas, --epsilons, --levels, --sizes"),
+        ("square-wave", {"epsilon": (1,), "privacy": (0.5,)}, "--epsilons, --levels say the same thing"),
+        ("uniform", {"privacy": ()}, "--levels: no value to sweep"),
+        ("uniform", {"privacy": (0.5, 0.0)}, "--levels: 0 must be a positive number"),
+        ("uniform", {"privacy": (float("nan"),)}, "--levels: nan must be a positive number"),
+        ("intervals", {"count": (2.5,)}, "--counts: 2.5 must be a whole number"),
+        ("intervals", {"count": (1,)}, "--counts: 1 must lie between 2 and"),
+        ("nosuch", {}, "there is no law 'nosuch' to sweep; the laws are gaussian"),
+    ],
+)
+def test_what_a_law_cannot_be_swept_over_is_refused(law, given, message):
+    with pytest.raises(UsageError) as raised:
+        sweep_for(law, given)
+    assert message in str(raised.value)
+
+
+def test_intervals_of_no_numbers_are_refused():
+    with pytest.raises(UsageError, match="intervals is for numbers"):
+        sweep_for("intervals", {}, numbers=False)
+
+
+@pytest.mark.parametrize(
+    ("law", "setting", "options", "words"),
+    [
+        ("gaussian", {"privacy": 0.5}, "--noise gaussian --privacy 0.5", 'noise = { law = "gaussian", privacy = 0.5 }'),
+        (
+            "substitution",
+            {"gamma": 8.0, "bins": 20.0},
+            "--noise substitution --set gamma=8 --set bins=20",
+            'noise = { law = "substitution", gamma = 8, bins = 20 }',
+        ),
+        (
+            "correlated-gaussian",
+            {"ratio": 1.0},
+            "--method correlated-gaussian --set ratio=1",
+            'method = { law = "correlated-gaussian", ratio = 1 }',
+        ),
+    ],
+)
+def test_a_setting_is_told_as_release_and_plan_take_it(law, setting, options, words):
+    assert release_options(law, setting) == options
+    assert plan_words(law, setting) == words

@@ -1,0 +1,225 @@
+"""Every law on a table of numbers, dates and labels with missing values: as a release would blur it, and told right."""
+
+import datetime as dt
+import json
+from dataclasses import replace
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from sfumato.channels import Laplace
+from sfumato.errors import UsageError
+from sfumato.observed import ObservedTable
+from sfumato.randomness import SecretKey
+from sfumato.releases import Plan
+from sfumato.releases.joint import joint_law, with_joint_noise
+from sfumato.releases.kernel import bound_laws
+from sfumato.releases.original import true_table
+from sfumato.releases.plan import with_consent
+from sfumato.schema import Consent, Missing, Schema
+from sfumato.tables import open_table
+from sfumato.tradeoff import report, tradeoff
+from sfumato.tradeoff.axes import AXES, SWEEPS
+from sfumato.tradeoff.blur import blur_for, law_of
+from sfumato.tradeoff.sweep import _split
+
+INFINITE = {"gaussian", "uniform", "intervals", "correlated-gaussian"}
+TWO = {"privacy": (0.25, 1.0), "count": (3, 10), "epsilon": (1, 4), "gamma": (5, 19), "ratio": (0.2, 1.0)}
+
+
+def mixed(rows=260, seed=7):
+    """Three classes told apart by a number, a date and a label; one cell in ten missing, and some classes too."""
+    rng = np.random.default_rng(seed)
+    kind = rng.integers(0, 3, rows)
+    gone = rng.random((rows, 5)) < 0.1
+
+    def cells(column, values):
+        return [None if lost else v for v, lost in zip(values, gone[:, column], strict=True)]
+
+    first = dt.date(1950, 1, 1)
+    return pa.table(
+        {
+            "weight": pa.array(cells(0, (60 + 15 * kind + rng.normal(0, 5, rows)).round(1).tolist())),
+            "visits": pa.array(cells(1, rng.integers(0, 12, rows).tolist())),
+            "born": pa.array(
+                cells(2, [first + dt.timedelta(days=int(d)) for d in 4000 * kind + rng.integers(0, 9000, rows)])
+            ),
+            "city": pa.array(
+                cells(3, np.array(["oslo", "bern", "rome", "lima"])[(kind + rng.integers(0, 2, rows)) % 4].tolist())
+            ),
+            "empty": pa.array([None] * rows, pa.float64()),
+            "class": pa.array(cells(4, np.array(["a", "b", "c"])[kind].tolist())),
+        }
+    )
+
+
+def option(law):
+    way = next(iter(SWEEPS[law]))
+    return {AXES[way].option: TWO[way]} | ({"sizes": (8,)} if law == "substitution" else {})
+
+
+def proposed():
+    table = mixed()
+    plan = Plan.propose(table, target="class")
+    truth = true_table(plan, table)
+    return table, plan, truth
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("law", list(SWEEPS))
+def test_every_law_is_swept_and_told_on_a_mixed_table(law):
+    found = tradeoff(mixed(), law=law, repeats=1, **option(law))
+    way = next(iter(SWEEPS[law]))
+    assert found.law == law
+    assert [p.setting[way] for p in found.points] == sorted(float(v) for v in TWO[way])
+    assert found.rows == sum(c is not None for c in mixed()["class"].to_pylist())
+    assert set(found.laws) == {"weight", "visits", "born", "city"}
+    assert found.why
+    data = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert data["swept"][0] == {
+        "parameter": way,
+        "title": AXES[way].title,
+        "stronger": "higher" if way in ("privacy", "ratio") else "lower",
+    }
+    for shown in data["points"]:
+        assert (shown["epsilon"] is None) == (law in INFINITE)
+        assert bool(shown["epsilon_reason"]) == (law in INFINITE)
+        assert 0 <= shown["error"] <= 1
+        assert 0 < shown["standard_error"] < 0.2
+    text = report(found)
+    assert AXES[way].title in text
+    assert ("ε is infinite at every setting: " in text) == (law in INFINITE)
+    for drawing in text.split("<svg")[1:]:
+        ET.fromstring("<svg" + drawing.split("</svg>")[0] + "</svg>")
+
+
+@pytest.mark.parametrize("law", [law for law in SWEEPS if law != "correlated-gaussian"])
+def test_the_laws_tried_are_those_that_a_release_with_the_same_options_has(law):
+    table, plan, truth = proposed()
+    setting = {next(iter(SWEEPS[law])): float(TWO[next(iter(SWEEPS[law]))][1])}
+    if law == "substitution":
+        setting["bins"] = 8.0
+    made = Plan.propose(table, target="class", law=law, parameters={n: f"{v:g}" for n, v in setting.items()})
+    assert dict(blur_for(law, setting, plan, truth).channels) == made.bound()
+
+
+@pytest.mark.parametrize("setting", [{"ratio": 0.5}, {"privacy": 0.5}])
+def test_the_joint_law_tried_is_the_one_that_a_release_has(setting):
+    table, plan, truth = proposed()
+    joined = with_joint_noise(plan, setting)
+    law = joint_law(joined, open_table(table, "utf-8"))
+    tried = blur_for("correlated-gaussian", setting, plan, truth)
+    assert tried.joint.names == law.names
+    assert np.allclose(tried.joint.covariance, law.covariance, rtol=1e-5, atol=1e-9)
+    assert set(tried.channels) == set(bound_laws(joined, law))
+    assert tried.channels["city"] == bound_laws(joined, law)["city"]
+
+
+def test_joint_noise_has_the_covariance_of_its_law_and_leaves_missing_values_missing():
+    table = mixed(4000)
+    plan = Plan.propose(table, target="class")
+    truth = true_table(plan, table)
+    blur = blur_for("correlated-gaussian", {"ratio": 1.0}, plan, truth)
+    seen = blur.seen(truth, SecretKey(bytes(32)))
+    noise = np.column_stack([seen[n].values - truth[n].values for n in blur.joint.names])
+    assert np.array_equal(np.isnan(noise), np.column_stack([np.isnan(truth[n].values) for n in blur.joint.names]))
+    whole = noise[~np.isnan(noise).any(axis=1)]
+    law = np.array(blur.joint.covariance)
+    scale = np.sqrt(np.diag(law))
+    # A correlation over n rows has sd of at most 1/√n, and a variance √(2/n) of itself; six of them.
+    assert (np.abs(np.cov(whole, rowvar=False) - law) / np.outer(scale, scale)).max() < 6 * np.sqrt(2 / len(whole))
+
+
+def test_noise_is_drawn_anew_for_each_split_and_setting_and_the_same_for_a_seed():
+    _, plan, truth = proposed()
+    one, two = (blur_for("gaussian", {"privacy": v}, plan, truth) for v in (0.5, 1.0))
+    key = SecretKey(bytes(32))
+    first = one.seen(truth, key)["weight"].values - truth["weight"].values
+    assert np.array_equal(first, one.seen(truth, key)["weight"].values - truth["weight"].values, equal_nan=True)
+    other = one.seen(truth, key.derive(1))["weight"].values - truth["weight"].values
+    scaled = (two.seen(truth, key)["weight"].values - truth["weight"].values) / 2
+    there = ~np.isnan(first)
+    assert abs(np.corrcoef(first[there], other[there])[0, 1]) < 0.3
+    assert abs(np.corrcoef(first[there], scaled[there])[0, 1]) < 0.3
+
+
+def test_a_plan_keeps_its_true_columns_and_its_own_noise_beside_a_joint_law():
+    table, plan, truth = proposed()
+    open_ = with_consent(plan, "visits", Consent.TRUE)
+    found = tradeoff(table, plan=open_, levels=(0.5, 1.0), repeats=1)
+    assert set(found.laws) == {"weight", "born", "city"}
+    seen = blur_for("gaussian", {"privacy": 0.5}, open_, truth).seen(truth, SecretKey(bytes(32)))
+    assert seen["visits"].channel is None
+    joined = with_joint_noise(plan, {"ratio": 1.0})
+    own = replace(joined, channels={**joined.channels, "visits": Laplace(privacy=0.5)})
+    assert law_of(own) == "correlated-gaussian"
+    blur = blur_for("correlated-gaussian", {"ratio": 2.0}, own, truth)
+    assert blur.joint.names == ("weight", "born")
+    assert blur.channels["visits"].law == "laplace"
+
+
+def test_an_identifier_that_is_released_takes_no_part():
+    table = mixed(200).append_column("id", pa.array([f"p{i}" for i in range(200)]))
+    plan = with_consent(Plan.propose(table, target="class", identifier="id"), "id", Consent.TRUE)
+    found = tradeoff(table, plan=plan, levels=(0.5, 1.0), repeats=1)
+    assert "id" not in found.laws
+
+
+def test_the_law_is_the_one_that_the_plan_names():
+    table, plan, _ = proposed()
+    assert law_of(plan) == "gaussian"
+    assert law_of(Plan.propose(table, target="class", law="square-wave", parameters={"epsilon": 1})) == "square-wave"
+    assert tradeoff(
+        table, plan=Plan.propose(table, target="class", law="laplace"), levels=(0.5, 1), repeats=1
+    ).law == "laplace"  # fmt: skip
+
+
+def test_missing_labels_may_take_part():
+    table, plan, _ = proposed()
+    attributes = tuple(replace(a, missing=Missing.CATEGORY) if a.name == "city" else a for a in plan.schema)
+    part = replace(plan, schema=Schema(attributes))
+    found = tradeoff(table, plan=part, law="projective", gammas=(5, 40), repeats=1)
+    assert found.points[1].accuracy > 0.5
+
+
+def test_a_column_whose_values_all_fall_into_the_test_part_does_no_harm():
+    table = mixed(120)
+    classes = np.array([c is not None for c in table["class"].to_pylist()])
+    known = np.flatnonzero(classes)
+    _, test = _split(ObservedTable((), np.arange(len(known)), ()), 0)
+    cells = np.full(120, None, object)
+    cells[known[test.classes[:9]]] = [1.5, 2.5, 3.5] * 3
+    found = tradeoff(table.append_column("rare", pa.array(cells, pa.float64())), levels=(0.5, 1.0), repeats=1)
+    assert "rare" in found.laws
+    assert found.points[0].accuracy > 0.4
+
+
+def test_labels_of_many_values_are_told_to_be_reports():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 60, 600)
+    table = pa.table({"code": [f"c{c:02d}" for c in codes], "class": np.where(codes < 30, "a", "b")})
+    found = tradeoff(table, law="substitution", gammas=(5, 19), repeats=1)
+    assert found.laws == {"code": "projective"}
+    assert [set(p.setting) for p in found.points] == [{"gamma"}, {"gamma"}]
+    assert report(found).count("<svg") == 3
+    assert any("No column takes substitution itself" in note for note in found.notes)
+
+
+def test_usual_values_that_a_table_does_not_allow_are_left_out_and_chosen_ones_refused():
+    """Days over 800 years: gaussian noise of half that range would lead out of the calendar."""
+    years = [1000 + 4 * i for i in range(200)] * 2
+    table = pa.table(
+        {
+            "day": [dt.date(year, 1, 2) for year in years],
+            "x": np.linspace(0, 1, 400).round(3),
+            "class": ["a" if year < 1400 else "b" for year in years],
+        }
+    )
+    found = tradeoff(table, repeats=1)
+    assert [p.setting["privacy"] for p in found.points] == [0.1, 0.25]
+    assert len(found.notes) == 4
+    assert all("was left out: day: noise that reaches" in note for note in found.notes)
+    with pytest.raises(UsageError, match="day: noise that reaches"):
+        tradeoff(table, levels=(0.1, 2.0), repeats=1)

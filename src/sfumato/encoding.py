@@ -7,7 +7,7 @@ What does not fit the declared domain is refused here, with column, value, row a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -116,8 +116,12 @@ class Encoder:
         elif pa.types.is_integer(array.type) or pa.types.is_floating(array.type) or pa.types.is_decimal(array.type):
             numbers = array.cast(pa.float64(), safe=False)
             missing = _null(array)
+            cells = numbers.to_numpy(zero_copy_only=False)
             if "nan" in (t.lower() for t in self.absent) and pa.types.is_floating(array.type):
-                missing |= np.isnan(numbers.to_numpy(zero_copy_only=False))
+                missing |= np.isnan(cells)
+            if (marks := marked(cells, self.absent)).any():
+                missing |= marks
+                return np.where(marks, np.nan, cells), missing
         elif pa.types.is_null(array.type):
             return np.full(len(array), math.nan), np.ones(len(array), dtype=bool)
         else:
@@ -215,6 +219,12 @@ def shown_cell(scalar: pa.Scalar) -> str:
         value = scalar.cast(pa.string()).as_py()
     text = "" if value is None else str(value)
     return text if len(text) <= 60 else text[:57] + "…"
+
+
+def marked(numbers: FloatArray, absent: Iterable[str]) -> BoolArray:
+    """Which numbers stand for a missing value: -999 where "-999" is among the texts that do."""
+    marks = [float(text) for text in absent if _parses(text)]
+    return np.isin(numbers, marks) if marks else np.zeros(len(numbers), dtype=bool)
 
 
 def _parses(text: str | None) -> bool:

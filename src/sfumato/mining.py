@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,14 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.counts import FloatArray, IntArray
-from sfumato.encoding import as_text
+from sfumato.encoding import as_text, marked
 from sfumato.engines import Engine
 from sfumato.errors import DataError, UsageError, listed
 from sfumato.naive_bayes import NaiveBayes
 from sfumato.observed import ObservedTable
 from sfumato.releases import Release
 from sfumato.releases.folder import write_whole
+from sfumato.schema import Attribute
 from sfumato.tables import BLOCK_ROWS, blocks, open_table
 from sfumato.trees import strategies
 from sfumato.trees.auto import fit_auto
@@ -71,6 +72,8 @@ class Model:
     release: str = ""
     seconds: float = 0.0
     notes: Mapping[str, Any] = field(default_factory=dict)
+    absent: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Texts that stand for a missing value in the owner's table, by column, as the manifest states them."""
 
     @property
     def target(self) -> str:
@@ -104,6 +107,7 @@ class Model:
             "release": self.release,
             "seconds": self.seconds,
             "notes": dict(self.notes),
+            "missing_values": {name: list(texts) for name, texts in self.absent.items()},
             "model": self.body.to_dict(),
         }
         return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
@@ -123,7 +127,8 @@ class Model:
                 )
             body = data["model"]
             model = NaiveBayes.from_dict(body) if body["format"] == "sfumato-naive-bayes" else Tree.from_dict(body)
-            return cls(model, data["strategy"], data["rows"], data["release"], data["seconds"], data["notes"])
+            absent = {str(name): tuple(texts) for name, texts in data.get("missing_values", {}).items()}
+            return cls(model, data["strategy"], data["rows"], data["release"], data["seconds"], data["notes"], absent)
         except OSError as error:
             raise DataError(f"the model {path} cannot be read: {error.strerror}") from None
         except (ValueError, KeyError, TypeError) as error:
@@ -161,6 +166,7 @@ class Model:
             for i, label in enumerate(self.labels)
         }
         return {
+            "target": self.target,
             "accuracy": float(np.trace(confusion) / rows),
             "rows": rows,
             "rows_without_known_class": unknown,
@@ -176,8 +182,9 @@ class Model:
     def _batches(self, table: Any, encoding: str, *, with_target: bool) -> Any:
         source = open_table(table, encoding)
         wanted = [*self.inputs, *([self.target] if with_target else [])] or [source.columns[0]]
+        marks = {a.name: set(self.absent.get(a.name, ())) - set(_labels(a)) for a in self.body.attributes}
         for block in blocks(source, dict.fromkeys(wanted), BLOCK_ROWS):
-            columns = {n: _cells(block.batch.column(n), n) for n in self.inputs}
+            columns = {n: _cells(block.batch.column(n), n, marks[n]) for n in self.inputs}
             if not columns:
                 columns = {source.columns[0]: np.zeros(block.rows)}
             yield columns, self._codes(block.batch.column(self.target)) if with_target else np.empty(0, np.int64)
@@ -187,15 +194,21 @@ class Model:
         return np.array([places.get(t, -1) for t in as_text(array, self.target).to_pylist()], dtype=np.int64)
 
 
-def _cells(array: pa.Array, name: str) -> Any:
-    """Cells for a model: numbers as they are, texts as texts, an empty one as missing."""
+def _labels(attribute: Attribute) -> tuple[str, ...]:
+    return () if attribute.kind.numeric else attribute.categories
+
+
+def _cells(array: pa.Array, name: str, absent: Collection[str] = ()) -> Any:
+    """Cells for a model: numbers as they are, texts as texts, an empty one and those in `absent` as missing."""
     if pa.types.is_dictionary(array.type):
         array = array.cast(array.type.value_type)
     if pa.types.is_integer(array.type) or pa.types.is_floating(array.type):
-        return array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        numbers = array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        return np.where(marked(numbers, absent), np.nan, numbers)
     if pa.types.is_date(array.type) or pa.types.is_timestamp(array.type):
         return array.to_numpy(zero_copy_only=False)
-    return np.array(as_text(array, name).to_pylist(), dtype=object)
+    texts = as_text(array, name).to_pylist()
+    return np.array([None if t in absent else t for t in texts], dtype=object)
 
 
 def mine(
@@ -207,6 +220,7 @@ def mine(
     (strategies byclass, local, global and randomized).
     """
     name, target = "", "class"
+    absent: dict[str, tuple[str, ...]] = {}
     if isinstance(release, str | Path):
         release = Release.open(release)
     if isinstance(release, Release):
@@ -219,8 +233,9 @@ def mine(
                 f"{declared.name}: a target of numbers has no classes; cut it into categories before the release"
             )
         target = declared.name
+        absent = {c.attribute.name: c.absent for c in release.manifest.columns if c.absent != ("",)}
         if engine is not None:
-            return _by_counts(release, strategy, engine, target)
+            return replace(_by_counts(release, strategy, engine, target), absent=absent)
         table = release.observed()
     elif engine is not None:
         raise UsageError("an engine mines release folders; open one, or mine the table without an engine")
@@ -230,12 +245,13 @@ def mine(
         raise UsageError("the release holds no attribute beside the target, so there is nothing to predict from")
     start = time.perf_counter()
     if strategy == NAIVE_BAYES:
-        return Model(NaiveBayes.fit(table, target), strategy, table.rows, name, time.perf_counter() - start)
+        body = NaiveBayes.fit(table, target)
+        return Model(body, strategy, table.rows, name, time.perf_counter() - start, absent=absent)
     if strategy not in STRATEGIES:
         raise UsageError(f"there is no strategy {strategy!r}; choose {listed([*STRATEGIES, NAIVE_BAYES], 12)}")
     tree, notes = STRATEGIES[strategy](table)
     tree = replace(tree, target=target, strategy=tree.strategy or strategy)
-    return Model(tree, strategy, table.rows, name, time.perf_counter() - start, notes)
+    return Model(tree, strategy, table.rows, name, time.perf_counter() - start, notes, absent)
 
 
 def _by_counts(release: Release, strategy: str, engine: Engine, target: str) -> Model:

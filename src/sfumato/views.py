@@ -10,6 +10,7 @@ import numpy as np
 
 from sfumato.counts import Counts, FloatArray, Grid
 from sfumato.engines import Engine
+from sfumato.errors import UsageError
 from sfumato.numerals import written
 from sfumato.observed import Column
 from sfumato.reconstruction import Distribution, by_class, reconstruct
@@ -49,13 +50,16 @@ class View:
         if self.overall.grid.labels is not None:
             labels = self.overall.grid.labels
             released = "codes, not labels" if self.reports else _commonest(labels, shares)
-            return _commonest(labels, self.overall.mass), released
+            return self.gist(self.overall), released
         mean = float(grid.centres @ shares)
         sd = float(np.sqrt(max((grid.centres - mean) ** 2 @ shares, 0.0)))
-        return (
-            f"{self._number(self.overall.mean())} ± {written(self.overall.sd())}",
-            f"{self._number(mean)} ± {written(sd)}",
-        )
+        return self.gist(self.overall), f"{self._number(mean)} ± {written(sd)}"
+
+    def gist(self, found: Distribution) -> str:
+        """Mean ± sd, or the commonest labels."""
+        if found.grid.labels is not None:
+            return _commonest(found.grid.labels, found.mass)
+        return f"{self._number(found.mean())} ± {written(found.sd())}"
 
     def _number(self, value: float) -> str:
         return str(self.attribute.shown(value)) if self.attribute.kind is Kind.DATE else f"{value:.5g}"
@@ -103,12 +107,13 @@ def distributions(
     **options: Any,
 ) -> dict[str, View]:
     """Views of the named attributes (all by default) of a release; with an engine, from counts that it adds up."""
+    if by_class and release.manifest.schema.target is None:
+        raise UsageError(f"{release.folder} has no target, so there are no classes; leave --by-class (by_class) out")
     if engine is not None:
         return _from_counts(release.counted(engine, names), names, options, by_class=by_class)
     table = release.observed(names)
     wanted = [c for c in table.columns if names is None or c.name in names]
-    per_class = by_class and table.classes is not None
-    return {c.name: view(c, _by_class(table, c.name, options) if per_class else None, **options) for c in wanted}
+    return {c.name: view(c, _by_class(table, c.name, options) if by_class else None, **options) for c in wanted}
 
 
 def _from_counts(

@@ -150,3 +150,45 @@ def test_a_flipped_byte_in_the_data_is_noticed_by_verify(iris, tmp_path):
     (copy / "data.parquet").write_bytes(bytes(data))
     with pytest.raises(DataError, match="checksum"):
         Release.open(copy).verify()
+
+
+def test_reconstruct_shows_each_class_and_refuses_classes_there_are_none_of(iris, capsys, tmp_path):
+    code, out, _ = run(capsys, "reconstruct", iris, "--attribute", "petal_length", "--by-class")
+    assert code == 0
+    for label in ("Iris-setosa", "Iris-versicolor", "Iris-virginica"):
+        assert label in out
+    (tmp_path / "x.csv").write_text("x\n" + "\n".join(str(i % 9) for i in range(60)) + "\n")
+    run(capsys, "release", tmp_path / "x.csv", "-o", tmp_path / "r", "--key", tmp_path / "k", "--noise", "gaussian")
+    code, _, err = run(capsys, "reconstruct", tmp_path / "r", "--by-class")
+    assert code == 2
+    assert "no target" in err
+
+
+def test_evaluate_says_how_many_rows_it_left_out(iris, capsys, tmp_path):
+    run(capsys, "mine", iris, "--strategy", "byclass", "-o", tmp_path / "m.json")
+    (tmp_path / "t.csv").write_text(
+        "sepal_length,sepal_width,petal_length,petal_width,class\n5,3,1.5,.2,Iris-setosa\n5,3,1.5,.2,Iris-setosa \n"
+    )
+    code, out, err = run(capsys, "evaluate", tmp_path / "m.json", tmp_path / "t.csv")
+    assert code == 0
+    assert "on 1 rows" in out
+    assert "1 rows are left out: their class is missing" in err
+
+
+def test_predictions_never_replace_the_table_they_are_for(iris, capsys, tmp_path):
+    run(capsys, "mine", iris, "--strategy", "byclass", "-o", tmp_path / "m.json")
+    (tmp_path / "t.csv").write_text("sepal_length,sepal_width,petal_length,petal_width\n5,3,1.5,.2\n")
+    code, _, err = run(capsys, "predict", tmp_path / "m.json", tmp_path / "t.csv", "-o", tmp_path / "t.csv", "--force")
+    assert code == 1
+    assert "name another output" in err
+    assert (tmp_path / "t.csv").read_text().startswith("sepal_length")
+
+
+@pytest.mark.parametrize("verb", [("mine",), ("reconstruct",), ("audit", "iris")])
+def test_a_release_that_was_tampered_with_is_refused(verb, capsys, tmp_path):
+    made = release("iris", Plan.propose("iris"), tmp_path / "r", key=create_key(tmp_path / "k"), format="csv")
+    text = made.data_path.read_text().splitlines()
+    made.data_path.write_text("\n".join([text[0], text[2], text[1], *text[3:]]) + "\n")
+    code, _, err = run(capsys, verb[0], *verb[1:], tmp_path / "r", *(["-o", tmp_path / "a.html"] if verb[1:] else []))
+    assert code == 1
+    assert "checksum" in err

@@ -126,3 +126,37 @@ def test_naive_bayes_on_true_values_is_naive_bayes():
                 score *= (np.sum(mine_ & (c == c[row])) + 0.5) / (mine_.sum() + 0.5 * k)
             scores.append(score)
         assert found[row] == pytest.approx(np.array(scores) / sum(scores))
+
+
+@pytest.fixture(scope="module")
+def marked(tmp_path_factory):
+    """Ages of which some are marked as missing by -999, in a table whose class hangs on the age."""
+    rng = np.random.default_rng(8)
+    age = rng.integers(20, 80, 3000)
+    sick = np.where(age > 50, "yes", "no")
+    marks = rng.random(3000) < 0.2
+    table = pa.table({"age": np.where(marks, -999, age), "dose": rng.integers(0, 9, 3000), "sick": sick})
+    text = Plan.propose(table, target="sick").to_toml(table, "plan.toml")
+    assert "domain = [-1000, " in text
+    folder = tmp_path_factory.mktemp("marked")
+    lines = [
+        'missing_values = ["-999"]\ndomain = [20, 80]' if line.startswith("domain = [-1000") else line
+        for line in text.splitlines()
+    ]
+    (folder / "plan.toml").write_text("\n".join(lines))
+    made = release(table, Plan.load(folder / "plan.toml"), folder / "release", key=KEY)
+    return made, table, marks
+
+
+@pytest.mark.parametrize("strategy", ["byclass", NAIVE_BAYES])
+@pytest.mark.parametrize("as_text", [False, True])
+def test_what_stands_for_missing_in_the_owners_table_travels_with_the_model(marked, strategy, as_text, tmp_path):
+    made, table, marks = marked
+    assert made.manifest["age"].missing == marks.sum()
+    mine(made, strategy).save(tmp_path / "m.json")
+    model = Model.load(tmp_path / "m.json")
+    gaps = table.set_column(0, "age", pa.array(np.where(marks, np.nan, table["age"].to_numpy())))
+    if as_text:
+        table = table.set_column(0, "age", table["age"].cast(pa.string()))
+    assert model.predict(table).equals(model.predict(gaps))
+    assert model.evaluate(table)["accuracy"] > 0.8

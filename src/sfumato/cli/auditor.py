@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from sfumato.cli.engines import cluster, engine_options
+from sfumato.cli.engines import cluster, engine_options, opened
 from sfumato.cli.show import finite, force_option, give, json_option, progress, say, table
 from sfumato.numerals import written
 
@@ -75,7 +75,7 @@ def audit(
     spark = cluster(engine, master)
     with progress("auditing") as tick:
         found = attack(
-            folder,
+            opened(folder, spark),
             original,
             others=others,
             control=control,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -23,6 +24,16 @@ def engine_options(command: F) -> F:
         "--master", metavar="URL", help="The cluster, such as spark://host:7077 (default: this machine's cores)."
     )
     return engine(master(command))
+
+
+def opened(folder: Path, spark: Any) -> Any:
+    """A release folder whose data is what its manifest says; on a cluster that would be one more reading of all of it."""
+    from sfumato.releases import Release
+
+    release = Release.open(folder)
+    if spark is None:
+        release.verify()
+    return release
 
 
 def cluster(engine: str, master: str | None) -> Any:

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from sfumato.cli.engines import cluster, engine_options
-from sfumato.cli.show import force_option, give, json_option, say, table
+from sfumato.cli.engines import cluster, engine_options, opened
+from sfumato.cli.show import force_option, give, json_option, progress, say, table, warn
 
 encoding_option = click.option("--encoding", default="utf-8", show_default=True, help="Encoding of a CSV file.")
 
@@ -44,15 +44,15 @@ def reconstruct(
     as_json: bool,
 ) -> None:
     """The distributions of the true values behind the release in DIR, with 95 % bands."""
-    from sfumato.releases import Release
     from sfumato.releases.folder import write_whole
     from sfumato.views import distributions, plotted
 
+    spark = cluster(engine, master)
     found = distributions(
-        Release.open(folder),
+        opened(folder, spark),
         list(names) or None,
         by_class=by_class,
-        engine=cluster(engine, master),
+        engine=spark,
         method=method,
         kernel=kernel,
         bins=bins,
@@ -63,7 +63,10 @@ def reconstruct(
     if as_json:
         give({"attributes": {n: f.to_dict() for n, f in found.items()}, "method": method, "kernel": kernel})
         return
-    rows = [[name, f.overall.method, str(f.overall.grid.size), *f.in_words()] for name, f in found.items()]
+    rows = []
+    for name, f in found.items():
+        rows.append([name, f.overall.method, str(f.overall.grid.size), *f.in_words()])
+        rows += [[f"  {label}", d.method, str(d.grid.size), f.gist(d), ""] for label, d in (f.classes or {}).items()]
     table(["column", "method", "cells", "mean ± sd, or the commonest labels", "in the release itself"], rows)
 
 
@@ -101,7 +104,8 @@ def mine(
     if exported and exported.suffix not in (".py", ".js", ".sql"):
         raise UsageError(f"{exported}: the ending says neither .py, .js nor .sql; give it one of them")
     spark = cluster(engine, master)
-    model = grow(folder, strategy or ("auto" if spark is None else "byclass"), spark)
+    with progress("mining"):
+        model = grow(opened(folder, spark), strategy or ("auto" if spark is None else "byclass"), spark)
     if output:
         model.save(output, force=force)
     if isinstance(model.body, Tree):
@@ -136,9 +140,12 @@ def mine(
 @json_option
 def predict(model_file: Path, table_: str, output: Path, encoding: str, force: bool, as_json: bool) -> None:
     """Apply MODEL to the true values in INPUT, on the side of whoever holds them."""
+    from sfumato.errors import OutputError
     from sfumato.mining import Model
     from sfumato.tables import write_table
 
+    if output.exists() and Path(table_).exists() and output.samefile(table_):
+        raise OutputError(f"{output} is the table to predict for; name another output")
     predicted = Model.load(model_file).predict(table_, encoding)
     write_table(predicted, output, force=force)
     say(f"predicted {predicted.num_rows:,} rows into {output}")
@@ -159,6 +166,8 @@ def evaluate(model_file: Path, table_: str, encoding: str, as_json: bool) -> Non
     if as_json:
         give(result)
         return
+    if others := result["rows_without_known_class"]:
+        warn(f"{others:,} rows are left out: their {result['target']} is missing, or no class that the model knows")
     click.echo(
         f"accuracy {result['accuracy']:.2%} on {result['rows']:,} rows (always the commonest class: {result['majority']:.2%})"
     )

@@ -138,7 +138,9 @@ def _report(
         ),
         page.section(
             "The tree, grown from the release alone",
-            page.cards([charts.comparison("Accuracy on 16,281 true records", accuracy, alone=False)]),
+            page.cards(
+                [charts.comparison("Accuracy on 16,281 true records", accuracy, inks=charts.TRUE_FIRST, alone=False)]
+            ),
             page.paragraph(str(model.notes.get("why", ""))),
             page.code(tree_text(model.body)),  # type: ignore[arg-type]
         ),

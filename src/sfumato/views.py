@@ -75,6 +75,7 @@ class View:
             upper=d.upper,
             released=None if self.reports else self.released,
             original=original,
+            dates=self.attribute.kind is Kind.DATE,
             alone=alone,
         )
 
@@ -148,5 +149,8 @@ def plotted(views: Mapping[str, View]) -> str:
         drawings.append(seen.drawn(alone=False))
         for label, d in (seen.classes or {}).items():
             title = f"{seen.attribute.name}, {label}"
-            drawings.append(charts.distribution(title, d.grid, d.mass, lower=d.lower, upper=d.upper, alone=False))
+            dates = seen.attribute.kind is Kind.DATE
+            drawings.append(
+                charts.distribution(title, d.grid, d.mass, lower=d.lower, upper=d.upper, dates=dates, alone=False)
+            )
     return charts.stacked(drawings)

@@ -262,7 +262,9 @@ def _usefulness(utility: Mapping[str, Any]) -> str:
             "majority class": trees["majority"],
         }
         drawings.append(
-            charts.comparison(f"Accuracy on {trees['test_rows']:,} true records held out", bars, alone=False)
+            charts.comparison(
+                f"Accuracy on {trees['test_rows']:,} true records held out", bars, inks=charts.TRUE_FIRST, alone=False
+            )
         )
         likeness = trees["similarity"]["reconstructed"]
         parts.append(

@@ -11,6 +11,8 @@ from sfumato.counts import FloatArray, Grid
 from sfumato.report import svg
 
 INKS = ("accent", "second", "third", "fourth", "ink", "muted")
+TRUE_FIRST = ("second", "accent", "muted", "fourth")
+"""The colours of distributions, for bars of the truth, what was reconstructed, and the release at its word."""
 
 
 def _density(mass: FloatArray, edges: FloatArray) -> FloatArray:
@@ -26,6 +28,7 @@ def distribution(
     upper: FloatArray | None = None,
     released: tuple[Grid, FloatArray] | None = None,
     original: FloatArray | None = None,
+    dates: bool = False,
     alone: bool = True,
 ) -> str:
     """Released values in grey, the reconstruction with its band, and the original where the drawer has it."""
@@ -47,7 +50,14 @@ def distribution(
         names = [*names, ("second", "original")]
     if upper is not None:
         tall.append(np.minimum(_density(upper, edges), 2 * max(tall)).max())
-    frame = svg.Frame((low, high), (0.0, 1.06 * float(max(tall))), title=title, y_title="density")
+    frame = svg.Frame(
+        (low, high),
+        (0.0, 1.06 * float(max(tall))),
+        title=title,
+        y_title="density a day" if dates else "density",
+        dates=dates,
+        margins=svg.margins_for(title, [name for _, name in names]),
+    )
     marks = []
     if released is not None:
         marks.append(svg.steps(frame, wide.clip(low, high).tolist(), released_density.tolist(), ink="muted", fill=True))
@@ -79,7 +89,14 @@ def _labels(
     top = max(float(np.max(s)) for _, _, s in series)
     if upper is not None:
         top = max(top, float(np.max(upper)))
-    frame = svg.Frame((-0.6, len(labels) - 0.4), (0.0, 1.06 * top), title=title, x_labels=labels, percent=True)
+    frame = svg.Frame(
+        (-0.6, len(labels) - 0.4),
+        (0.0, 1.06 * top),
+        title=title,
+        x_labels=labels,
+        percent=True,
+        margins=svg.margins_for(title, [name for _, name, _ in series]),
+    )
     width = 0.8 / len(series)
     marks = []
     for i, (ink, _, heights) in enumerate(series):
@@ -91,7 +108,14 @@ def _labels(
     return svg.drawing(frame, *marks, svg.legend(frame, [(ink, name) for ink, name, _ in series]), alone=alone)
 
 
-def comparison(title: str, values: Mapping[str, float], *, alone: bool = True, percent: bool = True) -> str:
+def comparison(
+    title: str,
+    values: Mapping[str, float],
+    *,
+    inks: Sequence[str] = INKS,
+    alone: bool = True,
+    percent: bool = True,
+) -> str:
     """One bar a name, such as the accuracy of several ways to mine."""
     names: Sequence[str] = tuple(values)
     frame = svg.Frame(
@@ -102,7 +126,7 @@ def comparison(title: str, values: Mapping[str, float], *, alone: bool = True, p
         percent=percent,
     )
     parts = [
-        svg.bars(frame, [i], [v], ink=INKS[i % len(INKS)], width=0.62, names=[n]) + _value(frame, i, v, percent=percent)
+        svg.bars(frame, [i], [v], ink=inks[i % len(inks)], width=0.62, names=[n]) + _value(frame, i, v, percent=percent)
         for i, (n, v) in enumerate(values.items())
     ]
     return svg.drawing(frame, *parts, alone=alone)

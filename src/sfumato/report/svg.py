@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from datetime import date, timedelta
 from html import escape
 
 PALETTE = ("ink", "accent", "second", "third", "muted")
@@ -47,8 +48,27 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
     return [round(k * step, 12) for k in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
+EPOCH = date(1970, 1, 1)
+MONTHS = (1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200)
+
+
+def date_ticks(low: float, high: float, about: int = 5) -> list[tuple[float, str]]:
+    """Days since 1970 at round dates, with the words for them: years, months, or days of a short stretch."""
+    rough = (high - low) / about
+    if rough < 28:
+        days = [d for d in ticks(math.ceil(low), math.floor(high), about) if d == round(d)]
+        return [(d, (EPOCH + timedelta(days=d)).isoformat()) for d in days]
+    step = next((m for m in MONTHS if m * 30.44 >= rough * 0.7), MONTHS[-1])
+    first, last = (EPOCH + timedelta(days=d) for d in (math.floor(low), math.floor(high)))
+    months = range(-(-(12 * first.year + first.month - 1) // step) * step, 12 * last.year + last.month, step)
+    places = [(date(m // 12, m % 12 + 1, 1), m) for m in months if 0 < m // 12 < 10_000]
+    words = "%Y" if step >= 12 else "%Y-%m"
+    return [(float(x), d.strftime(words)) for d, _ in places if low <= (x := (d - EPOCH).days) <= high]
+
+
 WITH_LEGEND = (56, 16, 40, 48)
 """Margins for a legend that would not fit beside the title."""
+ONE_LINE = (34, 16, 40, 48)
 
 
 @dataclass(frozen=True)
@@ -65,7 +85,9 @@ class Frame:
     x_labels: Sequence[str] | None = None
     """Labels at 0, 1, 2, … for a categorical axis."""
     percent: bool = False
-    margins: tuple[int, int, int, int] = field(default=(34, 16, 40, 48))
+    dates: bool = False
+    """Whether x is in days since 1970."""
+    margins: tuple[int, int, int, int] = ONE_LINE
 
     def px(self, value: float) -> float:
         """The pixel column of a data value."""
@@ -90,9 +112,10 @@ class Frame:
             out.append(f'<text class="tick" x="{number(left - 6)}" y="{y}" dy=".32em" text-anchor="end">{text}</text>')
         if self.x_labels is None:
             y = number(bottom + 15)
+            places = date_ticks(*self.x) if self.dates else [(tick, label(tick)) for tick in ticks(*self.x)]
             out.extend(
-                f'<text class="tick" x="{number(self.px(tick))}" y="{y}" text-anchor="middle">{label(tick)}</text>'
-                for tick in ticks(*self.x)
+                f'<text class="tick" x="{number(self.px(tick))}" y="{y}" text-anchor="middle">{text}</text>'
+                for tick, text in places
             )
         else:
             out += self._category_ticks(bottom)
@@ -202,6 +225,12 @@ def legend(frame: Frame, entries: Sequence[tuple[str, str]]) -> str:
         out.append(f'<rect x="{number(right)}" y="{base - 9}" width="10" height="10" rx="2" fill="{colour(ink)}"/>')
         right -= 10
     return "".join(out)
+
+
+def margins_for(title: str, names: Sequence[str], width: int = Frame.width) -> tuple[int, int, int, int]:
+    """Room for title and legend on one line where they fit, and on two where they do not."""
+    beside = sum(6.4 * len(text) + 28 for text in names) + 7.4 * len(title) + WITH_LEGEND[1] + WITH_LEGEND[3]
+    return WITH_LEGEND if beside > width else ONE_LINE
 
 
 def drawing(frame: Frame, *marks: str, alone: bool = True) -> str:

@@ -49,3 +49,18 @@ def test_a_page_escapes_text_and_needs_no_network():
     assert "<i>" not in text
     assert "https://" not in text
     assert "src=" not in text
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "days"),
+    [
+        (18262, 18269, ["2020-01-01", "2020-01-03", "2020-01-05", "2020-01-07"]),
+        (18262, 18400, ["2020-01-01", "2020-02-01", "2020-03-01", "2020-04-01", "2020-05-01"]),
+        (18300, 19800, ["2021-01-01", "2022-01-01", "2023-01-01", "2024-01-01"]),
+        (-719162, 2932896, ["2000-01-01", "4000-01-01", "6000-01-01", "8000-01-01"]),
+    ],
+)
+def test_an_axis_of_days_is_marked_at_firsts_of_months_and_years(low, high, days):
+    marks = svg.day_ticks(low, high)
+    assert [text for _, text in marks] == days
+    assert all(low <= at <= high for at, _ in marks)

@@ -27,8 +27,12 @@ def distribution(
     released: tuple[Grid, FloatArray] | None = None,
     original: FloatArray | None = None,
     alone: bool = True,
+    days: bool = False,
 ) -> str:
-    """Released values in grey, the reconstruction with its band, and the original where the drawer has it."""
+    """Released values in grey, the reconstruction with its band, and the original where the drawer has it.
+
+    With `days` the numbers are days since 1970, and the axis shows calendar days.
+    """
     if grid.labels is not None:
         return _labels(title, grid.labels, mass, lower, upper, released, original, alone=alone)
     edges = grid.finite_edges
@@ -47,7 +51,7 @@ def distribution(
         names = [*names, ("second", "original")]
     if upper is not None:
         tall.append(np.minimum(_density(upper, edges), 2 * max(tall)).max())
-    frame = svg.Frame((low, high), (0.0, 1.06 * float(max(tall))), title=title, y_title="density")
+    frame = svg.Frame((low, high), (0.0, 1.06 * float(max(tall))), title=title, y_title="density", days=days)
     marks = []
     if released is not None:
         marks.append(svg.steps(frame, wide.clip(low, high).tolist(), released_density.tolist(), ink="muted", fill=True))

@@ -8,7 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import date, timedelta
 from html import escape
+
+from sfumato.schema import EPOCH
 
 PALETTE = ("ink", "accent", "second", "third", "muted")
 
@@ -47,6 +50,31 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
     return [round(k * step, 12) for k in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
+MONTH = 365.2425 / 12
+MONTHS = (1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 2400, 6000, 12000, 24000)
+"""Months between two marks of an axis of days."""
+
+
+def day_ticks(low: float, high: float, about: int = 5) -> list[tuple[float, str]]:
+    """Calendar days between two numbers of days since 1970: the first of months or years, or days where these are too few."""
+    months = next((m for m in MONTHS if (high - low) / (m * MONTH) <= about), MONTHS[-1])
+    if high - low < 2 * MONTH:
+        whole = {math.ceil(t - 1e-9) for t in ticks(low, high, about)}
+        return [(float(t), _calendar(t).isoformat()) for t in sorted(whole) if low <= t <= high]
+    first = _calendar(math.ceil(low))
+    begin = (12 * first.year + first.month - 1) // months * months
+    out = []
+    for place in range(begin, begin + (about + 3) * months, months):
+        if 12 * date.min.year <= place < 12 * (date.max.year + 1):
+            day = date(place // 12, place % 12 + 1, 1)
+            out.append((float((day - EPOCH).days), day.isoformat()))
+    return [(at, text) for at, text in out if low <= at <= high]
+
+
+def _calendar(day: int) -> date:
+    return EPOCH + timedelta(days=day)
+
+
 WITH_LEGEND = (56, 16, 40, 48)
 """Margins for a legend that would not fit beside the title."""
 
@@ -65,6 +93,8 @@ class Frame:
     x_labels: Sequence[str] | None = None
     """Labels at 0, 1, 2, … for a categorical axis."""
     percent: bool = False
+    days: bool = False
+    """Whether x counts days since 1970, to be written as calendar days."""
     margins: tuple[int, int, int, int] = field(default=(34, 16, 40, 48))
 
     def px(self, value: float) -> float:
@@ -90,9 +120,10 @@ class Frame:
             out.append(f'<text class="tick" x="{number(left - 6)}" y="{y}" dy=".32em" text-anchor="end">{text}</text>')
         if self.x_labels is None:
             y = number(bottom + 15)
+            marks = day_ticks(*self.x) if self.days else [(tick, label(tick)) for tick in ticks(*self.x)]
             out.extend(
-                f'<text class="tick" x="{number(self.px(tick))}" y="{y}" text-anchor="middle">{label(tick)}</text>'
-                for tick in ticks(*self.x)
+                f'<text class="tick" x="{number(self.px(tick))}" y="{y}" text-anchor="middle">{text}</text>'
+                for tick, text in marks
             )
         else:
             out += self._category_ticks(bottom)

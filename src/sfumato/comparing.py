@@ -20,7 +20,7 @@ from sfumato.releases import Release
 from sfumato.releases.reading import CountedTable, Reader
 from sfumato.releases.sampling import SAMPLE, Sampled, sampled
 from sfumato.schema import Kind
-from sfumato.tables import blocks, open_table
+from sfumato.tables import blocks, naming_files, open_table
 from sfumato.trees.c45 import c45
 from sfumato.trees.similarity import compare_trees
 
@@ -46,7 +46,8 @@ def original_of(release: Release, table: Any, encoding: str = "utf-8") -> Observ
     """The original rows of a release, read by the attributes its manifest states."""
     reader = Reader.of_original(release.manifest)
     source = open_table(table, encoding)
-    original = reader.joined([reader(block) for block in blocks(source, reader.names)])
+    with naming_files(source):
+        original = reader.joined([reader(block) for block in blocks(source, reader.names)])
     _same_rows(original.rows, release)
     return original
 

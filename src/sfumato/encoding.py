@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray
-from sfumato.errors import DataError, listed
+from sfumato.errors import CellError, DataError, listed
 from sfumato.schema import Attribute, Interval, Kind, Missing
 
 BoolArray = NDArray[np.bool_]
@@ -163,7 +163,7 @@ class Encoder:
     def _refuse(self, wrong: BoolArray, array: pa.Array, start: int, why: Callable[[str], str]) -> None:
         if wrong.any():
             place = int(np.argmax(wrong))
-            raise DataError(f"{self.attribute.name}, row {start + place + 1}: {why(shown_cell(array[place]))}")
+            raise CellError(self.attribute.name, start + place, why(shown_cell(array[place])))
 
 
 def plain(array: pa.Array) -> pa.Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,12 @@ import pyarrow as pa
 from sfumato.counts import FloatArray, IntArray
 from sfumato.encoding import as_text
 from sfumato.engines import Engine
-from sfumato.errors import DataError, UsageError, listed
+from sfumato.errors import CellError, DataError, UsageError, listed
 from sfumato.naive_bayes import NaiveBayes
 from sfumato.observed import ObservedTable
 from sfumato.releases import Release
 from sfumato.releases.folder import write_whole
-from sfumato.tables import BLOCK_ROWS, blocks, open_table
+from sfumato.tables import BLOCK_ROWS, blocks, naming_files, open_table
 from sfumato.trees import strategies
 from sfumato.trees.auto import fit_auto
 from sfumato.trees.counted import counted_tree
@@ -132,8 +132,7 @@ class Model:
     def predict(self, table: Any, encoding: str = "utf-8") -> pa.Table:
         """The predicted label and its probability for each row of a table of true values."""
         labels, certain = [], []
-        for columns, _ in self._batches(table, encoding, with_target=False):
-            shares = self._shares(columns)
+        for shares, _ in self._shares(table, encoding, with_target=False):
             best = np.argmax(shares, axis=1)
             labels.append(np.array(self.labels, dtype=object)[best])
             certain.append(shares[np.arange(len(best)), best])
@@ -148,8 +147,8 @@ class Model:
         """Accuracy on true values, overall and by class, with the confusion counts."""
         confusion = np.zeros((len(self.labels), len(self.labels)), np.int64)
         unknown = 0
-        for columns, truth in self._batches(table, encoding, with_target=True):
-            guess = np.argmax(self._shares(columns), axis=1)
+        for shares, truth in self._shares(table, encoding, with_target=True):
+            guess = np.argmax(shares, axis=1)
             known = truth >= 0
             unknown += int((~known).sum())
             np.add.at(confusion, (truth[known], guess[known]), 1)
@@ -170,17 +169,21 @@ class Model:
             "strategy": self.strategy,
         }
 
-    def _shares(self, columns: dict[str, Any]) -> FloatArray:
-        return self.body.predict_proba(columns)
-
-    def _batches(self, table: Any, encoding: str, *, with_target: bool) -> Any:
+    def _shares(self, table: Any, encoding: str, *, with_target: bool) -> Iterator[tuple[FloatArray, IntArray]]:
+        """The shares of the classes for each row, and the codes of the true ones, block by block."""
         source = open_table(table, encoding)
         wanted = [*self.inputs, *([self.target] if with_target else [])] or [source.columns[0]]
-        for block in blocks(source, dict.fromkeys(wanted), BLOCK_ROWS):
-            columns = {n: _cells(block.batch.column(n), n) for n in self.inputs}
-            if not columns:
-                columns = {source.columns[0]: np.zeros(block.rows)}
-            yield columns, self._codes(block.batch.column(self.target)) if with_target else np.empty(0, np.int64)
+        with naming_files(source):
+            for block in blocks(source, dict.fromkeys(wanted), BLOCK_ROWS):
+                columns = {n: _cells(block.batch.column(n), n) for n in self.inputs}
+                if not columns:
+                    columns = {source.columns[0]: np.zeros(block.rows)}
+                try:
+                    shares = self.body.predict_proba(columns)
+                except CellError as error:
+                    raise CellError(error.column, block.start + error.row, error.why) from None
+                truth = self._codes(block.batch.column(self.target)) if with_target else np.empty(0, np.int64)
+                yield shares, truth
 
     def _codes(self, array: pa.Array) -> IntArray:
         places = {label: i for i, label in enumerate(self.labels)}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from sfumato import datasets
 from sfumato.csv_files import CsvSource, check_header, first_line
-from sfumato.errors import DataError, UsageError, listed
+from sfumato.errors import CellError, DataError, UsageError, listed
 from sfumato.folder_columns import FolderColumns
 from sfumato.sinks import FORMATS, ROW_GROUP, Written, checksum, write_table, writing
 
@@ -36,8 +37,10 @@ __all__ = [
     "Written",
     "blocks",
     "checksum",
+    "naming_files",
     "open_table",
     "regrouped",
+    "row_in_words",
     "write_table",
     "writing",
 ]
@@ -293,6 +296,15 @@ class FolderSource:
         known = [f.rows for f in self.files]
         return None if None in known else sum(r for r in known if r is not None)
 
+    def place(self, row: int) -> tuple[str, int]:
+        """The file that holds a row of the table, and its number there; files that do not know their rows are counted."""
+        for file in self.files[:-1]:
+            rows = sum(b.num_rows for b in file.batches(file.columns[:1])) if file.rows is None else file.rows
+            if row < rows:
+                return file.name, row
+            row -= rows
+        return self.files[-1].name, row
+
     def batches(self, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
         """File after file."""
         first: pa.Schema | None = None
@@ -304,6 +316,23 @@ class FolderSource:
                 ):  # one file's whole numbers are another's fractions: read them as the first does
                     batch = _as_first(batch, first, file.name)
                 yield batch
+
+
+@contextmanager
+def naming_files(source: Source) -> Iterator[None]:
+    """What goes wrong with a cell of a table in several files is said with the file, and the row in it."""
+    try:
+        yield
+    except CellError as error:
+        raise (error.in_file(*source.place(error.row)) if isinstance(source, FolderSource) else error) from None
+
+
+def row_in_words(source: Source, row: int) -> str:
+    """Where a row stands: its number from 1 on, and the file where there are several."""
+    if not isinstance(source, FolderSource):
+        return f"row {row + 1}"
+    name, there = source.place(row)
+    return f"row {there + 1} of {name}"
 
 
 def _as_first(batch: pa.RecordBatch, schema: pa.Schema, name: str) -> pa.RecordBatch:

@@ -14,7 +14,7 @@ from sfumato.reconstruction import paper_size
 from sfumato.releases import Release
 from sfumato.releases.manifest import Manifest
 from sfumato.schema import Attribute, Role
-from sfumato.tables import blocks, open_table
+from sfumato.tables import blocks, naming_files, open_table
 
 Truth = dict[str, FloatArray]
 
@@ -28,9 +28,11 @@ def read_truth(manifest: Manifest, table: Any, encoding: str = "utf-8") -> Truth
     """The true values of the released columns of a table, numbers as they are and labels as codes."""
     encoders = {name: Encoder(a, manifest[name].absent) for name, a in attributes_of(manifest).items()}
     parts: dict[str, list[FloatArray]] = {name: [] for name in encoders}
-    for block in blocks(open_table(table, encoding), list(parts)):
-        for name, encoder in encoders.items():
-            parts[name].append(encoder(block.batch.column(name), block.start))
+    source = open_table(table, encoding)
+    with naming_files(source):
+        for block in blocks(source, list(parts)):
+            for name, encoder in encoders.items():
+                parts[name].append(encoder(block.batch.column(name), block.start))
     return {name: np.concatenate(p) if p else np.empty(0) for name, p in parts.items()}
 
 

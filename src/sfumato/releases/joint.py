@@ -21,7 +21,7 @@ from sfumato.errors import DataError, UsageError, listed
 from sfumato.randomness import Addresses, SecretKey
 from sfumato.releases.plan import Plan, equal_signal
 from sfumato.schema import Attribute, Consent
-from sfumato.tables import Source, blocks
+from sfumato.tables import Source, blocks, naming_files
 
 JOINT_METHODS = (CorrelatedGaussian.law,)
 """Methods of a plan that are laws of several columns: released row by row like any law, unlike guided methods."""
@@ -157,14 +157,15 @@ def _moments(plan: Plan, source: Source, attributes: list[Attribute]) -> Moments
     unit = np.array([a.interval.range or 1.0 for a in attributes])
     found: Moments | None = None
     # Blocks of one fixed size: sums of floats hang on their order, and the law on every digit of them.
-    for block in blocks(source, names):
-        table = np.column_stack([e(block.batch.column(e.attribute.name), block.start) for e in encoders])
-        if found is None:
-            there = ~np.isnan(table)
-            middle = np.where(there, table, 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
-            found = Moments.of(names, table, middle, unit)
-        else:
-            found = found + Moments.of(names, table, found.origin, unit)
+    with naming_files(source):
+        for block in blocks(source, names):
+            table = np.column_stack([e(block.batch.column(e.attribute.name), block.start) for e in encoders])
+            if found is None:
+                there = ~np.isnan(table)
+                middle = np.where(there, table, 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
+                found = Moments.of(names, table, middle, unit)
+            else:
+                found = found + Moments.of(names, table, found.origin, unit)
     if found is None:
         raise DataError(f"{source.name} has a header but no rows; a release needs at least one")
     return found

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from sfumato.engines import Engine, Local, Progress, Target
 from sfumato.engines.base import first_repeat
-from sfumato.errors import DataError, OutputError, UsageError, listed
+from sfumato.errors import CellError, DataError, OutputError, UsageError, listed
 from sfumato.observed import ObservedTable
 from sfumato.randomness import SecretKey, WordArray
 from sfumato.releases.folder import appearing
@@ -35,7 +35,7 @@ from sfumato.releases.manifest import Manifest, ReleasedColumn
 from sfumato.releases.plan import Plan
 from sfumato.releases.reading import CountedTable, Reader, typed_cells
 from sfumato.releases.readme import readme
-from sfumato.tables import BLOCK_ROWS, Block, Source, blocks, checksum, open_table
+from sfumato.tables import BLOCK_ROWS, Block, Source, blocks, checksum, naming_files, open_table, row_in_words
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,8 @@ class Release:
         """The released values with their laws, in memory, for mining."""
         reader = Reader.of(self.manifest, names)
         source = open_table(self.data_path)
-        return reader.joined([reader(block) for block in blocks(source, reader.names, block_rows)])
+        with naming_files(source):
+            return reader.joined([reader(block) for block in blocks(source, reader.names, block_rows)])
 
     def counted(self, engine: Engine, names: list[str] | None = None) -> CountedTable:
         """The released values with their laws, to be counted by an engine and never held."""
@@ -207,10 +208,12 @@ def _refuse_repeats(source: Source, identifier: str, repeat: tuple[int, int] | N
     for block in blocks(source, [identifier]):
         if block.start <= later < block.start + block.rows:
             text = cell_text(block, identifier, later - block.start)
-            raise DataError(
-                f"{identifier}, row {later + 1}: the id {text!r} stands in row {earlier + 1} already; "
+            why = (
+                f"the id {text!r} stands in {row_in_words(source, earlier)} already; "
                 "give each row an id of its own, or release without --id"
             )
+            with naming_files(source):
+                raise CellError(identifier, later, why)
 
 
 def _manifest(plan: Plan, kernel: ReleaseKernel, written: Any, tally: Tally, again: tuple[str, ...]) -> Manifest:

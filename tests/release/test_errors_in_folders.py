@@ -16,6 +16,7 @@ from sfumato.engines.work import Count, Failed, Fold, Pieces, unpacked
 from sfumato.errors import CellError, DataError
 from sfumato.mining import mine
 from sfumato.pieces import pieces_of
+from sfumato.randomness import SecretKey
 from sfumato.releases import Plan, Release, release
 from sfumato.releases.reading import ReadColumn, Reader
 from sfumato.tables import open_table
@@ -62,10 +63,9 @@ def test_ids_are_named_with_their_files(tmp_path: Path, table: Path) -> None:
         release(table, plan, tmp_path / "r")
 
 
-def test_a_miner_learns_the_file_of_a_wrong_cell(tmp_path: Path, table: Path) -> None:
-    made = release(
-        table, Plan.propose(table, target="class", law="gaussian", privacy=0.1), tmp_path / "r", format="csv"
-    )
+def test_a_miner_learns_the_file_of_a_wrong_cell(tmp_path: Path, table: Path, owner: SecretKey) -> None:
+    plan = Plan.propose(table, target="class", law="gaussian", privacy=0.1)
+    made = release(table, plan, tmp_path / "r", format="csv", key=owner)
     model = mine(made)
     # The same release as a folder of files, one of which was spoilt on its way.
     lines = made.data_path.read_text().splitlines()

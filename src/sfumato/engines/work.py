@@ -63,7 +63,9 @@ class Pieces:
 
 @dataclass(frozen=True)
 class Batches:
-    """Rows that the cluster hands over; the last columns hold the number of the part and, where rows have one, theirs."""
+    """Rows that the cluster hands over: our columns by their places, then the number of the row, where it has one, and
+    that of the part.
+    """
 
     columns: tuple[str, ...]
     numbered: str | None
@@ -85,7 +87,8 @@ class Batches:
         for batch in (b for bs in ((first,), rest) for b in bs):
             numbers = self._numbers(batch)
             start = int(numbers[0]) if numbers is not None and len(numbers) else done
-            yield Block(start, batch.select(list(self.columns)), numbers)
+            own = pa.RecordBatch.from_arrays(batch.columns[: len(self.columns)], names=list(self.columns))
+            yield Block(start, own, numbers)
             done += batch.num_rows
 
     def _numbers(self, batch: pa.RecordBatch) -> NDArray[np.int64] | None:

@@ -14,13 +14,13 @@ from sfumato.clusters.privacy import cluster_privacy
 from sfumato.clusters.scaling import Scaling
 from sfumato.counts import FloatArray
 from sfumato.engines import Engine
-from sfumato.errors import DataError, UsageError
+from sfumato.errors import VERY_TABLE, DataError, UsageError
 from sfumato.observed import Column, ObservedTable
 from sfumato.releases import Release
 from sfumato.releases.reading import CountedTable, Reader
 from sfumato.releases.sampling import SAMPLE, Sampled, sampled
 from sfumato.schema import Kind
-from sfumato.tables import blocks, naming_files, open_table
+from sfumato.tables import blocks, naming_files, need, open_table
 from sfumato.trees.c45 import c45
 from sfumato.trees.similarity import compare_trees
 
@@ -46,6 +46,7 @@ def original_of(release: Release, table: Any, encoding: str = "utf-8") -> Observ
     """The original rows of a release, read by the attributes its manifest states."""
     reader = Reader.of_original(release.manifest)
     source = open_table(table, encoding)
+    need(source, reader.names, VERY_TABLE)
     with naming_files(source):
         original = reader.joined([reader(block) for block in blocks(source, reader.names)])
     _same_rows(original.rows, release)
@@ -54,9 +55,7 @@ def original_of(release: Release, table: Any, encoding: str = "utf-8") -> Observ
 
 def _same_rows(rows: int, release: Release) -> None:
     if rows != (stated := release.manifest.data.rows):
-        raise DataError(
-            f"the original has another number of rows than the release ({stated:,}); is it the right table?"
-        )
+        raise DataError(f"the original has {rows:,} rows and the release {stated:,}; {VERY_TABLE}")
 
 
 def sampled_pair(
@@ -89,6 +88,10 @@ def compare(
     The release is mined as it is, with any tool's eyes. ``every`` also grows a tree for each categorical column. With an
     engine neither table is held: both are compared by the same `sample` of their rows.
     """
+    if k is not None and k < 1:
+        raise UsageError(f"k: {k} clusters cannot be; give a whole number from 1 on")
+    if sample < 1:
+        raise UsageError(f"sample: {sample} rows cannot be compared; give a whole number from 1 on")
     release = release if isinstance(release, Release) else Release.open(release)
     trees, notes = [], []
     if engine is None:

@@ -42,6 +42,10 @@ class EngineError(SfumatoError):
     """A cluster could not do its work."""
 
 
+RELEASE_AGAIN = "get the release again from the data owner"
+VERY_TABLE = "give the very table that the release was made from, rows in the same order"
+
+
 def listed(values: object, limit: int = 8) -> str:
     """``a, b, c`` or ``a, b, … (12 in all)``: lists in messages stay short."""
     items = [str(v) for v in values]  # type: ignore[attr-defined]

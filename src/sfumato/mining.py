@@ -15,12 +15,12 @@ import pyarrow as pa
 from sfumato.counts import FloatArray, IntArray
 from sfumato.encoding import as_text
 from sfumato.engines import Engine
-from sfumato.errors import CellError, DataError, UsageError, listed
+from sfumato.errors import CellError, DataError, SfumatoError, UsageError, listed
 from sfumato.naive_bayes import NaiveBayes
 from sfumato.observed import ObservedTable
 from sfumato.releases import Release
 from sfumato.releases.folder import write_whole
-from sfumato.tables import BLOCK_ROWS, blocks, naming_files, open_table
+from sfumato.tables import BLOCK_ROWS, blocks, naming_files, need, open_table
 from sfumato.trees import strategies
 from sfumato.trees.auto import fit_auto
 from sfumato.trees.counted import counted_tree
@@ -117,16 +117,26 @@ class Model:
         """Read a model from its file."""
         try:
             data = json.loads(Path(path).read_text("utf-8"))
-            if data["format"] != FORMAT or data["version"] != VERSION:
-                raise DataError(
-                    f"{path} is a {data['format']} of version {data['version']}, which this program does not read"
-                )
+            form, version = data["format"], data["version"]
+        except OSError as error:
+            raise DataError(
+                f"the model {path} cannot be read: {error.strerror}; make one with: sfumato mine DIR -o model.json"
+            ) from None
+        except (ValueError, KeyError, TypeError) as error:
+            raise DataError(f"{path} is not a model of this program ({error}); make one with: sfumato mine") from None
+        if form != FORMAT or version != VERSION:
+            raise DataError(
+                f"{path} is a {form} of version {version}, which this program does not read; "
+                "update it (pip install -U sfumato), or make the model anew with: sfumato mine DIR -o model.json"
+            )
+        try:
             body = data["model"]
             model = NaiveBayes.from_dict(body) if body["format"] == "sfumato-naive-bayes" else Tree.from_dict(body)
             return cls(model, data["strategy"], data["rows"], data["release"], data["seconds"], data["notes"])
-        except OSError as error:
-            raise DataError(f"the model {path} cannot be read: {error.strerror}") from None
-        except (ValueError, KeyError, TypeError) as error:
+        except SfumatoError as error:
+            words = str(error).removesuffix("; mine it again")
+            raise DataError(f"the model {path} cannot be read: {words}; mine it again") from None
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
             raise DataError(f"{path} is not a model of this program ({error}); make one with: sfumato mine") from None
 
     def predict(self, table: Any, encoding: str = "utf-8") -> pa.Table:
@@ -153,8 +163,12 @@ class Model:
             unknown += int((~known).sum())
             np.add.at(confusion, (truth[known], guess[known]), 1)
         rows = int(confusion.sum())
+        if rows + unknown == 0:
+            raise DataError("the table has a header but no rows; give one with at least one row of true values")
         if rows == 0:
-            raise DataError(f"no row has a known {self.target}; the model knows {listed(self.labels)}")
+            raise DataError(
+                f"no row has a known {self.target}; the model knows {listed(self.labels)}, so give a table with these classes"
+            )
         per_class = {
             label: {"rows": int(confusion[i].sum()), "recall": float(confusion[i, i] / max(confusion[i].sum(), 1))}
             for i, label in enumerate(self.labels)
@@ -173,6 +187,8 @@ class Model:
         """The shares of the classes for each row, and the codes of the true ones, block by block."""
         source = open_table(table, encoding)
         wanted = [*self.inputs, *([self.target] if with_target else [])] or [source.columns[0]]
+        remedy = "the model needs it, so give a table that has it, or mine a release without it"
+        need(source, wanted, remedy)
         with naming_files(source):
             for block in blocks(source, dict.fromkeys(wanted), BLOCK_ROWS):
                 columns = {n: _cells(block.batch.column(n), n) for n in self.inputs}

@@ -51,6 +51,12 @@ def end(hidden: Path) -> None:
     _being_filled.discard(hidden.resolve())
 
 
+def discard(hidden: Path) -> None:
+    """Remove a file that did not become what it was to be; there is nothing to remove where it could not be begun."""
+    with suppress(FileNotFoundError, NotADirectoryError):
+        hidden.unlink()
+
+
 def abandoned(path: Path) -> Iterator[Path]:
     """Earlier beginnings of `path` that nobody is filling any more."""
     head = f".{path.name}.partial-"

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from sfumato.errors import OutputError, UsageError, listed
-from sfumato.partials import partial
+from sfumato.partials import discard, partial
 
 ROW_GROUP = 131_072
 """Rows in a Parquet row group: fixed, so that files do not depend on the block size."""
@@ -170,4 +170,4 @@ def write_table(table: pa.Table, path: str | Path, *, force: bool = False) -> No
     except OSError as error:
         raise OutputError(f"{path} cannot be written: {error.strerror}; name another output") from None
     finally:
-        hidden.unlink(missing_ok=True)
+        discard(hidden)

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from sfumato.errors import OutputError, UsageError
 from sfumato.generators import Generator
-from sfumato.partials import partial
+from sfumato.partials import discard, partial
 from sfumato.releases.plan import DEFAULT_LAW, DEFAULT_PRIVACY, Plan, noise_for
 from sfumato.schema import Attribute, Categories, Consent, Interval, Kind, Role, Schema
 
@@ -55,7 +55,7 @@ def generate_table(
     except OSError as error:
         raise OutputError(f"{path} cannot be written: {error.strerror}; name another output") from None
     finally:
-        hidden.unlink(missing_ok=True)
+        discard(hidden)
     return path
 
 

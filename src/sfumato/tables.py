@@ -38,6 +38,7 @@ __all__ = [
     "blocks",
     "checksum",
     "naming_files",
+    "need",
     "open_table",
     "regrouped",
     "row_in_words",
@@ -97,15 +98,19 @@ def blocks(source: Source, columns: Iterable[str] | None = None, rows: int = BLO
     if rows < 1:
         raise UsageError(f"a block of {rows} rows is no block; give at least 1")
     wanted = tuple(source.columns if columns is None else columns)
-    if absent := [c for c in wanted if c not in source.columns]:
-        raise DataError(
-            f"{source.name} has no column {listed(absent)}; its columns are {listed(source.columns)}. "
-            "Mend the plan, or name another column"
-        )
+    need(source, wanted)
     start = 0
     for batch in regrouped(source.batches(wanted), rows):
         yield Block(start, batch)
         start += batch.num_rows
+
+
+def need(source: Source, columns: Iterable[str], remedy: str = "mend the plan, or name another column") -> None:
+    """Refuse a table that lacks a column, with the next step of whoever reads it."""
+    if absent := [c for c in columns if c not in source.columns]:
+        raise DataError(
+            f"{source.name} has no column {listed(absent)}; its columns are {listed(source.columns)}; {remedy}"
+        )
 
 
 def regrouped(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.channels import Channel, Substitution
+from sfumato.channels import CHANNELS, Channel, Substitution
 from sfumato.counts import FloatArray
-from sfumato.errors import UsageError
+from sfumato.errors import UsageError, listed
 from sfumato.observed import ObservedTable
 from sfumato.privacy import figures, record_figures, substitution_entropy
 from sfumato.randomness import SecretKey
@@ -90,9 +90,20 @@ def tradeoff(
     progress: Progress | None = None,
 ) -> Tradeoff:
     """Sweep privacy levels of a law, or γ and N of substitution, on a table with a class."""
+    if law not in CHANNELS:
+        raise UsageError(
+            f"a trade-off is swept for noise of each column ({listed(sorted(CHANNELS), 12)}), not for {law!r}; try a method with: "
+            "sfumato release --method METHOD, then sfumato compare"
+        )
+    if repeats < 1:
+        raise UsageError(f"repeats: {repeats} splits of the table cannot be judged; give a whole number from 1 on")
     plan = Plan.propose(table, target=target, encoding=encoding)
     if plan.schema.target is None:
         raise UsageError("a trade-off needs a class to be accurate about; name it with --target COLUMN")
+    if plan.schema.target.kind.numeric:
+        raise UsageError(
+            f"{plan.schema.target.name}: too many different numbers to be classes; name a column of a few labels with --target"
+        )
     whole = true_table(plan, table, encoding)
     keep = [c for c in whole.columns if c.name in plan.channels]
     whole = ObservedTable(tuple(keep), whole.classes, whole.labels)

@@ -33,10 +33,11 @@ def tradeoff(
     as_json: bool,
 ) -> None:
     """Sweep privacy levels on INPUT and show accuracy, error and ε of each; nothing is released."""
-    from sfumato.releases.folder import write_whole
+    from sfumato.releases.folder import refuse_taken, write_whole
     from sfumato.tradeoff import report
     from sfumato.tradeoff import tradeoff as sweep
 
+    refuse_taken(output, force=force)
     with progress("trying settings") as tick:
         found = sweep(table_, target=target, law=law, repeats=repeats, seed=seed, encoding=encoding, progress=tick)
     if output:

@@ -39,7 +39,7 @@ from sfumato.engines.work import (
 )
 from sfumato.errors import DataError, EngineError, OutputError, UsageError, listed
 from sfumato.pieces import Piece, pieces_of
-from sfumato.tables import BLOCK_ROWS, Block, Source, Written, open_table
+from sfumato.tables import BLOCK_ROWS, Block, Source, Written, need, open_table
 
 T = TypeVar("T")
 
@@ -261,11 +261,7 @@ class Spark:
         """What Spark maps over, and how a worker turns it into blocks."""
         if block_rows < 1:
             raise UsageError(f"a block of {block_rows} rows is no block; give at least 1")
-        if absent := [c for c in columns if c not in source.columns]:
-            raise DataError(
-                f"{source.name} has no column {listed(absent)}; its columns are {listed(source.columns)}. "
-                "Mend the plan, or name another column"
-            )
+        need(source, columns)
         if isinstance(source, FrameSource):
             return self._frame(source, columns, ordered=ordered)
         context = getattr(self.session, "sparkContext", None)  # a session over Spark Connect has none

@@ -30,6 +30,7 @@ def appearing(folder: Path, *, force: bool = False) -> Iterator[Path]:
         raise OutputError(
             f"{folder} is not something this program wrote, so --force does not replace it; name another output"
         )
+    _refuse_file_above(folder)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         for left in partials.abandoned(folder):
@@ -86,11 +87,25 @@ def _exchange(new: Path, old: Path) -> None:
     shutil.rmtree(aside, ignore_errors=True)
 
 
+def refuse_taken(*paths: Path | None, force: bool = False) -> None:
+    """Say before any work is done that an output exists already, or cannot be there."""
+    for path in paths:
+        if path is None:
+            continue
+        if path.exists() and not force:
+            raise OutputError(f"{path} exists already; name another output, or replace it with --force")
+        _refuse_file_above(path)
+
+
+def _refuse_file_above(path: Path) -> None:
+    if file := next((p for p in path.parents if p.exists() and not p.is_dir()), None):
+        raise OutputError(f"{path} cannot be written: {file} is a file, not a folder; name another output")
+
+
 def write_whole(path: Path, content: str | bytes, *, force: bool = False) -> None:
     """Write one file so that it appears whole or not at all."""
     path = Path(path)
-    if path.exists() and not force:
-        raise OutputError(f"{path} exists already; name another output, or replace it with --force")
+    refuse_taken(path, force=force)
     hidden = partials.partial(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -99,4 +114,4 @@ def write_whole(path: Path, content: str | bytes, *, force: bool = False) -> Non
     except OSError as error:
         raise OutputError(f"{path} cannot be written: {error.strerror}; name another output") from None
     finally:
-        hidden.unlink(missing_ok=True)
+        partials.discard(hidden)

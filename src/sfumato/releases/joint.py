@@ -98,10 +98,19 @@ def members(plan: Plan) -> list[Attribute]:
         )
     if len(lacking) < 2:
         raise UsageError(
-            f"{CorrelatedGaussian.law} needs two or more numeric columns without noise of their own, and the plan has "
-            f"{len(lacking)}; use gaussian noise"
+            f"{CorrelatedGaussian.law} blurs two or more numeric columns together, those without noise of their own, and "
+            f"the plan has {listed([a.name for a in lacking]) or 'none'}; {_too_few(plan)}"
         )
     return lacking
+
+
+def _too_few(plan: Plan) -> str:
+    """What to do where a plan leaves fewer than two columns to be blurred together."""
+    own = [n for n in plan.channels if plan.schema[n].kind.numeric]
+    numeric = [a for a in plan.schema if a.consent is Consent.MODIFIED and a.kind.numeric]
+    if len(numeric) < 2:
+        return 'give each column noise of its own, such as noise = { law = "gaussian", privacy = 0.5 }, and take the method out'
+    return f"take the noise line of {listed(own)} out of the plan, or the method"
 
 
 def with_joint_noise(plan: Plan, wishes: Mapping[str, Any]) -> Plan:

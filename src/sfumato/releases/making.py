@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from sfumato.engines import Engine, Local, Progress, Target
 from sfumato.engines.base import first_repeat
-from sfumato.errors import CellError, DataError, OutputError, UsageError, listed
+from sfumato.errors import RELEASE_AGAIN, CellError, DataError, OutputError, UsageError, listed
 from sfumato.observed import ObservedTable
 from sfumato.randomness import SecretKey, WordArray
 from sfumato.releases.folder import appearing
@@ -35,7 +35,7 @@ from sfumato.releases.manifest import Manifest, ReleasedColumn
 from sfumato.releases.plan import Plan
 from sfumato.releases.reading import CountedTable, Reader, typed_cells
 from sfumato.releases.readme import readme
-from sfumato.tables import BLOCK_ROWS, Block, Source, blocks, checksum, naming_files, open_table, row_in_words
+from sfumato.tables import BLOCK_ROWS, Block, Source, blocks, checksum, naming_files, need, open_table, row_in_words
 
 
 @dataclass(frozen=True)
@@ -69,13 +69,30 @@ class Release:
     def observed(self, names: list[str] | None = None, block_rows: int = BLOCK_ROWS) -> ObservedTable:
         """The released values with their laws, in memory, for mining."""
         reader = Reader.of(self.manifest, names)
-        source = open_table(self.data_path)
+        source = self._source(open_table(self.data_path), reader)
         with naming_files(source):
-            return reader.joined([reader(block) for block in blocks(source, reader.names, block_rows)])
+            table = reader.joined([reader(block) for block in blocks(source, reader.names, block_rows)])
+        if reader.names:
+            self._check_rows(table.rows)
+        return table
 
     def counted(self, engine: Engine, names: list[str] | None = None) -> CountedTable:
         """The released values with their laws, to be counted by an engine and never held."""
-        return CountedTable(Reader.of(self.manifest, names), engine.open(self.data_path), engine)
+        reader = Reader.of(self.manifest, names)
+        return CountedTable(reader, self._source(engine.open(self.data_path), reader), engine)
+
+    def _source(self, source: Source, reader: Reader) -> Source:
+        """The data, if it holds what the manifest states, as far as that is known without reading it."""
+        need(source, reader.names, RELEASE_AGAIN)
+        if source.rows is not None:
+            self._check_rows(source.rows)
+        return source
+
+    def _check_rows(self, rows: int) -> None:
+        if rows != (stated := self.manifest.data.rows):
+            raise DataError(
+                f"{self.data_path} holds {rows:,} rows, and the manifest states {stated:,}; {RELEASE_AGAIN}"
+            )
 
     def to_arrow(self) -> pa.Table:
         """The released data as an Arrow table. Texts of a CSV file become what the manifest says: numbers, days, labels."""
@@ -194,8 +211,15 @@ def _travelling(
 def columns_read(source: Source, plan: Plan, kernel: ReleaseKernel) -> list[str]:
     """The columns that a release reads, after a check that the plan says something about each."""
     if unplanned := [c for c in source.columns if c not in plan.schema.names]:
+        beyond = [a.name for a in plan.schema if a.name not in source.columns]
         raise UsageError(
-            f"the plan says nothing about column {listed(unplanned)} of {source.name}; add it, or withhold it"
+            f"the plan says nothing about column {listed(unplanned)} of {source.name}"
+            + (
+                f", and speaks of {listed(beyond)}, which is not there; is it another name, or another table?"
+                if beyond
+                else ""
+            )
+            + ("" if beyond else "; add it, or withhold it")
         )
     names = [c.name for c in kernel.columns] + ([kernel.identifier] if kernel.identifier else [])
     return list(dict.fromkeys(names))

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeGuard
 
 import numpy as np
 import pyarrow as pa
@@ -329,12 +329,16 @@ def naming_files(source: Source) -> Iterator[None]:
     try:
         yield
     except CellError as error:
-        raise (error.in_file(*source.place(error.row)) if isinstance(source, FolderSource) else error) from None
+        raise (error.in_file(*source.place(error.row)) if _in_several_files(source) else error) from None
+
+
+def _in_several_files(source: Source) -> TypeGuard[FolderSource]:
+    return isinstance(source, FolderSource) and len(source.files) > 1
 
 
 def row_in_words(source: Source, row: int) -> str:
     """Where a row stands: its number from 1 on, and the file where there are several."""
-    if not isinstance(source, FolderSource):
+    if not _in_several_files(source):
         return f"row {row + 1}"
     name, there = source.place(row)
     return f"row {there + 1} of {name}"

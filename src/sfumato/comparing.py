@@ -14,17 +14,20 @@ from sfumato.clusters.privacy import cluster_privacy
 from sfumato.clusters.scaling import Scaling
 from sfumato.counts import FloatArray
 from sfumato.engines import Engine
-from sfumato.errors import DataError, UsageError
+from sfumato.errors import VERY_TABLE, DataError, UsageError
 from sfumato.observed import Column, ObservedTable
 from sfumato.releases import Release
 from sfumato.releases.alignment import refuse_other_rows
 from sfumato.releases.reading import CountedTable, Reader
 from sfumato.releases.sampling import SAMPLE, Sampled, sampled
-from sfumato.tables import blocks, open_table
+from sfumato.schema import Kind
+from sfumato.tables import blocks, naming_files, need, open_table
 from sfumato.trees.c45 import c45
 from sfumato.trees.similarity import compare_trees
 
 MOST_LABELS = 50
+LABELS = "it holds labels, between which there is no distance"
+FILL = "the owner can fill the gaps, or drop their rows, before the release"
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,9 @@ def original_of(release: Release, table: Any, encoding: str = "utf-8") -> Observ
     """The original rows of a release, read by the attributes its manifest states."""
     reader = Reader.of_original(release.manifest)
     source = open_table(table, encoding)
-    original = reader.joined([reader(block) for block in blocks(source, reader.names)])
+    need(source, reader.names, VERY_TABLE)
+    with naming_files(source):
+        original = reader.joined([reader(block) for block in blocks(source, reader.names)])
     _same_rows(original.rows, release)
     return original
 
@@ -62,9 +67,7 @@ def _same_order(release: Release, original: ObservedTable, seen: ObservedTable) 
 
 def _same_rows(rows: int, release: Release) -> None:
     if rows != (stated := release.manifest.data.rows):
-        raise DataError(
-            f"the original has another number of rows than the release ({stated:,}); is it the right table?"
-        )
+        raise DataError(f"the original has {rows:,} rows and the release {stated:,}; {VERY_TABLE}")
 
 
 def sampled_pair(
@@ -97,6 +100,10 @@ def compare(
     The release is mined as it is, with any tool's eyes. ``every`` also grows a tree for each categorical column. With an
     engine neither table is held: both are compared by the same `sample` of their rows.
     """
+    if k is not None and k < 1:
+        raise UsageError(f"k: {k} clusters cannot be; give a whole number from 1 on")
+    if sample < 1:
+        raise UsageError(f"sample: {sample} rows cannot be compared; give a whole number from 1 on")
     release = release if isinstance(release, Release) else Release.open(release)
     trees, notes = [], []
     if engine is None:
@@ -115,8 +122,10 @@ def compare(
         trees += [_tree(name, *_turned(name, original, seen)) for name in _categorical(original)]
     if not trees:
         notes.append("no class is declared, so no trees were compared; release with --target COLUMN")
+    clusters: dict[str, Any] | None
     try:
-        clusters: dict[str, Any] | None = _clusters(release, original, seen, k)
+        clusters = found = _clusters(release, original, seen, k)
+        notes += [f"clusters were compared without {n}: {w}" for n, w in found["left_out"].items() if w != LABELS]
     except (UsageError, DataError) as error:
         clusters = None
         notes.append(f"clusters were not compared: {error}")
@@ -150,19 +159,34 @@ def _turned(name: str, *tables: ObservedTable) -> tuple[ObservedTable, ...]:
     return tuple(out)
 
 
-def numbers_of(table: ObservedTable) -> list[Column]:
-    """Numeric columns that vary and hold no gaps: those that have a place among clusters."""
-    return [
-        c
-        for c in table.columns
-        if c.attribute.kind.numeric and not np.isnan(c.values).any() and c.attribute.interval.range > 0
-    ]
+def left_out(table: ObservedTable) -> dict[str, str]:
+    """The columns that have no place among clusters, and why."""
+    out = {}
+    for column in table.columns:
+        gaps = int(np.isnan(column.values).sum())
+        if not column.attribute.kind.numeric:
+            out[column.name] = LABELS
+        elif gaps:
+            out[column.name] = (
+                f"{gaps:,} of {table.rows:,} rows hold no value, and a row without a number has no place among clusters"
+            )
+        elif not column.attribute.interval.range > 0:
+            out[column.name] = "its domain is one single value"
+    return out
+
+
+def _numbers(table: ObservedTable) -> tuple[list[Column], dict[str, str]]:
+    """Numeric columns that vary and hold no gaps, and why the others are left out."""
+    without = left_out(table)
+    columns = [c for c in table.columns if c.name not in without]
+    if not columns:
+        why = "".join(f"; {name}: {reason}" for name, reason in without.items())
+        raise UsageError(f"no numeric column is complete, so there is nothing to cluster{why}; {FILL}")
+    return columns, without
 
 
 def scaled(columns: list[Column]) -> FloatArray:
     """Columns on the scale of their declared domains."""
-    if not columns:
-        raise UsageError("no numeric column is complete, so there is nothing to cluster")
     ends = [(c.attribute.interval.low, c.attribute.interval.high) for c in columns]
     return Scaling.from_ends([e[0] for e in ends], [e[1] for e in ends]).apply(
         np.column_stack([c.values for c in columns])
@@ -170,7 +194,7 @@ def scaled(columns: list[Column]) -> FloatArray:
 
 
 def _clusters(release: Release, original: ObservedTable, seen: ObservedTable, k: int | None) -> dict[str, Any]:
-    columns = numbers_of(original)
+    columns, without = _numbers(original)
     x, y = scaled(columns), scaled([seen[c.name] for c in columns])
     method = release.manifest.method or {}
     wanted = k or (int(method["k"]) if method.get("k") else None)
@@ -189,13 +213,17 @@ def _clusters(release: Release, original: ObservedTable, seen: ObservedTable, k:
         "privacy": privacy.to_dict(),
         "verdict": privacy.verdict,
         "columns": [c.name for c in columns],
+        "left_out": without,
     }
 
 
 def cluster(release: Release | str | Path, k: int | None = None) -> dict[str, Any]:
-    """k-means on the numeric columns of a release, on the scale of their declared domains."""
+    """k-means on the numeric columns of a release, on the scale of their declared domains.
+
+    Centres are values as people write them, days as calendar days. `left_out` says which columns took no part, and why.
+    """
     release = release if isinstance(release, Release) else Release.open(release)
-    columns = numbers_of(_as_it_is(release.observed()))
+    columns, without = _numbers(_as_it_is(release.observed()))
     found = kmeans(scaled(columns), k, least=1)
     low = np.array([c.attribute.interval.low for c in columns])
     span = np.array([c.attribute.interval.range for c in columns])
@@ -205,8 +233,13 @@ def cluster(release: Release | str | Path, k: int | None = None) -> dict[str, An
         "chosen_by": found.chosen_by,
         "rows": release.manifest.data.rows,
         "columns": [c.name for c in columns],
+        "left_out": without,
         "sizes": list(found.sizes),
-        "centres": [dict(zip([c.name for c in columns], map(float, row), strict=True)) for row in centres],
+        "centres": [{c.name: _shown(c, float(v)) for c, v in zip(columns, row, strict=True)} for row in centres],
         "scatter": found.scatter,
         "notes": list(found.notes),
     }
+
+
+def _shown(column: Column, value: float) -> float | str:
+    return str(column.attribute.shown(value)) if column.attribute.kind is Kind.DATE else value

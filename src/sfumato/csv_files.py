@@ -16,6 +16,8 @@ import pyarrow as pa
 from sfumato.errors import DataError, UsageError, listed
 
 CSV_BYTES = 4 << 20
+OTHER_MARKS = {";": "semicolons", "\t": "tabs"}
+OR_QUOTE = "mend the row, or quote the values that hold commas"
 
 
 class CsvSource:
@@ -44,6 +46,7 @@ class CsvSource:
             # Bytes that are no text further down are found, with their row, when that row is read.
             with self._bytes() as raw, io.TextIOWrapper(raw, marked, "surrogateescape", newline="") as text:
                 names = next(csv.reader(text, strict=True), None)
+                second = text.readline() if names is not None and len(names) == 1 else ""
         except (OSError, EOFError, zlib.error, csv.Error) as error:
             raise DataError(f"{self.name} cannot be read: {first_line(error)}; is it a complete CSV file?") from None
         except UnicodeError as error:
@@ -55,12 +58,19 @@ class CsvSource:
                 raise self._encoding_error("the header", bytes([ord(stray[0]) - 0xDC00]))
         if any("\n" in n or "\0" in n for n in names):
             raise DataError(f"{self.name}: a column name holds a line break or a null character; is a quote left open?")
+        if len(names) == 1 and (mark := next((m for m in OTHER_MARKS if m in names[0] and m in second), None)):
+            raise DataError(
+                f"{self.name}: the values are separated by {OTHER_MARKS[mark]}, and a CSV file has commas between them; "
+                "convert the file"
+            )
         return check_header(names, self.name)
 
     def _encoding_error(self, where: str, byte: bytes) -> DataError:
+        with self._bytes() as raw:
+            likely = "utf-16" if raw.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "latin-1"
         return DataError(
             f"{self.name}, {where}: byte 0x{byte.hex()} is not {self.encoding} text; "
-            "convert the file, or name its encoding (--encoding latin-1)"
+            f"convert the file, or name its encoding (--encoding {likely})"
         )
 
     def batches(self, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
@@ -116,7 +126,7 @@ class CsvSource:
         text = row.text if len(row.text) < 60 else row.text[:57] + "…"
         return DataError(
             f"{self.name}, {where}: {row.actual_columns} values where the header has {row.expected_columns} ({text!r}); "
-            "mend the row, or quote the values that hold commas"
+            + ("close the quote that the row opens" if row.text.count('"') % 2 else OR_QUOTE)
         )
 
     def _open_quote_error(self, row: int, cell: bytes) -> DataError:

@@ -47,6 +47,8 @@ def run_demo(
     The noise is that of the key in `key_file`, a copy of which the folder gets; without one, of a fresh key.
     """
     folder = Path(folder)
+    if key_file is not None:
+        load_key(key_file)  # so that a wrong one is told before any work is done
     with appearing(folder, force=force) as hidden:
         say(f"1/4  releasing {TABLE}: gaussian noise at {PRIVACY:.0%} privacy, labels substituted")
         plan = Plan.propose(TABLE, law="gaussian", privacy=PRIVACY, name="demo")

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray
-from sfumato.errors import DataError, listed
+from sfumato.errors import CellError, DataError, listed
 from sfumato.schema import Attribute, Interval, Kind, Missing
 
 BoolArray = NDArray[np.bool_]
@@ -24,10 +24,14 @@ BoolArray = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Encoder:
-    """Reads one column as its attribute says; texts in `absent` mean a missing value."""
+    """Reads one column as its attribute says; texts in `absent` mean a missing value.
+
+    `remedy` is the next step for somebody who cannot mend the plan; without it, messages speak to the owner.
+    """
 
     attribute: Attribute
     absent: tuple[str, ...] = ("",)
+    remedy: str | None = None
 
     def __call__(self, array: pa.Array, start: int = 0) -> FloatArray:
         """Numbers for the cells; `start` is the number of the first row, for messages."""
@@ -50,10 +54,8 @@ class Encoder:
             np.isnan(codes) & ~missing,
             array,
             start,
-            lambda text: (
-                f"{text!r} is not among the declared categories ({listed(categories)}); "
-                "add it to the plan's categories, or mend the value"
-            ),
+            lambda text: f"{text!r} is not among the declared categories ({listed(categories)})",
+            "add it to the plan's categories, or mend the value",
         )
         return codes
 
@@ -74,7 +76,8 @@ class Encoder:
                 (quotient != np.floor(quotient)) & ~missing,
                 array,
                 start,
-                lambda text: f"{text} is not a multiple of {step:g}; declare the column real, or mend the value",
+                lambda text: f"{text} is not a multiple of {step:g}",
+                "declare the column real, or mend the value",
             )
         return values
 
@@ -85,13 +88,15 @@ class Encoder:
             ~np.isfinite(values) & ~missing,
             array,
             start,
-            lambda text: f"{text} is not a finite number; mend it, or list {text!r} under missing_values in the plan",
+            lambda text: f"{text} is not a finite number",
+            "mend it, or list it under missing_values in the plan",
         )
         self._refuse(
             (values < domain.low) | (values > domain.high),
             array,
             start,
-            lambda text: f"{text} is outside [{low}, {high}]; widen the domain in the plan, or mend the value",
+            lambda text: f"{text} is outside [{low}, {high}]",
+            "widen the domain in the plan, or mend the value",
         )
 
     def _floats(self, array: pa.Array, start: int) -> tuple[FloatArray, BoolArray]:
@@ -107,7 +112,8 @@ class Encoder:
                     ~parsed,
                     array,
                     start,
-                    lambda text: f"{text!r} is not a number; mend it, or list it under missing_values in the plan",
+                    lambda text: f"{text!r} is not a number",
+                    "mend it, or list it under missing_values in the plan",
                 )
                 raise DataError(f"{self.attribute.name}: some values cannot be read as numbers") from None
         elif pa.types.is_boolean(array.type):
@@ -126,7 +132,8 @@ class Encoder:
             return np.full(len(array), math.nan), np.ones(len(array), dtype=bool)
         else:
             raise DataError(
-                f"{self.attribute.name}: a column of type {array.type} is not numeric; declare it categorical"
+                f"{self.attribute.name}: a column of type {array.type} is not numeric; "
+                f"{self.remedy or 'declare it categorical'}"
             )
         return _floats_of(numbers), missing
 
@@ -145,7 +152,8 @@ class Encoder:
                 np.array([not _is_date(t) for t in texts.to_pylist()]),
                 array,
                 start,
-                lambda text: f"{text!r} is not a date; write it as 2024-01-31, or declare the column categorical",
+                lambda text: f"{text!r} is not a date",
+                "write it as 2024-01-31, or declare the column categorical",
             )
             raise DataError(f"{self.attribute.name}: some values cannot be read as dates") from None
         return _floats_of(days.cast(pa.float64())), missing
@@ -156,7 +164,8 @@ class Encoder:
             ~midnight,
             array,
             start,
-            lambda text: f"{text} is more than a day; round the column to days, or declare it categorical",
+            lambda text: f"{text} is more than a day",
+            "round the column to days, or declare it categorical",
         )
         return days
 
@@ -164,10 +173,11 @@ class Encoder:
         listed_absent = pc.is_in(texts, value_set=pa.array(self.absent, pa.string()))
         return _null(texts) | listed_absent.to_numpy(zero_copy_only=False).astype(bool)
 
-    def _refuse(self, wrong: BoolArray, array: pa.Array, start: int, why: Callable[[str], str]) -> None:
+    def _refuse(self, wrong: BoolArray, array: pa.Array, start: int, what: Callable[[str], str], remedy: str) -> None:
         if wrong.any():
             place = int(np.argmax(wrong))
-            raise DataError(f"{self.attribute.name}, row {start + place + 1}: {why(shown_cell(array[place]))}")
+            why = f"{what(shown_cell(array[place]))}; {self.remedy or remedy}"
+            raise CellError(self.attribute.name, start + place, why)
 
 
 def plain(array: pa.Array) -> pa.Array:

@@ -15,6 +15,21 @@ class DataError(SfumatoError):
     """The table does not hold what it should: a value outside its domain, a ragged row, an unreadable file."""
 
 
+class CellError(DataError):
+    """One cell of a table is wrong: its column, the number of its row in the table (from 0 on), and why."""
+
+    def __init__(self, column: str, row: int, why: str) -> None:
+        super().__init__(column, row, why)  # kept as they are, for an error that travels is made again from them
+        self.column, self.row, self.why = column, row, why
+
+    def __str__(self) -> str:
+        return f"{self.column}, row {self.row + 1}: {self.why}"
+
+    def in_file(self, name: str, row: int) -> DataError:
+        """The same of a table in several files, with the file and the row in it."""
+        return DataError(f"{name}, {self.column}, row {row + 1}: {self.why}")
+
+
 class OutputError(SfumatoError):
     """The output cannot be written, or would overwrite something."""
 
@@ -25,6 +40,10 @@ class LedgerError(SfumatoError):
 
 class EngineError(SfumatoError):
     """A cluster could not do its work."""
+
+
+RELEASE_AGAIN = "get the release again from the data owner"
+VERY_TABLE = "give the very table that the release was made from, rows in the same order"
 
 
 def listed(values: object, limit: int = 8) -> str:

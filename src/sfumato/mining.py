@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,13 +15,13 @@ import pyarrow as pa
 from sfumato.counts import FloatArray, IntArray
 from sfumato.encoding import as_text, marked
 from sfumato.engines import Engine
-from sfumato.errors import DataError, UsageError, listed
+from sfumato.errors import CellError, DataError, SfumatoError, UsageError, listed
 from sfumato.naive_bayes import NaiveBayes
 from sfumato.observed import ObservedTable
 from sfumato.releases import Release
 from sfumato.releases.folder import write_whole
 from sfumato.schema import Attribute
-from sfumato.tables import BLOCK_ROWS, blocks, open_table
+from sfumato.tables import BLOCK_ROWS, blocks, naming_files, need, open_table
 from sfumato.trees import strategies
 from sfumato.trees.auto import fit_auto
 from sfumato.trees.counted import counted_tree
@@ -121,24 +121,33 @@ class Model:
         """Read a model from its file."""
         try:
             data = json.loads(Path(path).read_text("utf-8"))
-            if data["format"] != FORMAT or data["version"] != VERSION:
-                raise DataError(
-                    f"{path} is a {data['format']} of version {data['version']}, which this program does not read"
-                )
+            form, version = data["format"], data["version"]
+        except OSError as error:
+            raise DataError(
+                f"the model {path} cannot be read: {error.strerror}; make one with: sfumato mine DIR -o model.json"
+            ) from None
+        except (ValueError, KeyError, TypeError) as error:
+            raise DataError(f"{path} is not a model of this program ({error}); make one with: sfumato mine") from None
+        if form != FORMAT or version != VERSION:
+            raise DataError(
+                f"{path} is a {form} of version {version}, which this program does not read; "
+                "update it (pip install -U sfumato), or make the model anew with: sfumato mine DIR -o model.json"
+            )
+        try:
             body = data["model"]
             model = NaiveBayes.from_dict(body) if body["format"] == "sfumato-naive-bayes" else Tree.from_dict(body)
             absent = {str(name): tuple(texts) for name, texts in data.get("missing_values", {}).items()}
             return cls(model, data["strategy"], data["rows"], data["release"], data["seconds"], data["notes"], absent)
-        except OSError as error:
-            raise DataError(f"the model {path} cannot be read: {error.strerror}") from None
-        except (ValueError, KeyError, TypeError) as error:
+        except SfumatoError as error:
+            words = str(error).removesuffix("; mine it again")
+            raise DataError(f"the model {path} cannot be read: {words}; mine it again") from None
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
             raise DataError(f"{path} is not a model of this program ({error}); make one with: sfumato mine") from None
 
     def predict(self, table: Any, encoding: str = "utf-8") -> pa.Table:
         """The predicted label and its probability for each row of a table of true values."""
         labels, certain = [], []
-        for columns, _ in self._batches(table, encoding, with_target=False):
-            shares = self._shares(columns)
+        for shares, _ in self._shares(table, encoding, with_target=False):
             best = np.argmax(shares, axis=1)
             labels.append(np.array(self.labels, dtype=object)[best])
             certain.append(shares[np.arange(len(best)), best])
@@ -153,14 +162,18 @@ class Model:
         """Accuracy on true values, overall and by class, with the confusion counts."""
         confusion = np.zeros((len(self.labels), len(self.labels)), np.int64)
         unknown = 0
-        for columns, truth in self._batches(table, encoding, with_target=True):
-            guess = np.argmax(self._shares(columns), axis=1)
+        for shares, truth in self._shares(table, encoding, with_target=True):
+            guess = np.argmax(shares, axis=1)
             known = truth >= 0
             unknown += int((~known).sum())
             np.add.at(confusion, (truth[known], guess[known]), 1)
         rows = int(confusion.sum())
+        if rows + unknown == 0:
+            raise DataError("the table has a header but no rows; give one with at least one row of true values")
         if rows == 0:
-            raise DataError(f"no row has a known {self.target}; the model knows {listed(self.labels)}")
+            raise DataError(
+                f"no row has a known {self.target}; the model knows {listed(self.labels)}, so give a table with these classes"
+            )
         per_class = {
             label: {"rows": int(confusion[i].sum()), "recall": float(confusion[i, i] / max(confusion[i].sum(), 1))}
             for i, label in enumerate(self.labels)
@@ -176,18 +189,24 @@ class Model:
             "strategy": self.strategy,
         }
 
-    def _shares(self, columns: dict[str, Any]) -> FloatArray:
-        return self.body.predict_proba(columns)
-
-    def _batches(self, table: Any, encoding: str, *, with_target: bool) -> Any:
+    def _shares(self, table: Any, encoding: str, *, with_target: bool) -> Iterator[tuple[FloatArray, IntArray]]:
+        """The shares of the classes for each row, and the codes of the true ones, block by block."""
         source = open_table(table, encoding)
         wanted = [*self.inputs, *([self.target] if with_target else [])] or [source.columns[0]]
         marks = {a.name: set(self.absent.get(a.name, ())) - set(_labels(a)) for a in self.body.attributes}
-        for block in blocks(source, dict.fromkeys(wanted), BLOCK_ROWS):
-            columns = {n: _cells(block.batch.column(n), n, marks[n]) for n in self.inputs}
-            if not columns:
-                columns = {source.columns[0]: np.zeros(block.rows)}
-            yield columns, self._codes(block.batch.column(self.target)) if with_target else np.empty(0, np.int64)
+        remedy = "the model needs it, so give a table that has it, or mine a release without it"
+        need(source, wanted, remedy)
+        with naming_files(source):
+            for block in blocks(source, dict.fromkeys(wanted), BLOCK_ROWS):
+                columns = {n: _cells(block.batch.column(n), n, marks[n]) for n in self.inputs}
+                if not columns:
+                    columns = {source.columns[0]: np.zeros(block.rows)}
+                try:
+                    shares = self.body.predict_proba(columns)
+                except CellError as error:
+                    raise CellError(error.column, block.start + error.row, error.why) from None
+                truth = self._codes(block.batch.column(self.target)) if with_target else np.empty(0, np.int64)
+                yield shares, truth
 
     def _codes(self, array: pa.Array) -> IntArray:
         places = {label: i for i, label in enumerate(self.labels)}

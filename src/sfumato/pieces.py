@@ -7,12 +7,22 @@ is cut into pieces, and whoever reads them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sfumato.csv_files import CsvSource
 from sfumato.errors import DataError, UsageError
-from sfumato.tables import BLOCK_ROWS, Block, FolderSource, ParquetSource, Source, open_table, regrouped
+from sfumato.folder_columns import FolderColumns
+from sfumato.tables import (
+    BLOCK_ROWS,
+    Block,
+    FiledSource,
+    FolderSource,
+    ParquetSource,
+    Source,
+    open_table,
+    regrouped,
+)
 
 
 @dataclass(frozen=True)
@@ -25,18 +35,20 @@ class Piece:
     begin: int
     end: int | None
     start: int
+    beside: FolderColumns = field(default_factory=FolderColumns)
+    """Columns by the folders that the file lies in."""
 
     def blocks(self, columns: Sequence[str], rows: int = BLOCK_ROWS) -> Iterator[Block]:
         """The rows of the piece in blocks."""
         file = self._file()
-        wanted = tuple(columns)
+        wanted = self.beside.of_file(columns, file.columns)
         batches = (
             file.between(wanted, self.begin, self.end)
             if isinstance(file, ParquetSource) and self.end is not None
             else file.batches(wanted)
         )
         start = self.start
-        for batch in regrouped(batches, rows):
+        for batch in regrouped(self.beside.added(batches, columns), rows):
             yield Block(start, batch)
             start += batch.num_rows
 
@@ -67,12 +79,13 @@ def pieces_of(source: Source, rows: int, count: Callable[[Sequence[Piece]], Sequ
     if rows < 1:
         raise UsageError(f"a piece of {rows} rows is no piece; give at least 1")
     files = _files(source)
-    unknown = [_whole(f) for f in files[:-1] if isinstance(f, CsvSource)]
+    unknown = [_whole(f) for f in files[:-1] if isinstance(_file_of(f), CsvSource)]
     counted = iter(count(unknown) if unknown else ())
     out: list[Piece] = []
     start = 0
-    for file in files:
-        whole = replace(_whole(file), start=start)
+    for filed in files:
+        whole = replace(_whole(filed), start=start)
+        file = _file_of(filed)
         if isinstance(file, CsvSource):
             out.append(whole)
             start += next(counted, 0)
@@ -86,9 +99,9 @@ def pieces_of(source: Source, rows: int, count: Callable[[Sequence[Piece]], Sequ
     return out
 
 
-def _files(source: Source) -> tuple[CsvSource | ParquetSource, ...]:
+def _files(source: Source) -> tuple[CsvSource | ParquetSource | FiledSource, ...]:
     files = source.files if isinstance(source, FolderSource) else (source,)
-    out = tuple(f for f in files if isinstance(f, CsvSource | ParquetSource))
+    out = tuple(f for f in files if isinstance(f, CsvSource | ParquetSource | FiledSource))
     if len(out) < len(files):
         raise UsageError(
             f"{source.name} lies in this program's memory; distant workers read files. Write it to a .parquet file on "
@@ -97,6 +110,12 @@ def _files(source: Source) -> tuple[CsvSource | ParquetSource, ...]:
     return out
 
 
-def _whole(file: CsvSource | ParquetSource) -> Piece:
+def _file_of(filed: CsvSource | ParquetSource | FiledSource) -> CsvSource | ParquetSource:
+    return filed.file if isinstance(filed, FiledSource) else filed
+
+
+def _whole(filed: CsvSource | ParquetSource | FiledSource) -> Piece:
+    file = _file_of(filed)
+    beside = filed.beside if isinstance(filed, FiledSource) else FolderColumns()
     encoding = file.encoding if isinstance(file, CsvSource) else "utf-8"
-    return Piece(str(file.path.resolve()), file.name, encoding, 0, None, 0)
+    return Piece(str(file.path.resolve()), file.name, encoding, 0, None, 0, beside)

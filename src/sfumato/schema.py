@@ -307,5 +307,8 @@ def _number(value: object) -> float:
 
 def day_number(value: object) -> float:
     """Days since 1970-01-01, the number behind a calendar day."""
-    day = value if isinstance(value, date) else date.fromisoformat(str(value))
+    try:
+        day = value if isinstance(value, date) else date.fromisoformat(str(value))
+    except ValueError as error:
+        raise ValueError(f"{str(value)!r} is not a date ({error}); write it as 2024-01-31") from None
     return float((date(day.year, day.month, day.day) - EPOCH).days)

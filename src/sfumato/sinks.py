@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from sfumato.errors import OutputError, UsageError, listed
+from sfumato.partials import discard, partial
 
 ROW_GROUP = 131_072
 """Rows in a Parquet row group: fixed, so that files do not depend on the block size."""
@@ -152,15 +153,13 @@ def _csv_writer(sink: Any, schema: pa.Schema) -> Any:
 
 def write_table(table: pa.Table, path: str | Path, *, force: bool = False) -> None:
     """Write a small table to a .csv or .parquet file that appears when it is complete."""
-    import os
-
     path = Path(path)
     if path.exists() and not force:
         raise OutputError(f"{path} exists already; name another output, or replace it with --force")
     form = path.suffix.lower().lstrip(".")
     if form not in FORMATS:
         raise UsageError(f"{path}: the ending says neither .csv nor .parquet; give it one of them")
-    hidden = path.parent / f".{path.name}.partial-{os.getpid()}"
+    hidden = partial(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with hidden.open("wb") as sink:
@@ -171,4 +170,4 @@ def write_table(table: pa.Table, path: str | Path, *, force: bool = False) -> No
     except OSError as error:
         raise OutputError(f"{path} cannot be written: {error.strerror}; name another output") from None
     finally:
-        hidden.unlink(missing_ok=True)
+        discard(hidden)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import pyarrow as pa
 
 from sfumato.errors import OutputError, UsageError
 from sfumato.generators import Generator
+from sfumato.partials import discard, partial
 from sfumato.releases.plan import DEFAULT_LAW, DEFAULT_PRIVACY, Plan, noise_for
 from sfumato.schema import Attribute, Categories, Consent, Interval, Kind, Role, Schema
 
@@ -33,7 +33,7 @@ def generate_table(
     if path.exists() and not force:
         raise OutputError(f"{path} exists already; name another output, or replace it with --force")
     blocks = generator.blocks(rows, seed=seed, **options)
-    hidden = path.parent / f".{path.name}.partial-{os.getpid()}"
+    hidden = partial(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         done, writer, sink = 0, None, None
@@ -55,7 +55,7 @@ def generate_table(
     except OSError as error:
         raise OutputError(f"{path} cannot be written: {error.strerror}; name another output") from None
     finally:
-        hidden.unlink(missing_ok=True)
+        discard(hidden)
     return path
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeGuard
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +19,8 @@ from numpy.typing import NDArray
 
 from sfumato import datasets
 from sfumato.csv_files import CsvSource, check_header, first_line
-from sfumato.errors import DataError, UsageError, listed
+from sfumato.errors import CellError, DataError, UsageError, listed
+from sfumato.folder_columns import FolderColumns
 from sfumato.sinks import FORMATS, ROW_GROUP, Written, checksum, write_table, writing
 
 __all__ = [
@@ -28,14 +30,18 @@ __all__ = [
     "ArrowSource",
     "Block",
     "CsvSource",
+    "FiledSource",
     "FolderSource",
     "ParquetSource",
     "Source",
     "Written",
     "blocks",
     "checksum",
+    "naming_files",
+    "need",
     "open_table",
     "regrouped",
+    "row_in_words",
     "write_table",
     "writing",
 ]
@@ -92,15 +98,19 @@ def blocks(source: Source, columns: Iterable[str] | None = None, rows: int = BLO
     if rows < 1:
         raise UsageError(f"a block of {rows} rows is no block; give at least 1")
     wanted = tuple(source.columns if columns is None else columns)
-    if absent := [c for c in wanted if c not in source.columns]:
-        raise DataError(
-            f"{source.name} has no column {listed(absent)}; its columns are {listed(source.columns)}. "
-            "Mend the plan, or name another column"
-        )
+    need(source, wanted)
     start = 0
     for batch in regrouped(source.batches(wanted), rows):
         yield Block(start, batch)
         start += batch.num_rows
+
+
+def need(source: Source, columns: Iterable[str], remedy: str = "mend the plan, or name another column") -> None:
+    """Refuse a table that lacks a column, with the next step of whoever reads it."""
+    if absent := [c for c in columns if c not in source.columns]:
+        raise DataError(
+            f"{source.name} has no column {listed(absent)}; its columns are {listed(source.columns)}; {remedy}"
+        )
 
 
 def regrouped(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
@@ -149,6 +159,10 @@ def _open_path(path: Path, name: str, encoding: str) -> Source:
         raise DataError(
             f"there is no file {name}, and no bundled table of that name ({listed(datasets.names(), 12)}); name another"
         )
+    return _open_file(path, name, encoding)
+
+
+def _open_file(path: Path, name: str, encoding: str) -> CsvSource | ParquetSource:
     endings = "".join(path.suffixes).lower()
     if endings.endswith(ENDINGS[:2]):
         return CsvSource(path, name, encoding)
@@ -232,18 +246,48 @@ class ParquetSource:
             raise DataError(f"{self.name} cannot be read to its end: {first_line(error)}; is it complete?") from None
 
 
+@dataclass(frozen=True, eq=False)
+class FiledSource:
+    """A file whose rows have further columns by the folders it lies in."""
+
+    file: CsvSource | ParquetSource
+    beside: FolderColumns
+
+    @property
+    def name(self) -> str:
+        """The file's name."""
+        return self.file.name
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The file's columns, then those of its folders."""
+        return (*self.file.columns, *self.beside.names)
+
+    @property
+    def rows(self) -> int | None:
+        """The file's, if it knows."""
+        return self.file.rows
+
+    def batches(self, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+        """The file's rows, each with the values of the folders."""
+        read = self.beside.of_file(columns, self.file.columns)
+        return self.beside.added(self.file.batches(read), columns)
+
+
 class FolderSource:
-    """A folder of files that are one table: rows in the order of the files' names, then as they stand in each."""
+    """A folder of files that are one table: rows in the order of the files' names, then as they stand in each.
+
+    Subfolders of the form NAME=VALUE are read as well, and give their rows a column NAME, where the files have none of that
+    name. Other subfolders are refused: nobody can tell whether they belong to the table.
+    """
 
     def __init__(self, path: Path, name: str, encoding: str = "utf-8") -> None:
         self.name, self.path = name, path
-        paths = sorted(p for p in path.iterdir() if p.is_file() and not p.name.startswith((".", "_")))
-        if not paths or not all("".join(p.suffixes).lower().endswith(ENDINGS) for p in paths):
+        self.files = tuple(_files_in(path, name, FolderColumns(), encoding))
+        if not self.files:
             raise DataError(
-                f"{name} is a folder that holds other things than the .parquet or .csv files of one table; "
-                f"name the file or folder in it, such as {name}/data.parquet"
+                f"{name} is a folder without a .parquet or .csv file of a table; name the file or folder in it"
             )
-        self.files = tuple(_open_path(p, f"{name}/{p.name}", encoding) for p in paths)
         self.columns = self.files[0].columns
         if odd := next((f for f in self.files if set(f.columns) != set(self.columns)), None):
             raise DataError(
@@ -256,6 +300,15 @@ class FolderSource:
         """The number of rows, if every file knows its own."""
         known = [f.rows for f in self.files]
         return None if None in known else sum(r for r in known if r is not None)
+
+    def place(self, row: int) -> tuple[str, int]:
+        """The file that holds a row of the table, and its number there; files that do not know their rows are counted."""
+        for file in self.files[:-1]:
+            rows = sum(b.num_rows for b in file.batches(file.columns[:1])) if file.rows is None else file.rows
+            if row < rows:
+                return file.name, row
+            row -= rows
+        return self.files[-1].name, row
 
     def batches(self, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
         """File after file."""
@@ -270,8 +323,62 @@ class FolderSource:
                 yield batch
 
 
+@contextmanager
+def naming_files(source: Source) -> Iterator[None]:
+    """What goes wrong with a cell of a table in several files is said with the file, and the row in it."""
+    try:
+        yield
+    except CellError as error:
+        raise (error.in_file(*source.place(error.row)) if _in_several_files(source) else error) from None
+
+
+def _in_several_files(source: Source) -> TypeGuard[FolderSource]:
+    return isinstance(source, FolderSource) and len(source.files) > 1
+
+
+def row_in_words(source: Source, row: int) -> str:
+    """Where a row stands: its number from 1 on, and the file where there are several."""
+    if not _in_several_files(source):
+        return f"row {row + 1}"
+    name, there = source.place(row)
+    return f"row {there + 1} of {name}"
+
+
 def _as_first(batch: pa.RecordBatch, schema: pa.Schema, name: str) -> pa.RecordBatch:
     try:
         return batch.select(schema.names).cast(schema)
     except (pa.ArrowException, KeyError) as error:
         raise DataError(f"{name} has other types than the first file of its folder: {first_line(error)}") from None
+
+
+def _files_in(
+    path: Path, name: str, beside: FolderColumns, encoding: str
+) -> Iterator[CsvSource | ParquetSource | FiledSource]:
+    """The files of a folder and of its NAME=VALUE subfolders by name; names that begin with a dot or _ are left out."""
+    try:
+        entries = sorted(path.iterdir(), key=lambda p: p.name)
+    except OSError as error:
+        raise DataError(f"the folder {name} cannot be read: {error.strerror}; name another") from None
+    for entry in entries:
+        called = f"{name}/{entry.name}"
+        if entry.name.startswith((".", "_")):
+            continue
+        if entry.is_dir():
+            inside = beside.inside(entry.name)
+            if inside is None:
+                raise DataError(
+                    f"{called} is a folder inside the folder {name}, and its name is not of the form NAME=VALUE, so it is "
+                    f"unclear whether its rows belong to the table; move its files into {name}, or name the table's own folder"
+                )
+            if inside.names.count(inside.names[-1]) > 1:
+                raise DataError(f"{called}: two folders give the column {inside.names[-1]!r}; rename one of them")
+            yield from _files_in(entry, called, inside, encoding)
+            continue
+        if not "".join(entry.suffixes).lower().endswith(ENDINGS):
+            raise DataError(
+                f"{name} is a folder that holds other things than the .parquet or .csv files of one table, such as "
+                f"{entry.name}; name the file or folder in it, such as {name}/data.parquet"
+            )
+        file = _open_file(entry, called, encoding)
+        rest = beside.without(file.columns)
+        yield FiledSource(file, rest) if rest.given else file

@@ -33,8 +33,12 @@ class View:
     """Whether the released cells are reports, which have no labels of their own."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: the contract's `edges|categories`, `mass`, and `by_class` masses."""
+        """Plain data: the contract's `edges|categories`, `mass`, and `by_class` masses; for a date, the cells' first `days`."""
         about = self.overall.to_dict()
+        if self.days:
+            grid = self.overall.grid
+            firsts = grid.points if grid.atoms is not None else np.ceil(grid.finite_edges[:-1] - 1e-9)
+            about["days"] = [self.attribute.shown(float(day)) for day in firsts]
         if self.classes is not None:
             about["by_class"] = {label: d.mass.tolist() for label, d in self.classes.items()}
             about["by_class_bands"] = {
@@ -42,6 +46,11 @@ class View:
                 for label, d in self.classes.items()
             }
         return about
+
+    @property
+    def days(self) -> bool:
+        """Whether the numbers are days since 1970."""
+        return self.attribute.kind is Kind.DATE
 
     def in_words(self) -> tuple[str, str]:
         """The gist of the reconstruction, and of the released values without any correction."""
@@ -62,7 +71,7 @@ class View:
         return f"{self._number(found.mean())} ± {written(found.sd())}"
 
     def _number(self, value: float) -> str:
-        return str(self.attribute.shown(value)) if self.attribute.kind is Kind.DATE else f"{value:.5g}"
+        return str(self.attribute.shown(value)) if self.days else f"{value:.5g}"
 
     def drawn(self, *, alone: bool = True, original: FloatArray | None = None) -> str:
         """The attribute's chart."""
@@ -75,8 +84,8 @@ class View:
             upper=d.upper,
             released=None if self.reports else self.released,
             original=original,
-            dates=self.attribute.kind is Kind.DATE,
             alone=alone,
+            days=self.days,
         )
 
 
@@ -149,8 +158,7 @@ def plotted(views: Mapping[str, View]) -> str:
         drawings.append(seen.drawn(alone=False))
         for label, d in (seen.classes or {}).items():
             title = f"{seen.attribute.name}, {label}"
-            dates = seen.attribute.kind is Kind.DATE
             drawings.append(
-                charts.distribution(title, d.grid, d.mass, lower=d.lower, upper=d.upper, dates=dates, alone=False)
+                charts.distribution(title, d.grid, d.mass, lower=d.lower, upper=d.upper, alone=False, days=seen.days)
             )
     return charts.stacked(drawings)

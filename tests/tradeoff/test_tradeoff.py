@@ -73,7 +73,7 @@ def numbers(rows, classes):
         ("iris", {"law": "leaf-swap"}, UsageError, "leaf-swap bends the noise"),
         ("iris", {"law": "intervals", "levels": (0.2, 0.6)}, UsageError, "intervals: privacy 0.6 leaves a single interval"),
         ("iris", {"law": "substitution", "gammas": (1.0,)}, UsageError, "gamma = 1 must exceed 1"),
-        ("mushroom", {"law": "correlated-gaussian"}, UsageError, "needs two or more numeric columns"),
+        ("mushroom", {"law": "correlated-gaussian"}, UsageError, "blurs two or more numeric columns together"),
         ("iris", {"law": "correlated-gaussian", "strategy": "local"}, UsageError, "the strategy local takes it to be independent"),
         ("iris", {"plan": "none.toml"}, UsageError, "the plan none.toml cannot be read"),
         ("iris", {"plan": Plan.propose("iris"), "target": "class"}, UsageError, "cannot stand beside --plan"),

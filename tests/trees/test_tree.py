@@ -283,7 +283,7 @@ def test_what_is_missing_or_misshapen_is_named(tree):
         tree.predict({k: v for k, v in columns.items() if k != "size"})
     with pytest.raises(DataError, match="rows do not make a table"):
         tree.predict({**columns, "level": [1]})
-    with pytest.raises(DataError, match="level: could not convert"):
+    with pytest.raises(DataError, match="level, row 1: 'many' is not a number"):
         tree.predict({**columns, "level": ["many"] * 5})
     with pytest.raises(UsageError, match="not among its inputs"):
         Tree((), ("a",), (Node((1.0,), Test("z", threshold=1.0), (1, 2)), Node((1.0,)), Node((0.0,))))

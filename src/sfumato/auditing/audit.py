@@ -51,6 +51,7 @@ FOUND, NOTHING_HIDDEN = "people found", "nothing hidden"
 """Levels of alarms that are as grave as a broken promise and are none."""
 ALARMING = 0.05
 """From this share of people found on, linkage is an alarm."""
+CONTROLS = "give people who are not in the release, in a table of the same columns"
 LINKED = "Withhold columns that others may know, release fewer of them as they are, or add noise."
 
 
@@ -319,7 +320,7 @@ def _case(
     friends = np.sort(order[::-1][:few])
     pairs = Pairs(friends, {n: truth[n][friends] for n in sight.names})
     sight = replace(sight, friends=pairs)
-    outside = read_truth(made.manifest, control, encoding) if control is not None else None
+    outside = read_truth(made.manifest, control, encoding, CONTROLS) if control is not None else None
     if outside is not None and len(next(iter(outside.values()))) < len(people):
         people = people[: len(next(iter(outside.values())))]
     return Case(

@@ -8,14 +8,13 @@ import numpy as np
 
 from sfumato.counts import FloatArray, Grid
 from sfumato.encoding import Encoder
-from sfumato.errors import DataError
+from sfumato.errors import VERY_TABLE, DataError
 from sfumato.observed import Column
 from sfumato.reconstruction import paper_size
 from sfumato.releases import Release
-from sfumato.releases.alignment import REMEDY
 from sfumato.releases.manifest import Manifest
 from sfumato.schema import Attribute, Role
-from sfumato.tables import blocks, open_table
+from sfumato.tables import blocks, naming_files, need, open_table
 
 Truth = dict[str, FloatArray]
 
@@ -25,13 +24,16 @@ def attributes_of(manifest: Manifest) -> dict[str, Attribute]:
     return {c.attribute.name: c.attribute for c in manifest.columns if c.attribute.role is not Role.IDENTIFIER}
 
 
-def read_truth(manifest: Manifest, table: Any, encoding: str = "utf-8") -> Truth:
+def read_truth(manifest: Manifest, table: Any, encoding: str = "utf-8", remedy: str = VERY_TABLE) -> Truth:
     """The true values of the released columns of a table, numbers as they are and labels as codes."""
-    encoders = {name: Encoder(a, manifest[name].absent) for name, a in attributes_of(manifest).items()}
+    encoders = {name: Encoder(a, manifest[name].absent, remedy) for name, a in attributes_of(manifest).items()}
     parts: dict[str, list[FloatArray]] = {name: [] for name in encoders}
-    for block in blocks(open_table(table, encoding), list(parts)):
-        for name, encoder in encoders.items():
-            parts[name].append(encoder(block.batch.column(name), block.start))
+    source = open_table(table, encoding)
+    need(source, list(parts), remedy)
+    with naming_files(source):
+        for block in blocks(source, list(parts)):
+            for name, encoder in encoders.items():
+                parts[name].append(encoder(block.batch.column(name), block.start))
     return {name: np.concatenate(p) if p else np.empty(0) for name, p in parts.items()}
 
 
@@ -49,5 +51,5 @@ def read_original(release: Release, table: Any, encoding: str = "utf-8") -> Trut
     truth = read_truth(release.manifest, table, encoding)
     rows = len(next(iter(truth.values()))) if truth else 0
     if rows != release.manifest.data.rows:
-        raise DataError(f"the original has {rows:,} rows and the release {release.manifest.data.rows:,}; {REMEDY}")
+        raise DataError(f"the original has {rows:,} rows and the release {release.manifest.data.rows:,}; {VERY_TABLE}")
     return truth

@@ -144,6 +144,7 @@ def clusters(sight: Sight, truth: Mapping[str, FloatArray], seed: int) -> dict[s
     rows = np.flatnonzero(~np.isnan(x).any(axis=1) & ~np.isnan(y).any(axis=1))
     if len(rows) < FEWEST_ROWS:
         return None
+    gaps = len(x) - len(rows)
     rng = np.random.default_rng(seed)
     rows = rows if len(rows) <= CLUSTER_ROWS else rng.choice(rows, CLUSTER_ROWS, replace=False)
     labels = [clustered(t[rows], CLUSTERS, seed)[0] for t in (x, y)]
@@ -151,6 +152,8 @@ def clusters(sight: Sight, truth: Mapping[str, FloatArray], seed: int) -> dict[s
     return {
         "k": CLUSTERS,
         "rows": len(rows),
+        "columns": [c.name for c in columns],
+        "rows_with_gaps": gaps,
         "agreement": agreement(labels[0], labels[1]),
         "agreement_of_original_with_itself": agreement(labels[0], again),
     }

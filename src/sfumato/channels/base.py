@@ -26,6 +26,8 @@ from sfumato.randomness import CHUNK, Addresses, CellWords, SecretKey, WordArray
 from sfumato.schema import EXACT_INTEGERS, LARGEST, Attribute, Kind, day_number
 
 CHANNELS: dict[str, type[Channel]] = {}
+JOINT_LAWS = ("correlated-gaussian",)
+"""Laws of several columns, which no single column can be given."""
 """Every law by its name; importing the module of a law enters it here."""
 
 MOST_CELLS = 1024
@@ -143,6 +145,11 @@ class Channel(ABC):
 def channel_class(law: str) -> type[Channel]:
     """The class of a law by its name."""
     if law not in CHANNELS:
+        if law in JOINT_LAWS:
+            raise UsageError(
+                f"{law} is noise for several columns together, not for one: give it as --method {law}, or in a plan as "
+                f'method = {{ law = "{law}" }} under [release], without noise for the columns that take part'
+            )
         raise UsageError(f"there is no law {law!r}; the laws are {listed(sorted(CHANNELS), 12)}")
     return CHANNELS[law]
 

@@ -81,6 +81,7 @@ class Substitution(Discrete):
     def settled_gamma(self, where: str, size: int) -> float:
         """The γ that the wish means on a domain of `size` values."""
         if self.epsilon is not None:
+            positive(where, epsilon=self.epsilon)
             if self.epsilon > 50:
                 raise UsageError(
                     f"{where}: epsilon = {self.epsilon:g} protects nothing; give at most 50, or release the column as true"

@@ -59,8 +59,8 @@ def tradeoff(
     """Sweep the settings of a law on INPUT and show accuracy, error and ε of each; nothing is released."""
     import json
 
-    from sfumato.errors import OutputError, UsageError
-    from sfumato.releases.folder import write_whole
+    from sfumato.errors import UsageError
+    from sfumato.releases.folder import refuse_taken, write_whole
     from sfumato.tradeoff import report
     from sfumato.tradeoff import tradeoff as sweep
     from sfumato.tradeoff.axes import plan_words
@@ -68,8 +68,7 @@ def tradeoff(
 
     if output and output.suffix not in (".html", ".json"):
         raise UsageError(f"{output}: the ending says neither .html nor .json; give it one of them")
-    if output and output.exists() and not force:
-        raise OutputError(f"{output} exists already; name another output, or replace it with --force")
+    refuse_taken(output, force=force)
     with progress("trying settings") as tick:
         found = sweep(
             table_,

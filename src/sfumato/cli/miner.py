@@ -44,9 +44,11 @@ def reconstruct(
     as_json: bool,
 ) -> None:
     """The distributions of the true values behind the release in DIR, with 95 % bands."""
-    from sfumato.releases.folder import write_whole
+    from sfumato.releases.folder import refuse_taken, write_whole
     from sfumato.views import distributions, plotted
 
+    _refuse_ending(plot, ".svg")
+    refuse_taken(plot, force=force)
     spark = cluster(engine, master)
     found = distributions(
         opened(folder, spark),
@@ -96,13 +98,13 @@ def mine(
     as_json: bool,
 ) -> None:
     """Grow a decision tree from the release in DIR; the tree and its rules go to stderr."""
-    from sfumato.errors import UsageError
     from sfumato.mining import mine as grow
-    from sfumato.releases.folder import write_whole
+    from sfumato.releases.folder import refuse_taken, write_whole
     from sfumato.trees.tree import Tree
 
-    if exported and exported.suffix not in (".py", ".js", ".sql"):
-        raise UsageError(f"{exported}: the ending says neither .py, .js nor .sql; give it one of them")
+    _refuse_ending(exported, ".py", ".js", ".sql")
+    _refuse_ending(draw, ".svg")
+    refuse_taken(output, draw, exported, force=force)
     spark = cluster(engine, master)
     with progress("mining"):
         model = grow(opened(folder, spark), strategy or ("auto" if spark is None else "byclass"), spark)
@@ -114,7 +116,7 @@ def mine(
         if draw:
             write_whole(draw, svg(model.body), force=force)
         if exported:
-            maker = {".py": to_python, ".js": to_javascript, ".sql": to_sql}[exported.suffix]
+            maker = {".py": to_python, ".js": to_javascript, ".sql": to_sql}[exported.suffix.lower()]
             write_whole(exported, maker(model.body), force=force)
         say(text(model.body))
         say()
@@ -142,8 +144,10 @@ def predict(model_file: Path, table_: str, output: Path, encoding: str, force: b
     """Apply MODEL to the true values in INPUT, on the side of whoever holds them."""
     from sfumato.errors import OutputError
     from sfumato.mining import Model
+    from sfumato.releases.folder import refuse_taken
     from sfumato.tables import write_table
 
+    refuse_taken(output, force=force)
     if output.exists() and Path(table_).exists() and output.samefile(table_):
         raise OutputError(f"{output} is the table to predict for; name another output")
     predicted = Model.load(model_file).predict(table_, encoding)
@@ -174,4 +178,17 @@ def evaluate(model_file: Path, table_: str, encoding: str, as_json: bool) -> Non
     table(
         ["class", "rows", "recognised"],
         [[n, f"{c['rows']:,}", f"{100 * c['recall']:.1f} %"] for n, c in result["classes"].items()],
+    )
+
+
+def _refuse_ending(path: Path | None, *endings: str) -> None:
+    """What the file will hold is told by its name, and must be what it does hold."""
+    from sfumato.errors import UsageError
+
+    if path is None or path.suffix.lower() in endings:
+        return
+    if len(endings) == 1:
+        raise UsageError(f"{path}: the ending does not say {endings[0]}, which is what is written; give it that ending")
+    raise UsageError(
+        f"{path}: the ending says neither {', '.join(endings[:-1])} nor {endings[-1]}; give it one of them"
     )

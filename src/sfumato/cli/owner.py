@@ -42,9 +42,10 @@ def generate(
 ) -> None:
     """Write the synthetic table NAME: agrawal, plateau, triangles, …"""
     from sfumato.generators import get
-    from sfumato.releases.folder import write_whole
+    from sfumato.releases.folder import refuse_taken, write_whole
     from sfumato.synthesis import generate_table, plan_for
 
+    refuse_taken(output, plan_file, force=force)
     generator = get(name)
     options: dict[str, Any] = {}
     if function is not None:
@@ -90,8 +91,10 @@ def plan(
 ) -> None:
     """Look at INPUT (.csv, .csv.gz, .parquet or a bundled table's name) and propose a plan."""
     from sfumato.releases import Plan
-    from sfumato.releases.folder import write_whole
+    from sfumato.releases.folder import refuse_taken, write_whole
 
+    _refuse_method(law)
+    refuse_taken(output, force=force)
     proposal = Plan.propose(
         table_,
         target=target,
@@ -146,7 +149,7 @@ def plan(
 @click.option("--format", "form", type=click.Choice(["parquet", "csv"]), default="parquet", show_default=True)
 @engine_options
 @click.option("--key-on-workers", is_flag=True, help="Spark workers have the key file; no key is sent to them.")
-@click.option("--workers", type=int, default=0, help="Threads (default: one a core).")
+@click.option("--workers", type=click.IntRange(min=0), default=0, help="Threads (default: one a core).")
 @encoding_option
 @force_option
 @json_option
@@ -182,6 +185,7 @@ def release(
     from sfumato.releases.joint import JOINT_METHODS, joint_method, with_joint_noise
     from sfumato.releases.readme import cautions
 
+    _refuse_method(law)
     spark = cluster(engine, master)
     if key_on_workers:
         if spark is None or method:
@@ -258,6 +262,22 @@ def release(
     if as_json:
         about = {"output": str(output), "key": str(key_file)} | ({"changed": changed} if changed else {})
         give(made.manifest.to_dict() | about)
+
+
+def _refuse_method(law: str | None) -> None:
+    """Somebody who asks for a method as noise is told where it belongs."""
+    from sfumato.channels import CHANNELS
+    from sfumato.errors import UsageError
+
+    if law is None or law in CHANNELS:
+        return
+    from sfumato.guided.releasing import method_names
+
+    if law in method_names():
+        raise UsageError(
+            f"{law} is a method around a pattern of the whole table, not noise: give it as sfumato release --method {law}, "
+            f'or in a plan as method = {{ law = "{law}" }} under [release]'
+        )
 
 
 @contextmanager

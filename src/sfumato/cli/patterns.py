@@ -18,6 +18,7 @@ from sfumato.cli.show import give, json_option, say, table, warn
 def cluster(folder: Path, k: int | None, as_json: bool) -> None:
     """k-means clusters of the numeric columns of the release in DIR."""
     from sfumato.comparing import cluster as find
+    from sfumato.errors import listed
 
     found = find(folder, k)
     if as_json:
@@ -25,10 +26,14 @@ def cluster(folder: Path, k: int | None, as_json: bool) -> None:
         return
     click.echo(f"{found['k']} clusters of {found['rows']:,} rows ({found['chosen_by']})")
     rows = [
-        [str(size), *(f"{centre[c]:.5g}" for c in found["columns"])]
+        [str(size), *(_value(centre[c]) for c in found["columns"])]
         for size, centre in zip(found["sizes"], found["centres"], strict=True)
     ]
     table(["records", *found["columns"]], rows)
+    for reason in dict.fromkeys(found["left_out"].values()):
+        warn(f"left out: {listed(n for n, why in found['left_out'].items() if why == reason)}: {reason}")
+    for note in found["notes"]:
+        warn(note)
 
 
 @click.command(epilog="Example:  sfumato compare patients.csv release -k 3")
@@ -81,6 +86,10 @@ def compare(
         say(c["verdict"])
     for note in found.notes:
         warn(note)
+
+
+def _value(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:.5g}"
 
 
 def _text(value: object) -> str:

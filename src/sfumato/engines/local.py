@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.engines.base import Mapped, Progress, Target, first_repeat
-from sfumato.tables import BLOCK_ROWS, ArrowSource, Block, Source, Written, blocks, open_table, writing
+from sfumato.tables import BLOCK_ROWS, ArrowSource, Block, Source, Written, blocks, naming_files, open_table, writing
 
 T = TypeVar("T")
 
@@ -60,7 +60,7 @@ class Local:
     ) -> tuple[Written, Any]:
         """One file, written as the blocks come in."""
         total: Any = None
-        with writing(target.folder, target.form, target.schema) as (put, written):
+        with naming_files(source), writing(target.folder, target.form, target.schema) as (put, written):
             for part in self.map(kernel, _told(source, columns, block_rows, progress)):
                 put(part.batch)
                 total = part.tally if total is None else total + part.tally
@@ -71,8 +71,9 @@ class Local:
     ) -> T | None:
         """Sums as the blocks come in."""
         total: T | None = None
-        for part in self.map(kernel, blocks(source, columns, block_rows)):
-            total = part if total is None else total + part  # type: ignore[operator]
+        with naming_files(source):
+            for part in self.map(kernel, blocks(source, columns, block_rows)):
+                total = part if total is None else total + part  # type: ignore[operator]
         return total
 
     def exchange(

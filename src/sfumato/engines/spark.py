@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.csv_files import check_header
 from sfumato.engines.base import Mapped, Progress, Target
 from sfumato.engines.work import (
     NUMBER,
@@ -38,7 +39,7 @@ from sfumato.engines.work import (
 )
 from sfumato.errors import DataError, EngineError, OutputError, UsageError, listed
 from sfumato.pieces import Piece, pieces_of
-from sfumato.tables import BLOCK_ROWS, Block, Source, Written, open_table
+from sfumato.tables import BLOCK_ROWS, Block, Source, Written, need, open_table
 
 T = TypeVar("T")
 
@@ -134,6 +135,7 @@ class Spark:
     def open(self, table: Any, encoding: str = "utf-8") -> Source:
         """A path that all workers see, or a DataFrame."""
         if hasattr(table, "mapInArrow"):
+            check_header(list(table.columns), "the DataFrame")
             if self.numbered is not None and self.numbered not in table.columns:
                 raise UsageError(f"the DataFrame has no column {self.numbered!r} of row numbers; name another")
             if taken := [c for c in table.columns if c.lower() in OURS]:
@@ -242,7 +244,8 @@ class Spark:
         from pyspark.sql import functions as f
 
         number, times = f.col(NUMBER), f.col("count")
-        counted = source.frame.select(_column(source.numbered).cast("bigint").alias(NUMBER)).groupBy(NUMBER).count()
+        frame, called = _by_place(source.frame)
+        counted = frame.select(f.col(called[source.numbered]).cast("bigint").alias(NUMBER)).groupBy(NUMBER).count()
         wrong = counted.where(number.isNull() | (number < 0) | (times > 1)).orderBy(number).limit(1)
         for found, several in _collected(wrong):
             if found is None or found < 0:
@@ -258,11 +261,7 @@ class Spark:
         """What Spark maps over, and how a worker turns it into blocks."""
         if block_rows < 1:
             raise UsageError(f"a block of {block_rows} rows is no block; give at least 1")
-        if absent := [c for c in columns if c not in source.columns]:
-            raise DataError(
-                f"{source.name} has no column {listed(absent)}; its columns are {listed(source.columns)}. "
-                "Mend the plan, or name another column"
-            )
+        need(source, columns)
         if isinstance(source, FrameSource):
             return self._frame(source, columns, ordered=ordered)
         context = getattr(self.session, "sparkContext", None)  # a session over Spark Connect has none
@@ -276,11 +275,12 @@ class Spark:
     def _frame(self, source: FrameSource, columns: Sequence[str], *, ordered: bool) -> tuple[Any, Rows]:
         from pyspark.sql import functions as f
 
-        frame = source.frame
-        chosen = [_column(c) for c in columns]
+        frame, called = _by_place(source.frame)
+        chosen = [f.col(called[c]) for c in columns]
         if source.numbered is not None:
-            frame = frame.orderBy(_column(source.numbered)) if ordered else frame
-            chosen.append(_column(source.numbered).cast("bigint").alias(NUMBER))
+            number = f.col(called[source.numbered])
+            frame = frame.orderBy(number) if ordered else frame
+            chosen.append(number.cast("bigint").alias(NUMBER))
         frame = frame.select(*chosen).withColumn(PART, f.spark_partition_id().cast("bigint"))
         return frame, Batches(tuple(columns), source.numbered)
 
@@ -302,11 +302,14 @@ class Spark:
         yield from results
 
 
-def _column(name: str) -> Any:
-    """A column by its very name, whatever signs that has."""
-    from pyspark.sql import functions as f
+def _by_place(frame: Any) -> tuple[Any, dict[str, str]]:
+    """The frame with columns called by their places, and what each is called.
 
-    return f.col("`" + name.replace("`", "``") + "`")
+    Spark takes a dot in a name for a part of a value, and `mapInArrow` asks for every column by its bare name; names that
+    differ only in capitals are one to it. Places are none of this, and workers give the names back.
+    """
+    called = {name: f"c{place}" for place, name in enumerate(frame.columns)}
+    return frame.toDF(*called.values()), called
 
 
 def _check_whole(frame: Any, numbered: str) -> None:

@@ -20,7 +20,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.engines.base import Target
-from sfumato.errors import DataError, SfumatoError
+from sfumato.errors import CellError, DataError, SfumatoError
 from sfumato.pieces import Piece
 from sfumato.tables import Block, Written, writing
 
@@ -53,10 +53,19 @@ class Pieces:
             for number in batch.column(0).to_pylist():
                 yield number, self.pieces[number].blocks(self.columns, self.block_rows)
 
+    def named(self, part: int, error: SfumatoError) -> SfumatoError:
+        """The error with the file of the cell that it speaks of, where the table has several."""
+        if not isinstance(error, CellError) or len({p.path for p in self.pieces}) == 1:
+            return error
+        piece = self.pieces[part]
+        return error.in_file(piece.name, error.row - piece.start + piece.begin)
+
 
 @dataclass(frozen=True)
 class Batches:
-    """Rows that the cluster hands over; the last columns hold the number of the part and, where rows have one, theirs."""
+    """Rows that the cluster hands over: our columns by their places, then the number of the row, where it has one, and
+    that of the part.
+    """
 
     columns: tuple[str, ...]
     numbered: str | None
@@ -69,12 +78,17 @@ class Batches:
         if first is not None:
             yield first.column(PART)[0].as_py(), self._blocks(first, rest)
 
+    def named(self, part: int, error: SfumatoError) -> SfumatoError:  # noqa: ARG002 - as `Pieces` has it
+        """The error as it is: there are no files."""
+        return error
+
     def _blocks(self, first: pa.RecordBatch, rest: Iterator[pa.RecordBatch]) -> Iterator[Block]:
         done = 0
         for batch in (b for bs in ((first,), rest) for b in bs):
             numbers = self._numbers(batch)
             start = int(numbers[0]) if numbers is not None and len(numbers) else done
-            yield Block(start, batch.select(list(self.columns)), numbers)
+            own = pa.RecordBatch.from_arrays(batch.columns[: len(self.columns)], names=list(self.columns))
+            yield Block(start, own, numbers)
             done += batch.num_rows
 
     def _numbers(self, batch: pa.RecordBatch) -> NDArray[np.int64] | None:
@@ -116,7 +130,7 @@ class Fold:
                     first = part if total is None else first
                     total = found if total is None else total + found
             except SfumatoError as error:
-                yield packed(part, Failed(error))
+                yield packed(part, Failed(self.rows.named(part, error)))
                 return
         if total is not None:
             yield packed(first, total)
@@ -136,7 +150,7 @@ class Write:
             try:
                 result = self._written(part, blocks)
             except SfumatoError as error:
-                yield packed(part, Failed(error))
+                yield packed(part, Failed(self.rows.named(part, error)))
                 return
             if result is not None:
                 yield packed(part, result)

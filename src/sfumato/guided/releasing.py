@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
+from sfumato.channels import CHANNELS
 from sfumato.clusters.method import CLUSTER_METHODS
 from sfumato.counts import FloatArray
 from sfumato.encoding import Decoder
@@ -79,6 +80,10 @@ def guided_method(law: str, parameters: Mapping[str, Any]) -> GuidedMethod:
         return TREE_METHODS[law].from_dict(parameters)
     if law in CLUSTER_METHODS:
         return Clustered.from_dict(CLUSTER_METHODS[law], parameters)
+    if law in CHANNELS:
+        raise UsageError(
+            f"{law} is noise for each column, not a method: give it as --noise {law}, or as noise in the plan"
+        )
     raise UsageError(f"there is no method {law!r}; the methods are {listed([*JOINT_METHODS, *method_names()], 20)}")
 
 

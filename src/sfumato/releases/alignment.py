@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray
-from sfumato.errors import DataError
+from sfumato.errors import VERY_TABLE, DataError
 from sfumato.observed import Column
 from sfumato.schema import Missing
 
@@ -26,7 +26,6 @@ MOST_ROWS = 20_000
 CERTAIN = 8.0
 """Standard deviations by which the right order must stand out before its absence means anything."""
 LEAST_DENSITY = 1e-12
-REMEDY = "give the very table that the release was made from, rows in the same order"
 
 
 def refuse_other_rows(columns: Iterable[Column], truth: Mapping[str, FloatArray], guided: Container[str] = ()) -> None:
@@ -41,7 +40,7 @@ def refuse_other_rows(columns: Iterable[Column], truth: Mapping[str, FloatArray]
             _refuse(column, np.isnan(column.values) != np.isnan(true), "is missing in one of them only")
         if column.channel is not None and not follows(column, true):
             raise DataError(
-                f"{column.name}: the released values do not follow those of the original as their law says; {REMEDY}"
+                f"{column.name}: the released values do not follow those of the original as their law says; {VERY_TABLE}"
             )
 
 
@@ -53,7 +52,7 @@ def _refuse(column: Column, wrong: BoolArray, words: str) -> None:
     if wrong.mean() > CHANGED:
         raise DataError(
             f"{column.name}, row {int(np.argmax(wrong)) + 1}: the value {words} in {wrong.mean():.0%} of the rows of release and "
-            f"original; {REMEDY}"
+            f"original; {VERY_TABLE}"
         )
 
 

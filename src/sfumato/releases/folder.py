@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from sfumato import partials
 from sfumato.errors import OutputError
 
 RENAME_EXCHANGE = 2
@@ -29,11 +30,14 @@ def appearing(folder: Path, *, force: bool = False) -> Iterator[Path]:
         raise OutputError(
             f"{folder} is not something this program wrote, so --force does not replace it; name another output"
         )
+    _refuse_file_above(folder)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        _sweep(folder)
-        hidden = folder.parent / f".{folder.name}.partial-{os.getpid()}"
-        hidden.mkdir()
+        for left in partials.abandoned(folder):
+            shutil.rmtree(left, ignore_errors=True)
+        if (hidden := partials.partial(folder)).exists():
+            raise OutputError(f"{folder} is being written already, in {hidden}; name another output, or wait")
+        partials.begin(hidden)
     except OSError as error:
         raise OutputError(f"{folder} cannot be written: {error.strerror}; name another output") from None
     try:
@@ -49,6 +53,7 @@ def appearing(folder: Path, *, force: bool = False) -> Iterator[Path]:
         raise OutputError(f"{folder} cannot be written: {error.strerror or error}; name another output") from None
     finally:
         shutil.rmtree(hidden, ignore_errors=True)
+        partials.end(hidden)
 
 
 def _ours(folder: Path) -> bool:
@@ -58,24 +63,6 @@ def _ours(folder: Path) -> bool:
     made = {"report.html", "owner.key"}, {"results.json", "results.md"}
     inside = {path.name for path in folder.iterdir()}
     return not inside or any(names <= inside for names in made)
-
-
-def _sweep(folder: Path) -> None:
-    """Remove what runs left behind that were killed; a process that still lives keeps its folder."""
-    for left in folder.parent.glob(f".{folder.name}.partial-*"):
-        owner = left.name.rsplit("-", 1)[-1]
-        if owner.isdigit() and (int(owner) == os.getpid() or not _alive(int(owner))):
-            shutil.rmtree(left, ignore_errors=True)
-
-
-def _alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
 
 
 def _sync(folder: Path) -> None:
@@ -94,18 +81,32 @@ def _exchange(new: Path, old: Path) -> None:
         rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
         if rename and rename(AT_FDCWD, os.fsencode(new), AT_FDCWD, os.fsencode(old), RENAME_EXCHANGE) == 0:
             return
-    aside = old.parent / f".{old.name}.replaced-{os.getpid()}"
+    aside = old.parent / f".{old.name}.replaced-{partials.machine()}-{os.getpid()}"
     old.rename(aside)
     new.rename(old)
     shutil.rmtree(aside, ignore_errors=True)
 
 
+def refuse_taken(*paths: Path | None, force: bool = False) -> None:
+    """Say before any work is done that an output exists already, or cannot be there."""
+    for path in paths:
+        if path is None:
+            continue
+        if path.exists() and not force:
+            raise OutputError(f"{path} exists already; name another output, or replace it with --force")
+        _refuse_file_above(path)
+
+
+def _refuse_file_above(path: Path) -> None:
+    if file := next((p for p in path.parents if p.exists() and not p.is_dir()), None):
+        raise OutputError(f"{path} cannot be written: {file} is a file, not a folder; name another output")
+
+
 def write_whole(path: Path, content: str | bytes, *, force: bool = False) -> None:
     """Write one file so that it appears whole or not at all."""
     path = Path(path)
-    if path.exists() and not force:
-        raise OutputError(f"{path} exists already; name another output, or replace it with --force")
-    hidden = path.parent / f".{path.name}.partial-{os.getpid()}"
+    refuse_taken(path, force=force)
+    hidden = partials.partial(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         hidden.write_bytes(content.encode() if isinstance(content, str) else content)
@@ -113,4 +114,4 @@ def write_whole(path: Path, content: str | bytes, *, force: bool = False) -> Non
     except OSError as error:
         raise OutputError(f"{path} cannot be written: {error.strerror}; name another output") from None
     finally:
-        hidden.unlink(missing_ok=True)
+        partials.discard(hidden)

@@ -21,7 +21,7 @@ from sfumato.errors import DataError, UsageError, listed
 from sfumato.randomness import Addresses, SecretKey
 from sfumato.releases.plan import Plan, equal_signal
 from sfumato.schema import Attribute, Consent
-from sfumato.tables import Source, blocks
+from sfumato.tables import Source, blocks, naming_files
 
 JOINT_METHODS = (CorrelatedGaussian.law,)
 """Methods of a plan that are laws of several columns: released row by row like any law, unlike guided methods."""
@@ -98,10 +98,19 @@ def members(plan: Plan) -> list[Attribute]:
         )
     if len(lacking) < 2:
         raise UsageError(
-            f"{CorrelatedGaussian.law} needs two or more numeric columns without noise of their own, and the plan has "
-            f"{len(lacking)}; use gaussian noise"
+            f"{CorrelatedGaussian.law} blurs two or more numeric columns together, those without noise of their own, and "
+            f"the plan has {listed([a.name for a in lacking]) or 'none'}; {_too_few(plan)}"
         )
     return lacking
+
+
+def _too_few(plan: Plan) -> str:
+    """What to do where a plan leaves fewer than two columns to be blurred together."""
+    own = [n for n in plan.channels if plan.schema[n].kind.numeric]
+    numeric = [a for a in plan.schema if a.consent is Consent.MODIFIED and a.kind.numeric]
+    if len(numeric) < 2:
+        return 'give each column noise of its own, such as noise = { law = "gaussian", privacy = 0.5 }, and take the method out'
+    return f"take the noise line of {listed(own)} out of the plan, or the method"
 
 
 def with_joint_noise(plan: Plan, wishes: Mapping[str, Any]) -> Plan:
@@ -157,14 +166,15 @@ def _moments(plan: Plan, source: Source, attributes: list[Attribute]) -> Moments
     unit = np.array([a.interval.range or 1.0 for a in attributes])
     found: Moments | None = None
     # Blocks of one fixed size: sums of floats hang on their order, and the law on every digit of them.
-    for block in blocks(source, names):
-        table = np.column_stack([e(block.batch.column(e.attribute.name), block.start) for e in encoders])
-        if found is None:
-            there = ~np.isnan(table)
-            middle = np.where(there, table, 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
-            found = Moments.of(names, table, middle, unit)
-        else:
-            found = found + Moments.of(names, table, found.origin, unit)
+    with naming_files(source):
+        for block in blocks(source, names):
+            table = np.column_stack([e(block.batch.column(e.attribute.name), block.start) for e in encoders])
+            if found is None:
+                there = ~np.isnan(table)
+                middle = np.where(there, table, 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
+                found = Moments.of(names, table, middle, unit)
+            else:
+                found = found + Moments.of(names, table, found.origin, unit)
     if found is None:
         raise DataError(f"{source.name} has a header but no rows; a release needs at least one")
     return found

@@ -13,7 +13,7 @@ from sfumato.channels import Channel
 from sfumato.channels.correlated import CorrelatedGaussian
 from sfumato.counts import FloatArray
 from sfumato.encoding import Decoder, Encoder, as_text, cells_of, plain, shown_cell
-from sfumato.errors import DataError, UsageError
+from sfumato.errors import CellError, DataError, UsageError
 from sfumato.observed import released
 from sfumato.randomness import Addresses, Entities, Rows, SecretKey, WordArray, entity_addresses
 from sfumato.releases.joint import JointKernel
@@ -133,10 +133,8 @@ class EntityWords:
         if pa.types.is_floating(ids.type):
             ids = as_text(ids, self.identifier)
         if absent.any():
-            row = block.start + int(np.argmax(absent)) + 1
-            raise DataError(
-                f"{self.identifier}, row {row}: the id is missing; give every row one, or release without --id"
-            )
+            row = block.start + int(np.argmax(absent))
+            raise CellError(self.identifier, row, "the id is missing; give every row one, or release without --id")
         try:
             return entity_addresses(self.key, ids)
         except pa.ArrowException:

@@ -34,13 +34,15 @@ def load_key(path: str | Path) -> SecretKey:
     """Read a key; one that others can read is refused."""
     path = Path(path)
     try:
+        if path.is_dir():
+            raise UsageError(f"the key {path} is a folder; name the key file, or a new one to create")
         if os.name == "posix" and (mode := stat.S_IMODE(path.stat().st_mode)) & 0o077:
             raise UsageError(f"the key {path} is open to others (mode {mode:o}); run: chmod 600 {path}")
         lines = path.read_text("ascii").splitlines()
     except UnicodeDecodeError:
         lines = []
     except OSError as error:
-        raise UsageError(f"the key {path} cannot be read: {error.strerror}") from None
+        raise UsageError(f"the key {path} cannot be read: {error.strerror}; name another with --key") from None
     try:
         return SecretKey(bytes.fromhex(lines[1]))
     except (IndexError, ValueError):

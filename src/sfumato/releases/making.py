@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from sfumato.engines import Engine, Local, Progress, Target
 from sfumato.engines.base import first_repeat
-from sfumato.errors import DataError, OutputError, UsageError, listed
+from sfumato.errors import RELEASE_AGAIN, CellError, DataError, OutputError, UsageError, listed
 from sfumato.observed import ObservedTable
 from sfumato.randomness import SecretKey, WordArray
 from sfumato.releases.folder import appearing
@@ -35,7 +35,7 @@ from sfumato.releases.manifest import Manifest, ReleasedColumn
 from sfumato.releases.plan import Plan
 from sfumato.releases.reading import CountedTable, Reader, typed_cells
 from sfumato.releases.readme import readme
-from sfumato.tables import BLOCK_ROWS, Block, Source, blocks, checksum, open_table
+from sfumato.tables import BLOCK_ROWS, Block, Source, blocks, checksum, naming_files, need, open_table, row_in_words
 
 
 @dataclass(frozen=True)
@@ -71,12 +71,30 @@ class Release:
     def observed(self, names: list[str] | None = None, block_rows: int = BLOCK_ROWS) -> ObservedTable:
         """The released values with their laws, in memory, for mining."""
         reader = Reader.of(self.manifest, names)
-        source = open_table(self.data_path)
-        return reader.joined([reader(block) for block in blocks(source, reader.names, block_rows)])
+        source = self._source(open_table(self.data_path), reader)
+        with naming_files(source):
+            table = reader.joined([reader(block) for block in blocks(source, reader.names, block_rows)])
+        if reader.names:
+            self._check_rows(table.rows)
+        return table
 
     def counted(self, engine: Engine, names: list[str] | None = None) -> CountedTable:
         """The released values with their laws, to be counted by an engine and never held."""
-        return CountedTable(Reader.of(self.manifest, names), engine.open(self.data_path), engine)
+        reader = Reader.of(self.manifest, names)
+        return CountedTable(reader, self._source(engine.open(self.data_path), reader), engine)
+
+    def _source(self, source: Source, reader: Reader) -> Source:
+        """The data, if it holds what the manifest states, as far as that is known without reading it."""
+        need(source, reader.names, RELEASE_AGAIN)
+        if source.rows is not None:
+            self._check_rows(source.rows)
+        return source
+
+    def _check_rows(self, rows: int) -> None:
+        if rows != (stated := self.manifest.data.rows):
+            raise DataError(
+                f"{self.data_path} holds {rows:,} rows, and the manifest states {stated:,}; {RELEASE_AGAIN}"
+            )
 
     def to_arrow(self) -> pa.Table:
         """The released data as an Arrow table. Texts of a CSV file become what the manifest says: numbers, days, labels."""
@@ -205,8 +223,15 @@ def _travelling(
 def columns_read(source: Source, plan: Plan, kernel: ReleaseKernel) -> list[str]:
     """The columns that a release reads, after a check that the plan says something about each."""
     if unplanned := [c for c in source.columns if c not in plan.schema.names]:
+        beyond = [a.name for a in plan.schema if a.name not in source.columns]
         raise UsageError(
-            f"the plan says nothing about column {listed(unplanned)} of {source.name}; add it, or withhold it"
+            f"the plan says nothing about column {listed(unplanned)} of {source.name}"
+            + (
+                f", and speaks of {listed(beyond)}, which is not there; is it another name, or another table?"
+                if beyond
+                else ""
+            )
+            + ("" if beyond else "; add it, or withhold it")
         )
     names = [c.name for c in kernel.columns] + ([kernel.identifier] if kernel.identifier else [])
     return list(dict.fromkeys(names))
@@ -219,10 +244,12 @@ def _refuse_repeats(source: Source, identifier: str, repeat: tuple[int, int] | N
     for block in blocks(source, [identifier]):
         if block.start <= later < block.start + block.rows:
             text = cell_text(block, identifier, later - block.start)
-            raise DataError(
-                f"{identifier}, row {later + 1}: the id {text!r} stands in row {earlier + 1} already; "
+            why = (
+                f"the id {text!r} stands in {row_in_words(source, earlier)} already; "
                 "give each row an id of its own, or release without --id"
             )
+            with naming_files(source):
+                raise CellError(identifier, later, why)
 
 
 def _manifest(plan: Plan, kernel: ReleaseKernel, written: Any, tally: Tally, again: tuple[str, ...]) -> Manifest:

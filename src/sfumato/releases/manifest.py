@@ -10,7 +10,7 @@ from typing import Any
 
 from sfumato.channels import CHANNELS, Channel
 from sfumato.channels.correlated import CorrelatedGaussian
-from sfumato.errors import DataError, SfumatoError, listed
+from sfumato.errors import RELEASE_AGAIN, DataError, SfumatoError, listed
 from sfumato.releases.joint import rejoined
 from sfumato.schema import Attribute, Schema
 from sfumato.tables import Written
@@ -54,7 +54,12 @@ class ReleasedColumn:
         law = str(mechanism["law"])
         channel = Channel.from_dict(mechanism) if law in CHANNELS else None
         guided = law if channel is None and law != NONE else None
-        return cls(Attribute.from_dict(entry), channel, missing, guided, absent)
+        attribute = Attribute.from_dict(entry)
+        if channel is not None:
+            channel.on(
+                attribute
+            )  # refuses what no release can hold: a law without its scale, or for another kind of column
+        return cls(attribute, channel, missing, guided, absent)
 
 
 @dataclass(frozen=True)
@@ -105,9 +110,12 @@ class Manifest:
     def from_dict(cls, data: Mapping[str, Any]) -> Manifest:
         """The inverse of `to_dict`; what is not understood is refused rather than passed over."""
         version = data.get("sfumato_manifest")
+        if version is None:
+            raise DataError(f"the manifest states no version, so it is none of this program; {RELEASE_AGAIN}")
         if version != VERSION:
             raise DataError(
-                f"the manifest has version {version!r}, and this program reads version {VERSION}; update it"
+                f"the manifest has version {version!r}, and this program reads version {VERSION}; update the program: "
+                "pip install -U sfumato"
             )
         known = {
             "sfumato_manifest", "name", "rows", "data", "noise_belongs_to", "withheld",
@@ -115,27 +123,30 @@ class Manifest:
         }  # fmt: skip
         if unknown := set(data) - known:
             raise DataError(
-                f"the manifest holds {listed(sorted(unknown))}, which this version does not know; update it"
+                f"the manifest holds {listed(sorted(unknown))}, which this version does not know; update the program: "
+                "pip install -U sfumato"
             )
         try:
-            if Path(file := str(data["data"]["file"])).name != file or file in ("", ".."):
+            file = data["data"]["file"]
+            if not isinstance(file, str) or Path(file).name != file or file in ("", ".."):
                 raise DataError(f"the manifest speaks of the file {file!r}, which is no name of a file beside it")
             columns = tuple(ReleasedColumn.from_dict(c) for c in data["attributes"])
             joint = CorrelatedGaussian.from_dict(data["joint"]) if data.get("joint") else None
             return cls(
                 name=str(data["name"]),
                 columns=columns if joint is None else _joined(columns, joint),
-                data=Written(**data["data"]),
+                data=_written(data["data"]),
                 addressing=str(data["noise_belongs_to"]),
                 withheld=tuple(data["withheld"]),
                 again=tuple(data["independent_of_earlier_releases"]),
                 extra=dict(data.get("extra", {})),
                 joint=joint,
             )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise DataError(f"the manifest is not complete: {error}; get it again from the data owner") from None
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            lacking = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
+            raise DataError(f"the manifest is not complete: {lacking}; {RELEASE_AGAIN}") from None
         except SfumatoError as error:
-            raise DataError(f"the manifest contradicts itself: {error}") from None
+            raise DataError(f"the manifest contradicts itself: {error}; {RELEASE_AGAIN}") from None
 
     @property
     def method(self) -> Mapping[str, Any] | None:
@@ -154,12 +165,32 @@ class Manifest:
         try:
             data = json.loads(path.read_text("utf-8"))
         except FileNotFoundError:
-            raise DataError(f"{folder} is not a release: it has no manifest.json") from None
-        except (OSError, ValueError) as error:
-            raise DataError(f"{path} cannot be read: {error}") from None
+            raise DataError(
+                f"{folder} is not a release: it has no manifest.json; name a folder that `sfumato release` made"
+            ) from None
+        except NotADirectoryError:
+            raise DataError(
+                f"{folder} is a file, not a release folder; make a release with: sfumato release {folder} -o DIR"
+            ) from None
+        except OSError as error:
+            raise DataError(f"{path} cannot be read: {error.strerror}; {RELEASE_AGAIN}") from None
+        except ValueError as error:
+            raise DataError(f"{path} cannot be read: {error}; {RELEASE_AGAIN}") from None
         if not isinstance(data, dict):
-            raise DataError(f"{path} is not a manifest")
-        return cls.from_dict(data)
+            raise DataError(f"{path} is not a manifest; {RELEASE_AGAIN}")
+        try:
+            return cls.from_dict(data)
+        except DataError as error:
+            raise DataError(f"{path}: {error}") from None
+
+
+def _written(data: Mapping[str, Any]) -> Written:
+    about = Written(**data)
+    for name in ("rows", "bytes", "parts"):
+        number = getattr(about, name)
+        if isinstance(number, bool) or not isinstance(number, int) or number < 0:
+            raise ValueError(f"data: {name} = {number!r} is no number of them")
+    return about
 
 
 def _joined(columns: tuple[ReleasedColumn, ...], joint: CorrelatedGaussian) -> tuple[ReleasedColumn, ...]:

@@ -135,8 +135,12 @@ class Plan:
         """Read a plan from its TOML file."""
         try:
             return cls.from_dict(tomllib.loads(Path(path).read_text("utf-8")))
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"the plan {path} cannot be read: {error}") from None
+        except OSError as error:
+            raise UsageError(
+                f"the plan {path} cannot be read: {error.strerror}; let one be proposed with: sfumato plan INPUT -o {path}"
+            ) from None
+        except UnicodeDecodeError as error:
+            raise UsageError(f"the plan {path} is not UTF-8 text ({error.reason}); save it as UTF-8") from None
         except tomllib.TOMLDecodeError as error:
             raise UsageError(f"the plan {path} is not TOML: {error}; mend that place") from None
         except UsageError as error:
@@ -189,6 +193,8 @@ class Plan:
         for wanted in (target, identifier):
             if wanted is not None and wanted not in source.columns:
                 raise UsageError(f"{source.name} has no column {wanted!r}; its columns are {listed(source.columns)}")
+        if target is not None and target == identifier:
+            raise UsageError(f"{target}: a column is either the class or the id; name another for --target or --id")
         proposals = _proposals(source, target, identifier)
         if not any(p.attribute.released for p in proposals.values()):
             reasons = listed([f"{n} ({p.why})" for n, p in proposals.items()], 3)
@@ -244,7 +250,7 @@ def _proposals(source: Source, target: str | None, identifier: str | None) -> di
 
 def noise_for(law: str | None, privacy: float | None, parameters: Mapping[str, Any]) -> tuple[Channel, Channel]:
     """The law asked for, and the substitution that stands in for it on columns without distances."""
-    law = law or DEFAULT_LAW
+    law = DEFAULT_LAW if law is None else law
     cls = channel_class(law)
     wishes = dict(parameters)
     if privacy is not None:
@@ -289,8 +295,8 @@ def equal_signal(privacy: float) -> float:
     Under a uniform prior of range R, noise of σ = privacy·R/3.92 leaves corr² = 1/(1 + 12 (privacy/3.92)²); substitution
     leaves corr = a. So one figure means the same blur for numbers and labels.
     """
-    if not privacy > 0:
-        raise UsageError(f"privacy = {privacy:g} must be a positive number")
+    if not 0 < privacy < math.inf:
+        raise UsageError(f"privacy = {privacy:g} must be a positive number, such as 0.5")
     return round(1 / math.sqrt(1 + 12 * (privacy / 3.919928) ** 2), 6)
 
 

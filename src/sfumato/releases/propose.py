@@ -22,6 +22,9 @@ CODE_NAME = re.compile(
     r"|^((main|primary)_)?(diagnosis|diagnoses|diag|dx)(_?[0-9]+)?$",
     re.IGNORECASE,
 )
+DIGITS = re.compile("[0-9]+")
+CODE_DIGITS = 3
+"""Digits before the point, at least, of codes that are told by their zeros alone."""
 PERSON_NAME = re.compile(
     r"id$|ssn|mrn|key$|number$|(^|_|\b)no$|name|mail|phone|address|street|person|people|patient|user|customer|client|member"
     r"|account|passport",
@@ -128,9 +131,34 @@ def _is_id(seen: ColumnProfile, numeric: bool) -> bool:
 
 def _is_code(seen: ColumnProfile, labels: frozenset[str] | None) -> bool:
     if seen.whole < seen.numbers:
-        return False
+        return labels is not None and _are_decimal_codes(seen, labels)
     flags = labels is not None and len(labels) <= FEW_LABELS
     return seen.padded > 0 or flags or bool(CODE_NAME.search(seen.name)) or seen.logical
+
+
+def _are_decimal_codes(seen: ColumnProfile, labels: frozenset[str]) -> bool:
+    """Whether digits with a point, such as 250.01 and 401.9, are codes of a system rather than measurements.
+
+    They are where the column is known for codes, or where a reading as numbers would lose what no format of numbers writes.
+    A format gives all numbers the same decimals, or the same significant digits, or drops the zeros at the end; so it
+    pads (008.45) only where decimals are constant, and never has 250.10 beside 401.9 and 250.01.
+    """
+    parts = [text.partition(".") for text in labels]
+    if not all(DIGITS.fullmatch(whole + decimals) and whole for whole, _, decimals in parts):
+        return False
+    if CODE_NAME.search(seen.name):
+        return True
+    pointed = {len(decimals) for _, point, decimals in parts if point}
+    if seen.padded and len({len(decimals) for _, _, decimals in parts}) > 1:
+        return True
+    zeros = any(len(decimals) > 1 and decimals.endswith("0") for _, _, decimals in parts)
+    significant = {len((whole + decimals).lstrip("0")) for whole, _, decimals in parts}
+    widths = {len(whole) for whole, _, _ in parts}
+    # One width of three digits or more, as systems of codes have it: prices and temperatures that two hands wrote, as 36.5
+    # and as 36.50, stay numbers.
+    same_width = len(widths) == 1 and min(widths) >= CODE_DIGITS
+    repeating = seen.present >= ROWS_A_LABEL * len(labels)
+    return zeros and len(pointed) > 1 and len(significant) > 1 and same_width and repeating
 
 
 def _are_many_codes(seen: ColumnProfile, labels: frozenset[str]) -> bool:

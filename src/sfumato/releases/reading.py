@@ -15,7 +15,7 @@ from sfumato.channels import Channel
 from sfumato.counts import IntArray
 from sfumato.encoding import Decoder, Encoder, cells_of, plain
 from sfumato.engines import Engine
-from sfumato.errors import DataError
+from sfumato.errors import RELEASE_AGAIN, VERY_TABLE, DataError
 from sfumato.observed import Column, ObservedTable
 from sfumato.releases.kernel import whole_outputs
 from sfumato.releases.manifest import Manifest, ReleasedColumn
@@ -55,7 +55,9 @@ class Reader:
     @classmethod
     def of_original(cls, manifest: Manifest) -> Self:
         """The same columns of the original, which hold true values."""
-        return cls._of([ReadColumn(c.attribute, None, Encoder(c.attribute, c.absent)) for c in manifest.columns])
+        return cls._of(
+            [ReadColumn(c.attribute, None, Encoder(c.attribute, c.absent, VERY_TABLE)) for c in manifest.columns]
+        )
 
     @classmethod
     def _of(cls, columns: Iterable[ReadColumn]) -> Self:
@@ -110,10 +112,9 @@ def _is_target(column: ReleasedColumn) -> bool:
 
 def _encoder(column: ReleasedColumn) -> Encoder:
     if column.clear or not column.attribute.kind.numeric:
-        return Encoder(
-            column.attribute if column.channel is None else cells_of(column.attribute, column.channel.reports)
-        )
-    return Encoder(_unbounded(column))
+        cells = column.attribute if column.channel is None else cells_of(column.attribute, column.channel.reports)
+        return Encoder(cells, remedy=RELEASE_AGAIN)
+    return Encoder(_unbounded(column), remedy=RELEASE_AGAIN)
 
 
 def _unbounded(column: ReleasedColumn) -> Attribute:

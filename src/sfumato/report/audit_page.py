@@ -281,6 +281,7 @@ def _usefulness(utility: Mapping[str, Any]) -> str:
         c = utility["clusters"]
         parts.append(
             f"k-means (k = {c['k']}) on the release puts {c['agreement']:.1%} of records where the original's puts them."
+            + (f" Left out: {c['rows_with_gaps']:,} records with missing numbers." if c.get("rows_with_gaps") else "")
         )
     if alike := _likeness(utility):
         drawings.append(charts.comparison("Patterns of release and original alike", alike, alone=False))

@@ -28,10 +28,13 @@ def distribution(
     upper: FloatArray | None = None,
     released: tuple[Grid, FloatArray] | None = None,
     original: FloatArray | None = None,
-    dates: bool = False,
     alone: bool = True,
+    days: bool = False,
 ) -> str:
-    """Released values in grey, the reconstruction with its band, and the original where the drawer has it."""
+    """Released values in grey, the reconstruction with its band, and the original where the drawer has it.
+
+    With `days` the numbers are days since 1970, and the axis shows calendar days.
+    """
     if grid.labels is not None:
         return _labels(title, grid.labels, mass, lower, upper, released, original, alone=alone)
     edges = grid.finite_edges
@@ -54,8 +57,8 @@ def distribution(
         (low, high),
         (0.0, 1.06 * float(max(tall))),
         title=title,
-        y_title="density a day" if dates else "density",
-        dates=dates,
+        y_title="density a day" if days else "density",
+        days=days,
         margins=svg.margins_for(title, [name for _, name in names]),
     )
     marks = []

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from html import escape
 
+from sfumato.schema import EPOCH
+
 PALETTE = ("ink", "accent", "second", "third", "muted")
 
 STYLE = """
@@ -48,22 +50,29 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
     return [round(k * step, 12) for k in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
-EPOCH = date(1970, 1, 1)
-MONTHS = (1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200)
+MONTH = 365.2425 / 12
+MONTHS = (1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 2400, 6000, 12000, 24000)
+"""Months between two marks of an axis of days."""
 
 
-def date_ticks(low: float, high: float, about: int = 5) -> list[tuple[float, str]]:
-    """Days since 1970 at round dates, with the words for them: years, months, or days of a short stretch."""
-    rough = (high - low) / about
-    if rough < 28:
-        days = [d for d in ticks(math.ceil(low), math.floor(high), about) if d == round(d)]
-        return [(d, (EPOCH + timedelta(days=d)).isoformat()) for d in days]
-    step = next((m for m in MONTHS if m * 30.44 >= rough * 0.7), MONTHS[-1])
-    first, last = (EPOCH + timedelta(days=d) for d in (math.floor(low), math.floor(high)))
-    months = range(-(-(12 * first.year + first.month - 1) // step) * step, 12 * last.year + last.month, step)
-    places = [(date(m // 12, m % 12 + 1, 1), m) for m in months if 0 < m // 12 < 10_000]
-    words = "%Y" if step >= 12 else "%Y-%m"
-    return [(float(x), d.strftime(words)) for d, _ in places if low <= (x := (d - EPOCH).days) <= high]
+def day_ticks(low: float, high: float, about: int = 5) -> list[tuple[float, str]]:
+    """Calendar days between two numbers of days since 1970: the first of months or years, or days where these are too few."""
+    months = next((m for m in MONTHS if (high - low) / (m * MONTH) <= about), MONTHS[-1])
+    if high - low < 2 * MONTH:
+        whole = {math.ceil(t - 1e-9) for t in ticks(low, high, about)}
+        return [(float(t), _calendar(t).isoformat()) for t in sorted(whole) if low <= t <= high]
+    first = _calendar(math.ceil(low))
+    begin = (12 * first.year + first.month - 1) // months * months
+    out = []
+    for place in range(begin, begin + (about + 3) * months, months):
+        if 12 * date.min.year <= place < 12 * (date.max.year + 1):
+            day = date(place // 12, place % 12 + 1, 1)
+            out.append((float((day - EPOCH).days), day.isoformat()))
+    return [(at, text) for at, text in out if low <= at <= high]
+
+
+def _calendar(day: int) -> date:
+    return EPOCH + timedelta(days=day)
 
 
 WITH_LEGEND = (56, 16, 40, 48)
@@ -85,8 +94,8 @@ class Frame:
     x_labels: Sequence[str] | None = None
     """Labels at 0, 1, 2, … for a categorical axis."""
     percent: bool = False
-    dates: bool = False
-    """Whether x is in days since 1970."""
+    days: bool = False
+    """Whether x counts days since 1970, to be written as calendar days."""
     margins: tuple[int, int, int, int] = ONE_LINE
 
     def px(self, value: float) -> float:
@@ -112,10 +121,10 @@ class Frame:
             out.append(f'<text class="tick" x="{number(left - 6)}" y="{y}" dy=".32em" text-anchor="end">{text}</text>')
         if self.x_labels is None:
             y = number(bottom + 15)
-            places = date_ticks(*self.x) if self.dates else [(tick, label(tick)) for tick in ticks(*self.x)]
+            marks = day_ticks(*self.x) if self.days else [(tick, label(tick)) for tick in ticks(*self.x)]
             out.extend(
                 f'<text class="tick" x="{number(self.px(tick))}" y="{y}" text-anchor="middle">{text}</text>'
-                for tick, text in places
+                for tick, text in marks
             )
         else:
             out += self._category_ticks(bottom)

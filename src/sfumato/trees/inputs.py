@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray
-from sfumato.errors import DataError, listed
+from sfumato.errors import CellError, DataError, listed
 from sfumato.observed import Column, ObservedTable
 from sfumato.schema import Attribute, Kind, Missing, day_number
 
@@ -71,8 +71,9 @@ def _numbers(attribute: Attribute, array: NDArray[Any]) -> FloatArray:
     texts = np.array([np.nan if absent(v) else v for v in array.tolist()], dtype=object)
     try:
         return texts.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"{attribute.name}: {error}; give numbers, or leave the value empty") from None
+    except (TypeError, ValueError):
+        place, value = _first_wrong(texts, float)
+        raise CellError(attribute.name, place, f"{value!r} is not a number; mend it, or leave it empty") from None
 
 
 def _days(attribute: Attribute, array: NDArray[Any]) -> FloatArray:
@@ -83,8 +84,19 @@ def _days(attribute: Attribute, array: NDArray[Any]) -> FloatArray:
         return np.where(np.isnat(days), np.nan, days.astype(np.int64).astype(np.float64))
     try:
         return np.array([np.nan if absent(v) else day_number(v) for v in array.tolist()], dtype=np.float64)
-    except ValueError as error:
-        raise DataError(f"{attribute.name}: {error}; give dates such as 2000-05-16") from None
+    except ValueError:
+        place, value = _first_wrong(array, lambda v: absent(v) or day_number(v))
+        why = f"{value!r} is not a date; write it as 2000-05-16, or leave it empty"
+        raise CellError(attribute.name, place, why) from None
+
+
+def _first_wrong(values: NDArray[Any], read: Callable[[Any], object]) -> tuple[int, object]:
+    for place, value in enumerate(values.tolist()):
+        try:
+            read(value)
+        except (TypeError, ValueError):
+            return place, value
+    raise AssertionError("all values can be read")
 
 
 def _categories(attribute: Attribute, array: NDArray[Any]) -> FloatArray:

@@ -264,7 +264,9 @@ class Tree:
             )
             attributes = tuple(Attribute.from_dict(a) for a in data["inputs"])
             labels = tuple(str(label) for label in data["labels"])
-        except (KeyError, TypeError, ValueError) as error:
+            if not all(math.isfinite(c) for node in nodes for c in node.counts):
+                raise ValueError("a count that is not finite")
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise DataError(f"the model is damaged ({type(error).__name__}: {error}); mine it again") from None
         return cls(attributes, labels, nodes, str(data.get("strategy", "")), str(data.get("target", "class")))
 

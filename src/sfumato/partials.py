@@ -1,0 +1,92 @@
+"""Names of outputs that are not whole yet: hidden, and marked with the machine and the process that fill them.
+
+A folder on shared storage is seen by many machines, each with processes of its own numbers. So a left-over is judged by its
+process only on the machine it was begun on; of others' it is known only that nothing in it has changed for a long while.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+STALE = 7 * 24 * 3600.0
+"""Seconds after which what another machine left unchanged is nobody's any more."""
+_being_filled: set[Path] = set()
+"""What this very process is filling, in whatever thread."""
+
+
+@cache
+def machine() -> str:
+    """Which processes are counted here: a digest of host name, installation and space of process numbers.
+
+    Containers may share a host name, and each has a process 1 of its own; so the name alone does not tell them apart.
+    """
+    known = [platform.node()]
+    with suppress(OSError):
+        known.append(Path("/etc/machine-id").read_text("ascii", errors="replace").strip())
+    with suppress(OSError):
+        known.append(str(Path("/proc/self/ns/pid").readlink()))
+    return hashlib.sha256("\n".join(known).encode()).hexdigest()[:12]
+
+
+def partial(path: Path) -> Path:
+    """Where this process prepares what will become `path`."""
+    return path.parent / f".{path.name}.partial-{machine()}-{os.getpid()}"
+
+
+def begin(hidden: Path) -> None:
+    """Make the folder that this process fills."""
+    hidden.mkdir()
+    _being_filled.add(hidden.resolve())
+
+
+def end(hidden: Path) -> None:
+    """This process has done with the folder."""
+    _being_filled.discard(hidden.resolve())
+
+
+def discard(hidden: Path) -> None:
+    """Remove a file that did not become what it was to be; there is nothing to remove where it could not be begun."""
+    with suppress(FileNotFoundError, NotADirectoryError):
+        hidden.unlink()
+
+
+def abandoned(path: Path) -> Iterator[Path]:
+    """Earlier beginnings of `path` that nobody is filling any more."""
+    head = f".{path.name}.partial-"
+    for left in path.parent.iterdir():
+        if not left.name.startswith(head) or left.resolve() in _being_filled:
+            continue
+        if _nobodys(left, left.name.removeprefix(head)):
+            yield left
+
+
+def _nobodys(left: Path, mark: str) -> bool:
+    place, _, process = mark.rpartition("-")
+    if place == machine() and process.isdigit():
+        return int(process) == os.getpid() or not _alive(int(process))
+    return time.time() - _last_change(left) > STALE
+
+
+def _last_change(path: Path) -> float:
+    """When anything in it changed last; what vanishes meanwhile is in somebody's hands."""
+    try:
+        return max(p.lstat().st_mtime for p in (path, *path.rglob("*")))
+    except OSError:
+        return time.time()
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True

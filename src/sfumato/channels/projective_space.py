@@ -64,12 +64,23 @@ class ProjectiveSpace:
 
     def incidence(self, sets: int) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
         """A[y, x]: whether point y lies in S(x), for the first `sets` points x."""
-        points = self.points.astype(np.float32)  # sums of t products below q² are exact
         out = np.empty((self.size, sets), np.bool_)
         for begin in range(0, self.size, 1024):
-            part = points[begin : begin + 1024] @ points[:sets].T
-            out[begin : begin + 1024] = np.fmod(part, np.float32(self.order)) == 0
+            out[begin : begin + 1024] = self.orthogonal(np.arange(begin, min(begin + 1024, self.size)), np.arange(sets))
         return out
+
+    def orthogonal(self, first: IntArray, second: IntArray) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+        """Whether ⟨x, y⟩ = 0, for each point x of `first` (one row) and y of `second` (one column).
+
+        Sums of t products below q² are far below 2²⁴, so that they are exact, and so is whether their quotient is whole.
+        """
+        part = self._coordinates[first] @ self._coordinates[second].T
+        part /= np.float32(self.order)
+        return np.asarray(np.floor(part) == part)
+
+    @cached_property
+    def _coordinates(self) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+        return self.points.astype(np.float32)
 
     def hits(self, amounts: FloatArray) -> FloatArray:
         """Σ_{y in S(x)} amounts[y] for every point x, by one Fourier transform over the group of the coordinates.

@@ -247,6 +247,6 @@ def two_levels(channel: Channel | None, true: Grid) -> TwoLevels | None:
     return None
 
 
-def label_matrix(channel: Channel | None, true: Grid, most: int = DENSE_LABELS) -> FloatArray | None:
-    """The same in the place of an array, for more than `most` labels; None where an array will do."""
-    return cast("FloatArray | None", two_levels(channel, true)) if true.size > most else None
+def label_matrix(channel: Channel | None, true: Grid) -> FloatArray | None:
+    """The same in the place of an array, for more than `DENSE_LABELS` labels; None where an array will do."""
+    return cast("FloatArray | None", two_levels(channel, true)) if true.size > DENSE_LABELS else None

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sfumato.channels import Projective, Substitution
+from sfumato.channels.projective_space import ProjectiveSpace
 from sfumato.channels.two_levels import DENSE_LABELS, WithGap, is_implied, label_matrix, two_levels
 from sfumato.counts import Grid
 from sfumato.privacy import entropy_privacy, mutual_information
@@ -114,3 +115,10 @@ def test_points_are_orthogonal_where_the_product_is_a_multiple_of_the_prime():
     first, second = RNG.integers(0, space.size, 30), RNG.integers(0, space.size, 40)
     products = space.points[first] @ space.points[second].T
     assert np.array_equal(space.orthogonal(first, second), products % space.order == 0)
+
+
+@pytest.mark.parametrize(("order", "dimension"), [(2, 3), (2, 6), (3, 4), (5, 3), (7, 4), (13, 3)])
+def test_quick_hits_are_the_sums_over_the_sets(order, dimension):
+    space = ProjectiveSpace(order, dimension)
+    amounts = RNG.normal(size=space.size)
+    assert np.allclose(space.quick_hits(amounts), space.incidence(space.size).T @ amounts, atol=1e-10)

@@ -95,6 +95,32 @@ class ProjectiveSpace:
         turned = np.fft.rfftn(spread.reshape(shape)).real.ravel()
         return (turned[self._half] + amounts.sum()) / self.order
 
+    def quick_hits(self, amounts: FloatArray) -> FloatArray:
+        """The same up to rounding, at a fraction of the cost, for those who ask again and again.
+
+        Points are written with a leading one, so their first coordinate is 0 or 1, and the transform is wanted there alone:
+        its first step leaves two parts of q, and the other steps are products with the q × q matrix of the roots of unity.
+        """
+        spread = np.append(amounts, 0.0)[self._owners].reshape(self.order, -1)
+        first = self._roots[:, :2]
+        part = spread.T @ first.real + 1j * (spread.T @ first.imag)
+        for _ in range(self.dimension - 1):
+            part = part.reshape(self.order, -1).T @ self._roots
+        return (part.real.ravel()[self.points @ self._weights] + amounts.sum()) / self.order
+
+    @cached_property
+    def _owners(self) -> IntArray:
+        """For every vector the point that it is a multiple of; K for the zero vector."""
+        out = np.full(self.order**self.dimension, self.size)
+        out[self._multiples] = np.arange(self.size)
+        return out
+
+    @cached_property
+    def _roots(self) -> np.ndarray[tuple[int, ...], np.dtype[np.complex128]]:
+        """exp(2πi jk/q)."""
+        k = np.arange(self.order)
+        return np.exp(2j * np.pi * (np.outer(k, k) % self.order) / self.order)
+
     @cached_property
     def _multiples(self) -> IntArray:
         """Where λy lies in the array of all vectors, one row for each λ."""

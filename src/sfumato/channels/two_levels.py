@@ -101,11 +101,11 @@ class ReportSets:
 
     def cells_of(self, amounts: FloatArray) -> FloatArray:
         """By one transform."""
-        return self.law.space.hits(np.concatenate([amounts, np.zeros(self.law.reports - len(amounts))]))
+        return self.law.space.quick_hits(np.concatenate([amounts, np.zeros(self.law.reports - len(amounts))]))
 
     def labels_of(self, amounts: FloatArray) -> FloatArray:
         """By one transform."""
-        return self.law.hits(amounts)
+        return self.law.space.quick_hits(amounts)[: self.law.bin_grid.size]
 
     def incidence(self, cells: IntArray, labels: IntArray) -> BoolArray:
         """⟨x, y⟩ = 0."""

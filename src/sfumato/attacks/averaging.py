@@ -13,7 +13,8 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.attacks.base import CHUNK, Attack, Claim, Recovery, Sight
-from sfumato.attacks.belief import Belief, best_guesses, smallest_sets
+from sfumato.attacks.belief import Belief, best_guesses, law_matrix, smallest_sets
+from sfumato.channels.two_levels import ROW_CELLS, TwoLevels
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.observed import Column
 
@@ -71,18 +72,17 @@ class Combined:
     """Several views of one column: a table of log-likelihoods and a released cell for each row, view by view."""
 
     belief: Belief
-    views: tuple[tuple[FloatArray, IntArray], ...]
+    views: tuple[tuple[FloatArray | TwoLevels, IntArray], ...]
+    """Of many labels the law itself stands in the place of its table."""
 
     @classmethod
     def of(cls, belief: Belief, others: list[Column]) -> Combined:
         """The column of this release and of others."""
-        views = [(_logs(belief.kernel), belief.codes)]
+        views = [(_table(belief.kernel), belief.codes)]
         for other in others:
             observed = other.observed_grid(belief.grid)
-            kernel = (
-                np.eye(belief.grid.size) if other.channel is None else other.channel.transition(belief.grid, observed)
-            )
-            views.append((_logs(kernel), other.located(observed)))
+            kernel = law_matrix(other.channel, belief.grid, observed)
+            views.append((_table(kernel), other.located(observed)))
         return cls(belief, tuple(views))
 
     @property
@@ -94,9 +94,10 @@ class Combined:
         """Rows that all views hold, some at a time, with their posterior over the true cells."""
         known = np.flatnonzero(np.all([codes >= 0 for _, codes in self.views], axis=0))
         start = _logs(self.belief.prior)
-        for begin in range(0, len(known), CHUNK):
-            rows = known[begin : begin + CHUNK]
-            yield rows, _normalised(start + sum(table[codes[rows]] for table, codes in self.views))
+        step = CHUNK if self.belief.ranked is None else max(1, ROW_CELLS // self.belief.grid.size)
+        for begin in range(0, len(known), step):
+            rows = known[begin : begin + step]
+            yield rows, _normalised(start + sum(_lines(table, codes[rows]) for table, codes in self.views))
 
     def covers(self, truth: FloatArray) -> FloatArray:
         """Whether the true value lies in the smallest 95 % set of its row."""
@@ -121,6 +122,14 @@ def combined(belief: Belief, others: list[Column]) -> Recovery:
 
 def _logs(values: FloatArray) -> FloatArray:
     return np.log(np.maximum(values, 1e-300))
+
+
+def _table(kernel: FloatArray | TwoLevels) -> FloatArray | TwoLevels:
+    return kernel if isinstance(kernel, TwoLevels) else _logs(kernel)
+
+
+def _lines(table: FloatArray | TwoLevels, codes: IntArray) -> FloatArray:
+    return _logs(table.dense(codes)) if isinstance(table, TwoLevels) else table[codes]
 
 
 def _normalised(logs: FloatArray) -> FloatArray:

@@ -15,8 +15,9 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.attacks.belief import Belief
+from sfumato.attacks.belief import CONFIDENCE, Belief
 from sfumato.attacks.learned import learned_belief
+from sfumato.attacks.ranked import RankedLabels
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.errors import UsageError, listed
 from sfumato.observed import Column, ObservedTable
@@ -166,6 +167,43 @@ class Sets:
         known = (self.codes >= 0) & ~np.isnan(truth)
         out = np.full(len(truth), np.nan)
         out[known] = self.credit[self.codes[known], self.grid.locate(truth[known])]
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class RankedSets:
+    """The same over many labels, of which nothing is held: sets are found again when they are asked for."""
+
+    grid: Grid
+    ranked: RankedLabels
+    codes: IntArray
+
+    def posteriors(self) -> Iterator[tuple[IntArray, FloatArray]]:
+        """The posterior of each row's released cell, for the rows that have one."""
+        known = np.flatnonzero(self.codes >= 0)
+        for part in self.ranked.kernel.in_parts(known):
+            yield known[part], self.ranked.dense(self.codes[known[part]])
+
+    def covers(self, truth: FloatArray) -> FloatArray:
+        """How much of each true value's place the set holds; NaN where either is missing."""
+        before, own = self.places(truth)
+        share = np.clip((CONFIDENCE - before) / np.where(own > 0, own, 1.0), 0.0, 1.0)
+        return np.where(np.isnan(before), np.nan, np.where(own > 0, share, 0.0))
+
+    def places(self, truth: FloatArray, doubt: float = 0.0) -> tuple[FloatArray, FloatArray]:
+        """For each row the probability of all labels before the true one, and its own; NaN where either is missing."""
+        known = np.flatnonzero((self.codes >= 0) & ~np.isnan(truth))
+        before, own = np.full(len(truth), np.nan), np.full(len(truth), np.nan)
+        ranked = replace(self.ranked, doubt=doubt)
+        before[known], own[known] = ranked.places(self.codes[known], self.grid.locate(truth[known]))
+        return before, own
+
+    def widths(self, level: float, doubt: float = 0.0) -> FloatArray:
+        """The sizes of the sets of another level; NaN where there is none."""
+        out = np.full(len(self.codes), np.nan)
+        known = self.codes >= 0
+        seen, where = np.unique(self.codes[known], return_inverse=True)
+        out[known] = replace(self.ranked, doubt=doubt).guesses(seen, level)[1][where]
         return out
 
 

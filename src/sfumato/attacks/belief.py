@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 
 from sfumato.attacks.prior import prior
+from sfumato.attacks.ranked import RankedLabels
+from sfumato.channels import Channel
+from sfumato.channels.two_levels import TwoLevels, is_implied, label_matrix
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.observed import Column
 
@@ -38,8 +42,16 @@ class Belief:
         """The belief about one column of a release."""
         grid, mass = prior(column)
         observed = column.observed_grid(grid)
-        kernel = np.eye(grid.size) if column.channel is None else column.channel.transition(grid, observed)
-        return cls(column, grid, mass, observed, kernel)
+        return cls(column, grid, mass, observed, law_matrix(column.channel, grid, observed))
+
+    @cached_property
+    def ranked(self) -> RankedLabels | None:
+        """Where labels are many: their posteriors by rank, since an array of them would fill the memory."""
+        return RankedLabels(cast("TwoLevels", self.kernel), self.prior) if is_implied(self.kernel) else None
+
+    def given(self, codes: IntArray, cells: IntArray) -> FloatArray:
+        """K[codes[i], cells[i]]."""
+        return self.kernel[codes, cells] if self.ranked is None else self.ranked.kernel.at(codes, cells)
 
     @cached_property
     def codes(self) -> IntArray:
@@ -68,11 +80,15 @@ class Belief:
     @cached_property
     def means(self) -> FloatArray:
         """E[x | s]."""
+        if self.ranked is not None:
+            return (self.kernel @ (self.prior * self.grid.centres)) / np.maximum(self.evidence, 1e-300)
         return self.posterior @ self.grid.centres
 
     @cached_property
     def picks(self) -> FloatArray:
         """For each s the guess that is right most often: the likeliest label, or the middle of the likeliest window."""
+        if self.ranked is not None:
+            return self._guesses[0]
         return best_guesses(self.grid, self.posterior, self.tolerance)
 
     @property
@@ -89,7 +105,16 @@ class Belief:
     @cached_property
     def set_widths(self) -> FloatArray:
         """The size of that set for each s."""
-        return self.credible @ self.widths
+        return self._guesses[1] if self.ranked is not None else self.credible @ self.widths
+
+    @cached_property
+    def _guesses(self) -> tuple[FloatArray, FloatArray]:
+        """Among many labels the likeliest and the size of the set, for each s that some row has; NaN for others."""
+        assert self.ranked is not None
+        picks, widths = (np.full(len(self.evidence), np.nan) for _ in range(2))
+        seen = np.unique(self.codes[self.codes >= 0])
+        picks[seen], widths[seen] = self.ranked.guesses(seen, CONFIDENCE)
+        return picks, widths
 
     def of_rows(self, table: FloatArray) -> FloatArray:
         """A value a released cell, looked up for every row; NaN where the cell is missing."""
@@ -97,6 +122,13 @@ class Belief:
         present = self.codes >= 0
         out[present] = table[self.codes[present]]
         return out
+
+
+def law_matrix(channel: Channel | None, grid: Grid, observed: Grid) -> FloatArray:
+    """K[s, p] as an array, or as what takes its place where labels are many."""
+    if (implied := label_matrix(channel, grid)) is not None:
+        return implied
+    return np.eye(grid.size) if channel is None else channel.transition(grid, observed)
 
 
 def cell_widths(grid: Grid) -> FloatArray:

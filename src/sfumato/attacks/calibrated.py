@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.attacks.base import Claimed
+from sfumato.attacks.base import Claimed, RankedSets
 from sfumato.attacks.belief import CONFIDENCE, smallest_sets
 from sfumato.counts import FloatArray
 
@@ -22,6 +22,10 @@ def honest_widths(sets: Claimed, truth: FloatArray, confidence: float = CONFIDEN
     At level c the set of a row takes labels by falling probability m_1, m_2, …; of label j it holds
     min(1, max(0, c − (m_1 + … + m_{j−1})) / m_j), which grows with c, so that the level is found by halving.
     """
+    if isinstance(sets, RankedSets):
+        before, own = sets.places(truth, DOUBT)
+        known = ~np.isnan(before)
+        return sets.widths(_level(before[known], own[known], confidence), DOUBT)
     level = _level(*_places(sets, truth), confidence)
     out = np.full(len(truth), np.nan)
     for rows, posterior in sets.posteriors():

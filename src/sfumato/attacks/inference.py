@@ -38,21 +38,25 @@ class LikelihoodInference(Attack):
         likelihood = Likelihood.of(sight, self.targets)
         shares = {s: _Shares.of(sight.beliefs[s]) for s in self.secrets}
         together_with = {s: _joint_secret(sight, likelihood, s) for s in self.secrets}
-        found: dict[str, list[FloatArray]] = {s: [] for s in self.secrets}
+        found: dict[str, list[tuple[FloatArray, FloatArray]]] = {s: [] for s in self.secrets}
         for part in likelihood.parts():
             together = likelihood.logs(part)
             for secret in self.secrets:
                 weights = weights_of(likelihood.without(secret, together, part))
                 mixed = shares[secret].mixed(weights)
                 joint = together_with[secret]
-                found[secret].append(mixed if joint is None else joint.mixed(weights, part, mixed))
+                posterior = mixed if joint is None else joint.mixed(weights, part, mixed)
+                found[secret].append(_guessed(sight.beliefs[secret], posterior))
         recoveries = []
         for secret, parts in found.items():
-            belief = sight.beliefs[secret]
-            posterior = np.concatenate(parts)
-            picks = best_guesses(belief.grid, posterior, belief.tolerance)
-            recoveries.append(Recovery(secret, posterior @ belief.grid.centres, picks))
+            means, picks = (np.concatenate(kind) for kind in zip(*parts, strict=True))
+            recoveries.append(Recovery(secret, means, picks))
         return Claim(tuple(recoveries))
+
+
+def _guessed(belief: Belief, posterior: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The mean and the best guess, a target each."""
+    return posterior @ belief.grid.centres, best_guesses(belief.grid, posterior, belief.tolerance)
 
 
 def _joint_secret(sight: Sight, likelihood: Likelihood, secret: str) -> JointSecret | None:
@@ -64,7 +68,7 @@ def _joint_secret(sight: Sight, likelihood: Likelihood, secret: str) -> JointSec
 class _Shares:
     """Rows in the order of their released secret, so that weights add up by cell in one sweep."""
 
-    posterior: FloatArray
+    belief: Belief
     order: IntArray
     starts: IntArray
     cells: IntArray
@@ -74,16 +78,21 @@ class _Shares:
         known = np.flatnonzero(belief.codes >= 0)
         order = known[np.argsort(belief.codes[known], kind="stable")]
         cells, starts = np.unique(belief.codes[order], return_index=True)
-        return cls(belief.posterior, order, starts.astype(np.int64), cells)
+        return cls(belief, order, starts.astype(np.int64), cells)
 
     def mixed(self, weights: LogArray) -> FloatArray:
         """Σ_rows w(row) P(p | s(row)), normalised over the rows whose secret is there."""
         if not len(self.cells):
-            return np.full((len(weights), self.posterior.shape[1]), 1.0 / self.posterior.shape[1])
+            return np.full((len(weights), self.belief.grid.size), 1.0 / self.belief.grid.size)
         by_cell = np.add.reduceat(weights[:, self.order], self.starts, axis=1).astype(np.float64)
         total = by_cell.sum(axis=1, keepdims=True)
         by_cell = np.where(total > 1e-30, by_cell / np.maximum(total, 1e-300), 1.0 / len(self.cells))
-        return np.asarray(by_cell @ self.posterior[self.cells])
+        if self.belief.ranked is None:
+            return np.asarray(by_cell @ self.belief.posterior[self.cells])
+        # P(p | s) = K[s, p] π_p/P(s), so that the sum over s is one product with the law for each target.
+        by_law = np.zeros((len(weights), len(self.belief.evidence)))
+        by_law[:, self.cells] = by_cell / np.maximum(self.belief.evidence[self.cells], 1e-300)
+        return np.asarray((by_law @ self.belief.kernel) * self.belief.prior)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sfumato.attacks.base import Attack, Claim, Sight
-from sfumato.attacks.belief import Belief
+from sfumato.attacks.belief import Belief, law_matrix
 from sfumato.attacks.posterior import recovered
 from sfumato.attacks.prior import refined
 from sfumato.counts import FloatArray, Grid
@@ -33,5 +33,6 @@ class InformedPosterior(Attack):
                 continue
             grid, mass = refined(*self.population[column.name], column.channel.interval_width(0.95))
             observed = column.observed_grid(grid)
-            out.append(recovered(Belief(column, grid, mass, observed, column.channel.transition(grid, observed))))
+            kernel = law_matrix(column.channel, grid, observed)
+            out.append(recovered(Belief(column, grid, mass, observed, kernel)))
         return Claim(tuple(out)) if out else Claim(notes={"skipped": "no column is modified"})

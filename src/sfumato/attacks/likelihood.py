@@ -4,17 +4,20 @@ inference both rest on.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.attacks.base import Sight, Targets
 from sfumato.attacks.belief import Belief
 from sfumato.attacks.correlated import JointLogs
 from sfumato.attacks.logs import IMPOSSIBLE, LogArray
 from sfumato.channels.correlated import CorrelatedGaussian
+from sfumato.channels.two_levels import TwoLevels
 from sfumato.counts import FloatArray, IntArray
 from sfumato.errors import UsageError
 
@@ -60,6 +63,47 @@ class _Blurred:
 
 
 @dataclass(frozen=True, eq=False)
+class _Labels:
+    """The same among many labels, without the table: two levels, and which released cells belong to whom."""
+
+    kernel: TwoLevels
+    known: IntArray
+    released: IntArray
+
+    @classmethod
+    def build(cls, belief: Belief, values: FloatArray) -> _Labels:
+        missing = np.isnan(values)
+        known = belief.grid.locate(np.where(missing, 0.0, values))
+        return cls(cast("TwoLevels", belief.kernel), np.where(missing, -1, known), belief.codes)
+
+    def of(self, part: slice) -> LogArray:
+        known = self.known[part]
+        inside = self.kernel.T.rows(np.maximum(known, 0))
+        logs = self._logs(np.take(inside, np.maximum(self.released, 0), axis=1))
+        return self._with_gaps(logs, known[:, None] < 0, self.released[None, :] < 0)
+
+    def pairs(self, targets: IntArray, rows: IntArray) -> LogArray:
+        known, released = self.known[targets], self.released[rows]
+        inside = self.kernel.sets.pairs(np.maximum(released, 0), np.maximum(known, 0))
+        return self._with_gaps(self._logs(inside), known < 0, released < 0)
+
+    def _logs(self, inside: NDArray[np.bool_]) -> LogArray:
+        low, high = (np.float32(max(math.log(v) if v > 0 else IMPOSSIBLE, IMPOSSIBLE)) for v in self._levels)
+        return np.where(inside, high, low)
+
+    @property
+    def _levels(self) -> tuple[float, float]:
+        return self.kernel.low, self.kernel.high
+
+    @staticmethod
+    def _with_gaps(logs: LogArray, unknown: NDArray[np.bool_], absent: NDArray[np.bool_]) -> LogArray:
+        """Absence is seen as it is: certain where both are absent, impossible where one is."""
+        if not (unknown.any() or absent.any()):
+            return logs
+        return np.where(unknown | absent, np.where(unknown & absent, np.float32(0), np.float32(IMPOSSIBLE)), logs)
+
+
+@dataclass(frozen=True, eq=False)
 class _Clear:
     """Released as true: equal or impossible."""
 
@@ -99,7 +143,8 @@ class Likelihood:
                 absent = -1e300  # absence equals absence, and NaN equals nothing
                 columns[name] = _Clear(_filled(values, absent), _filled(column.values, absent))
             else:
-                columns[name] = _Blurred.build(sight.beliefs[name], values)
+                kind = _Blurred if sight.beliefs[name].ranked is None else _Labels
+                columns[name] = kind.build(sight.beliefs[name], values)
         together = tuple(
             JointLogs.build(law, {n: targets.known[n] for n in names}, {n: sight[n].values for n in names})
             for law, names in joints.items()

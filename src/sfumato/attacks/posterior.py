@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.base import Attack, Claim, Recovery, Sets, Sight
+from sfumato.attacks.base import Attack, Claim, RankedSets, Recovery, Sets, Sight
 from sfumato.attacks.belief import Belief
 
 
@@ -39,5 +39,7 @@ def recovered(belief: Belief) -> Recovery:
         belief.of_rows(belief.means),
         belief.of_rows(belief.picks),
         belief.of_rows(belief.set_widths),
-        Sets(belief.grid, belief.credible, belief.codes, belief.posterior),
+        Sets(belief.grid, belief.credible, belief.codes, belief.posterior)
+        if belief.ranked is None
+        else RankedSets(belief.grid, belief.ranked, belief.codes),
     )

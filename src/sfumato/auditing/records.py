@@ -90,7 +90,7 @@ def column_bits(sight: Sight, name: str, truth: FloatArray) -> FloatArray:
         return out
     belief = sight.beliefs[name]
     seen = (belief.codes >= 0) & ~np.isnan(truth)
-    given = belief.kernel[belief.codes[seen], belief.grid.locate(truth[seen])]
+    given = belief.given(belief.codes[seen], belief.grid.locate(truth[seen]))
     out[seen] += np.log2(np.maximum(given, LEAST)) - np.log2(np.maximum(belief.evidence[belief.codes[seen]], LEAST))
     return out
 

@@ -34,6 +34,8 @@ PRIMES = tuple(p for p in range(2, 160) if all(p % k for k in range(2, p)))
 MOST_VECTORS = 2**22
 """Reconstruction transforms an array of qᵗ numbers; this many take a tenth of a second."""
 DRAWN_CELLS = 2**21
+KEPT_CELLS = 2**25
+"""A table of which code lies in which set is kept up to this size (32 MB)."""
 CODES_A_VALUE = 4
 FEW_CODES = 1024
 """A law has at most `CODES_A_VALUE` codes a value, or `FEW_CODES` where that is more: beyond, variance gains nothing."""
@@ -129,6 +131,12 @@ class Projective(Discrete):
         """A[y, x]: whether code y lies in the set of value x."""
         return self.space.incidence(self._size)
 
+    def _lines(self, codes: IntArray) -> NDArray[np.bool_]:
+        """Rows of A, looked up where it is small, computed where it would fill the memory."""
+        if self.reports * self._size <= KEPT_CELLS:
+            return self.members[codes]
+        return self.space.orthogonal(codes, np.arange(self._size))
+
     def matrix_product(self, shares: FloatArray) -> FloatArray:
         """M @ shares = (column sums + (γ−1) A @ shares)/T."""
         if shares.ndim == 1:
@@ -163,7 +171,7 @@ class Projective(Discrete):
         step = max(1, DRAWN_CELLS // self._size)
         for begin in range(0, len(seen), step):
             codes = seen[begin : begin + step]
-            weights = np.where(self.members[codes], inside * mass, rest * mass)
+            weights = np.where(self._lines(codes), inside * mass, rest * mass)
             lost = weights.sum(axis=1) <= 0  # no value that has any mass owns such a code
             weights[lost] = mass
             upto = np.cumsum(weights, axis=1)

@@ -64,12 +64,23 @@ class ProjectiveSpace:
 
     def incidence(self, sets: int) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
         """A[y, x]: whether point y lies in S(x), for the first `sets` points x."""
-        points = self.points.astype(np.float32)  # sums of t products below q² are exact
         out = np.empty((self.size, sets), np.bool_)
         for begin in range(0, self.size, 1024):
-            part = points[begin : begin + 1024] @ points[:sets].T
-            out[begin : begin + 1024] = np.fmod(part, np.float32(self.order)) == 0
+            out[begin : begin + 1024] = self.orthogonal(np.arange(begin, min(begin + 1024, self.size)), np.arange(sets))
         return out
+
+    def orthogonal(self, first: IntArray, second: IntArray) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+        """Whether ⟨x, y⟩ = 0, for each point x of `first` (one row) and y of `second` (one column).
+
+        Sums of t products below q² are far below 2²⁴, so that they are exact, and so is whether their quotient is whole.
+        """
+        part = self._coordinates[first] @ self._coordinates[second].T
+        part /= np.float32(self.order)
+        return np.asarray(np.floor(part) == part)
+
+    @cached_property
+    def _coordinates(self) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+        return self.points.astype(np.float32)
 
     def hits(self, amounts: FloatArray) -> FloatArray:
         """Σ_{y in S(x)} amounts[y] for every point x, by one Fourier transform over the group of the coordinates.
@@ -83,6 +94,32 @@ class ProjectiveSpace:
         spread[self._multiples] = amounts
         turned = np.fft.rfftn(spread.reshape(shape)).real.ravel()
         return (turned[self._half] + amounts.sum()) / self.order
+
+    def quick_hits(self, amounts: FloatArray) -> FloatArray:
+        """The same up to rounding, at a fraction of the cost, for those who ask again and again.
+
+        Points are written with a leading one, so their first coordinate is 0 or 1, and the transform is wanted there alone:
+        its first step leaves two parts of q, and the other steps are products with the q × q matrix of the roots of unity.
+        """
+        spread = np.append(amounts, 0.0)[self._owners].reshape(self.order, -1)
+        first = self._roots[:, :2]
+        part = spread.T @ first.real + 1j * (spread.T @ first.imag)
+        for _ in range(self.dimension - 1):
+            part = part.reshape(self.order, -1).T @ self._roots
+        return (part.real.ravel()[self.points @ self._weights] + amounts.sum()) / self.order
+
+    @cached_property
+    def _owners(self) -> IntArray:
+        """For every vector the point that it is a multiple of; K for the zero vector."""
+        out = np.full(self.order**self.dimension, self.size)
+        out[self._multiples] = np.arange(self.size)
+        return out
+
+    @cached_property
+    def _roots(self) -> np.ndarray[tuple[int, ...], np.dtype[np.complex128]]:
+        """exp(2πi jk/q)."""
+        k = np.arange(self.order)
+        return np.exp(2j * np.pi * (np.outer(k, k) % self.order) / self.order)
 
     @cached_property
     def _multiples(self) -> IntArray:

@@ -10,6 +10,7 @@ import numpy as np
 
 from sfumato.channels import Channel, Gaussian, Projective, Substitution
 from sfumato.channels.projective import best_space, report_variance, response_variance
+from sfumato.channels.two_levels import label_matrix
 from sfumato.counts import Grid
 from sfumato.privacy.entropy import entropy_privacy, matrix_entropy, privacy_loss, substitution_entropy
 from sfumato.privacy.gamma import record_gamma, rho1_of_gamma, rho2_of_gamma
@@ -71,7 +72,8 @@ def _information(channel: Channel, attribute: Attribute) -> dict[str, Any]:
     if grid is None:
         return {"entropy_privacy": None, "privacy_loss": None}
     prior = np.full(grid.size, 1 / grid.size)
-    kernel = channel.transition(grid, channel.observed_grid(grid))
+    implied = label_matrix(channel, grid)
+    kernel = channel.transition(grid, channel.observed_grid(grid)) if implied is None else implied
     widths = np.diff(grid.finite_edges)
     return {
         "entropy_privacy": entropy_privacy(prior, kernel, widths),

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.channels import Channel, Kernel, Projective
 from sfumato.channels.discrete import Discrete
+from sfumato.channels.two_levels import label_matrix
 from sfumato.counts import Counts, FloatArray, Grid
 from sfumato.errors import DataError, UsageError, listed
 from sfumato.observed import Column, ObservedTable
@@ -49,6 +50,8 @@ def _kernel(channel: Channel, points: bytes, cells: bool, step: float, kernel: K
     values = np.frombuffer(points)
     true = Grid(edges=values, step=step) if cells else Grid(atoms=values, step=step)
     observed = channel.observed_grid(true)
+    if (implied := label_matrix(channel, true)) is not None:
+        return observed, implied
     matrix = channel.transition(true, observed, kernel)
     matrix.setflags(write=False)
     return observed, matrix
@@ -80,7 +83,8 @@ def problem_of(
             _report_matrix(law), counted(column, law.observed_grid(true), weights), spacing(column, true), law
         )
     if column.channel is None:
-        observed, matrix = true, np.eye(true.size)
+        implied = label_matrix(None, true)
+        observed, matrix = true, np.eye(true.size) if implied is None else implied
     else:
         observed, matrix = kernel_of(column.channel, true, kernel)
     return Problem(matrix, counted(column, observed, weights), spacing(column, true))

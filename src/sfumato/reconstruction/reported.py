@@ -12,6 +12,7 @@ from typing import Protocol, cast
 import numpy as np
 
 from sfumato.channels import Projective
+from sfumato.channels.two_levels import TwoLevels
 from sfumato.counts import FloatArray
 
 DENSE_VALUES = 256
@@ -68,9 +69,11 @@ def report_matrix(law: Projective) -> FloatArray:
     return law.transition(law.bin_grid, law.observed_grid(law.bin_grid))
 
 
-def transposed(kernel: FloatArray | ReportMatrix) -> FloatArray:
+def transposed(kernel: FloatArray | ReportMatrix | TwoLevels) -> FloatArray:
     """Mᵀ: of an array laid out by rows for fast products, of an operator as it is."""
-    return cast("FloatArray", kernel.T) if isinstance(kernel, ReportMatrix) else np.ascontiguousarray(kernel.T)
+    return (
+        cast("FloatArray", kernel.T) if isinstance(kernel, ReportMatrix | TwoLevels) else np.ascontiguousarray(kernel.T)
+    )
 
 
 def unbiased(design: Design, share: FloatArray) -> FloatArray:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sfumato.channels.two_levels import is_implied
 from sfumato.counts import FloatArray
 from sfumato.errors import UsageError
 
@@ -86,11 +87,11 @@ def joint_fit(
     counts = np.ascontiguousarray(counts, dtype=np.float64)
     if counts.ndim != len(kernels):
         raise UsageError(f"{len(kernels)} kernels do not fit a table of {counts.ndim} axes; give one for each axis")
-    forward = [None if k is None else np.ascontiguousarray(k, dtype=np.float64) for k in kernels]
+    forward = [k if k is None or is_implied(k) else np.ascontiguousarray(k, dtype=np.float64) for k in kernels]
     for axis, (kernel, size) in enumerate(zip(forward, counts.shape, strict=True)):
         if kernel is not None and kernel.shape[0] != size:
             raise UsageError(f"axis {axis}: a kernel with {kernel.shape[0]} rows does not fit {size} observed cells")
-    backward = [None if k is None else np.ascontiguousarray(k.T) for k in forward]
+    backward = [None if k is None else k.T if is_implied(k) else np.ascontiguousarray(k.T) for k in forward]
     shape = tuple(size if k is None else k.shape[1] for k, size in zip(forward, counts.shape, strict=True))
     strengths = [float(smoothing)] * len(shape) if isinstance(smoothing, int | float) else [float(s) for s in smoothing]
     if len(strengths) != len(shape) or not all(0 <= s <= 1 for s in strengths):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sfumato.channels.two_levels import OwnCells, TwoLevels
 from sfumato.counts import FloatArray
 from sfumato.reconstruction.loop import Fit
 from sfumato.reconstruction.problem import Problem
@@ -77,8 +78,10 @@ def on_simplex(x: FloatArray) -> FloatArray:
     return projected(x + (1 - x.sum(axis=-1, keepdims=True)) / x.shape[-1])
 
 
-def gamma_of(kernel: FloatArray) -> float | None:
+def gamma_of(kernel: FloatArray | TwoLevels) -> float | None:
     """γ if the kernel is gamma-diagonal: one value on the diagonal, a smaller one everywhere else."""
+    if isinstance(kernel, TwoLevels):
+        return kernel.high / kernel.low if isinstance(kernel.sets, OwnCells) and kernel.low > 0 else None
     size = kernel.shape[0]
     if kernel.shape != (size, size) or size < 2:
         return None

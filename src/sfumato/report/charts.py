@@ -10,6 +10,9 @@ import numpy as np
 from sfumato.counts import FloatArray, Grid
 from sfumato.report import svg
 
+MOST_LABELS, COMMONEST = 60, 30
+"""Of more labels than `MOST_LABELS` only the commonest are drawn, and the title says how much all others have together."""
+
 INKS = ("accent", "second", "third", "fourth", "ink", "muted")
 TRUE_FIRST = ("second", "accent", "muted", "fourth")
 """The colours of distributions, for bars of the truth, what was reconstructed, and the release at its word."""
@@ -89,6 +92,13 @@ def _labels(
         series = [("muted", "released", released[1] / max(released[1].sum(), 1.0)), *series]
     if original is not None:
         series = [*series, ("second", "original", original)]
+    if len(labels) > MOST_LABELS:
+        kept = np.argsort(-mass, kind="stable")[:COMMONEST]
+        others = 100 * max(1 - float(mass[kept].sum()), 0.0)
+        title = f"{title}: the {COMMONEST} commonest of {len(labels):,} labels, all others {others:.1f} %"
+        labels = tuple(labels[i] for i in kept)
+        series = [(ink, name, heights[kept]) for ink, name, heights in series]
+        lower, upper = (None if end is None else end[kept] for end in (lower, upper))
     top = max(float(np.max(s)) for _, _, s in series)
     if upper is not None:
         top = max(top, float(np.max(upper)))

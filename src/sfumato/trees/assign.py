@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sfumato.channels import Projective
 from sfumato.channels.base import inner_cuts
 from sfumato.channels.discrete import Discrete
+from sfumato.channels.two_levels import label_matrix
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.errors import UsageError
 from sfumato.observed import Column
@@ -119,7 +120,10 @@ class Association:
     @cached_property
     def _law(self) -> tuple[Grid, FloatArray]:
         channel = self.column.channel
-        return (self.grid, np.eye(self.grid.size)) if channel is None else kernel_of(channel, self.grid)
+        if channel is not None:
+            return kernel_of(channel, self.grid)
+        implied = label_matrix(None, self.grid)
+        return self.grid, np.eye(self.grid.size) if implied is None else implied
 
     @property
     def observed_grid(self) -> Grid:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 
+from sfumato.channels.two_levels import TwoLevels, WithGap, is_implied, label_matrix
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.errors import DataError, UsageError
 from sfumato.observed import Column, ObservedTable
@@ -42,12 +44,16 @@ class Axis:
     def of(cls, column: Column, cells: int, most_bins: int) -> Axis:
         """The natural grid of the true values in at most `cells` cells, the released ones in at most `most_bins` bins."""
         grid = column.true_grid(cells)
+        gaps = bool(np.isnan(column.values).any())
+        implied = label_matrix(column.channel, grid)
+        if implied is not None:
+            whole = cast("FloatArray", WithGap(cast("TwoLevels", implied))) if gaps else implied
+            return cls(column.attribute, grid, column.observed_grid(grid), whole, gaps)
         if column.channel is None:
             bins, kernel = grid, np.eye(grid.size)
         else:
             bins = coarser(column.observed_grid(grid), column.values, most_bins)
             kernel = column.channel.transition(grid, bins)
-        gaps = bool(np.isnan(column.values).any())
         if gaps:
             kernel = np.pad(kernel, ((0, 1), (0, 1)))
             kernel[-1, -1] = 1.0
@@ -62,6 +68,11 @@ class Axis:
     def size(self) -> int:
         """How many cells the true values have, the missing one included."""
         return self.kernel.shape[1]
+
+    @property
+    def many_labels(self) -> bool:
+        """Whether the kernel is no array but takes its place in products."""
+        return is_implied(self.kernel)
 
     @property
     def ordered(self) -> bool:

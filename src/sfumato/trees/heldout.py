@@ -99,15 +99,21 @@ class Background:
                 continue
             a = axes[node.test.attribute]
             axis, table = self.axes[a], self.model.tables[a]
-            kernel = np.vstack([axis.kernel, np.ones(axis.size)])
             came = inside.get(a, np.ones(axis.size))
-            whole = np.maximum(kernel @ (table * came).T, 1e-30)
+            whole = np.maximum(_seen(axis, (table * came).T), 1e-30)
             for child, share in zip(node.children, branch_shares(node.test, axis, len(node.children)), strict=True):
                 goes = came * share
-                ratio = (kernel @ (table * goes).T) / whole
+                ratio = _seen(axis, (table * goes).T) / whole
                 out[child] = np.where(ratio < NEGLIGIBLE, 0, ratio).astype(np.float32)
                 stack.append((child, {**inside, a: goes}))
         return out
+
+
+def _seen(axis: Axis, masses: FloatArray) -> FloatArray:
+    """P(bin) of masses over the true cells (one column each), and their sums in a last row."""
+    if axis.many_labels:
+        return np.concatenate([axis.kernel @ masses, masses.sum(axis=0, keepdims=True)])
+    return np.asarray(np.vstack([axis.kernel, np.ones(axis.size)]) @ masses)
 
 
 def branch_shares(test: Test, axis: Axis, children: int) -> FloatArray:

@@ -23,7 +23,8 @@ from sfumato.trees.tree import Node, Tree
 
 MOST_LEAVES = 100
 STEPS = (4000, 1000, 400, 200)
-"""EM steps for maps of one to four attributes: fewer axes can be had sharper before chance shows."""
+"""EM steps for maps of one to four attributes: fewer axes can be had sharper before chance shows; a long list of labels as few
+as any, since it has few records a cell."""
 
 SMOOTHING = 0.005
 
@@ -62,7 +63,7 @@ def fit_joint(
         attributes, why = choice.chosen, choice.sentence()
     tell(f"reconstructing {', '.join(attributes) or 'nothing'} together")
     axes = map_axes([table[name] for name in attributes])
-    steps = STEPS[min(max(len(axes), 1), len(STEPS)) - 1]
+    steps = STEPS[-1 if any(a.many_labels for a in axes) else min(max(len(axes), 1), len(STEPS)) - 1]
     found = fit_map(axes, table, iterations=steps, smoothing=SMOOTHING)
     tree = map_tree(found, table, limits=limits, pruner=pruner)
     notes = {"attributes": list(attributes), "cells": [axis.size for axis in axes], "why": why}

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray, IntArray
-from sfumato.trees.impurity import Criterion, Gini
+from sfumato.trees.impurity import Criterion, Gini, xlog2x
 
 BranchArray = NDArray[np.uint8]
 
@@ -24,6 +24,9 @@ Counted = TypeVar("Counted", contravariant=True)
 
 TIE = 1e-11
 """Scores this close, relative to the node's size, are equal: rounding must not choose between attributes."""
+
+LONG_LIST = 256
+"""A subset of more labels than this must say more about the classes than it takes to write it down."""
 
 LEAST_GAIN = 1e-9
 """A gain below this share of a node's records is rounding, not a gain."""
@@ -120,7 +123,7 @@ class BinarySplitter:
                 continue
             find = self._subset if a in self.categorical else self._cut
             score, gain, left, bits = find(histogram[:, :, 1:], sizes, min_leaf)
-            better = score > best_score + TIE * sizes
+            better = (score > best_score + TIE * sizes) & self._pays(a, histogram, left, bits)
             best_score[better] = score[better]
             out.attribute[better], out.gain[better], out.bits[better] = a, gain[better], bits[better]
             out.branch[better] = 0
@@ -128,6 +131,20 @@ class BinarySplitter:
         out.attribute[out.gain <= LEAST_GAIN * sizes] = -1
         self._send_missing(histograms, out)
         return out
+
+    def _pays(self, a: int, histogram: FloatArray, left: NDArray[np.bool_], bits: FloatArray) -> NDArray[np.bool_]:
+        """Whether a test says more about the classes than it takes to write down, which is asked of long lists only.
+
+        With many labels and few records of each, the best of 2^(v−1) − 1 subsets tells the classes apart by chance, and better
+        than any true cut. It would win the node, and pruning, which counts the bits, would then undo all that hangs below.
+        """
+        if a not in self.categorical or histogram.shape[2] - 1 <= LONG_LIST:
+            return np.ones(len(bits), bool)
+        known = histogram[:, :, 1:]
+        first = np.einsum("ncb,nb->nc", known, left.astype(np.float64))
+        second = known.sum(axis=2) - first
+        saved = class_bits(first + second) - class_bits(first) - class_bits(second)
+        return np.asarray(saved > bits)
 
     def below(self, splits: Splits, histograms: Sequence[FloatArray]) -> FloatArray:
         """Sums of the histograms over each child's cells."""
@@ -204,6 +221,11 @@ def child_counts(splits: Splits, histograms: Sequence[FloatArray]) -> FloatArray
             here = branch[some] == child
             out[first[nodes[some]] + child] = np.einsum("ncb,nb->nc", histogram[nodes[some]], here.astype(np.float64))
     return out
+
+
+def class_bits(counts: FloatArray) -> FloatArray:
+    """Σ n_c log2(n/n_c): the code of the classes, given their shares (one row of counts a node)."""
+    return np.asarray(xlog2x(counts.sum(axis=1)) - xlog2x(counts).sum(axis=1))
 
 
 def first_best(score: FloatArray, tolerance: FloatArray) -> IntArray:

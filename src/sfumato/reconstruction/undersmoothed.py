@@ -3,9 +3,11 @@
 Noise hides a hump narrower than itself. Held-out values then favour the simplest shape, its fit is off by the whole hump,
 and no comparison of fits can say so: the data do not know. A band that is to contain this bias must take for granted how
 rough the truth may be. Here: the slope of the density, on a domain of length one, moves like a Brownian motion of variance
-σ² — σ = 128 allows two normal humps whose standard deviations are a sixteenth of the domain — and the masses have a
-Dirichlet prior worth a few rows, which keeps them positive. The spread of such a posterior holds bias as well as chance,
-so that its intervals cover on average over the cells (Wahba 1983, Nychka 1988).
+σ², and the masses have a Dirichlet prior worth a few rows, which keeps them positive. The spread of such a posterior holds
+bias as well as chance, so that its intervals cover on average over the cells (Wahba 1983, Nychka 1988).
+
+A density f costs ∫ f″²/(2σ²) nats, a normal hump of weight w and standard deviation s 3 w²/(16 √π s⁵ σ²): with σ = 128 one
+of 40 % and s = 0.06 costs 1.3 nats and is allowed, with s = 0.03 it costs 42 and is not.
 """
 
 from __future__ import annotations

@@ -16,15 +16,16 @@ from sfumato.trees.fitted import Fitted, Progress, quiet
 from sfumato.trees.grow import Limits
 from sfumato.trees.heldout import Verdict, admissible, class_blind, judged, split
 from sfumato.trees.joint import fit_joint
-from sfumato.trees.mixture import ClassMixtures, fit_mixture, fit_mixtures
+from sfumato.trees.mixture import ClassMixtures, fit_mixture, fit_mixtures, mixture_tree
 from sfumato.trees.prune import Pruner
+from sfumato.trees.rehearsal import held_out_model, rehearsed, widened
 from sfumato.trees.strategies import byclass, local
 
 SPARE = 0.02
 """The share of the uncertainty about the class that a strategy may leave standing where another removes it."""
 
 MARGIN = 0.004
-"""A more elaborate strategy must promise so much more accuracy than a simpler one."""
+"""A more elaborate strategy must promise so much more accuracy than a simpler one, and more than the noise in the difference."""
 
 COUNTED = {"byclass": byclass, "local": local}
 SIMPLEST_FIRST = ("byclass", "local", "joint", "mixture")
@@ -40,8 +41,8 @@ def fit_auto(
 ) -> Fitted:
     """Choose among byclass, local, joint and mixture by how their trees do on held-out released records.
 
-    ``notes`` holds the `strategy` that was chosen, the `scores` of all (`log_loss` in nats and expected `accuracy`, both on
-    held-out records and through the noise), and `why`.
+    ``notes`` holds the `strategy` that was chosen, the `scores` of all (`log_loss` in nats, expected `accuracy` and its standard
+    `error`, on held-out records and through the noise), and `why`.
     """
     table, _ = classified(table)
     tell = progress or quiet
@@ -57,18 +58,24 @@ def fit_auto(
     train, test = split(table, seed)
     tell("choosing attributes")
     choice = choose_attributes(train, seed=seed)
-    wanted = {"joint": choice.chosen, "mixture": choice.relevant}
     trees = {}
-    for name in SIMPLEST_FIRST:
+    for name in ("byclass", "local", "joint"):
         tell(f"trying {name}")
-        trees[name] = _fit(name, train, limits, pruner, seed, wanted.get(name)).tree
+        trees[name] = _fit(name, train, limits, pruner, seed, choice.chosen).tree
+    tell("trying mixture")
+    models = fit_mixtures(train, choice.relevant, seed=seed)
+    trees["mixture"] = mixture_tree(models, train, limits=limits, pruner=pruner, seed=seed)
     tell("judging")
     background = class_blind(table, trees.values(), choice.relevant, seed)
     verdicts = {name: judged(background, tree, test) for name, tree in trees.items()}
+    tell("judging the judge")
+    others = held_out_model(test, choice.relevant, seed)
+    truths = [widened(models, train, background), widened(others, test, background)]
+    verdicts = rehearsed(verdicts, trees, background, truths, test, seed)
     best = picked(verdicts, unaware(train, test))
     tell(f"fitting {best} to all records")
     final = _fit(best, table, limits, pruner, seed)
-    scores = {name: {"log_loss": v.log_loss, "accuracy": v.accuracy} for name, v in verdicts.items()}
+    scores = {name: {"log_loss": v.log_loss, "accuracy": v.accuracy, "error": v.error} for name, v in verdicts.items()}
     why = "; ".join([sentence(best, scores), *([final.notes["why"]] if "why" in final.notes else [])])
     return Fitted(final.tree, final.log_loss, {**final.notes, "strategy": best, "scores": scores, "why": why})
 
@@ -78,11 +85,15 @@ def picked(verdicts: Mapping[str, Verdict], unaware: float) -> str:
 
     Log loss finds out who misses something that matters, but it also rewards fine shades of probability that never change
     an answer. So strategies that lose less than `SPARE` of the uncertainty stay in, and of these the one is taken whose tree
-    is expected to be right most often, or a simpler one that comes within `MARGIN` of it.
+    is expected to be right most often, or a simpler one that comes within `MARGIN` of it or within the noise of the difference.
     """
     able = admissible(verdicts, SPARE * unaware)
-    top = max(verdicts[name].accuracy for name in able)
-    return next(name for name in SIMPLEST_FIRST if name in able and verdicts[name].accuracy >= top - MARGIN)
+    top = max((verdicts[name] for name in able), key=lambda verdict: verdict.accuracy)
+
+    def enough(verdict: Verdict) -> bool:
+        return verdict.accuracy >= top.accuracy - max(MARGIN, top.doubt(verdict))
+
+    return next(name for name in SIMPLEST_FIRST if name in able and enough(verdicts[name]))
 
 
 def unaware(train: ObservedTable, test: ObservedTable) -> float:
@@ -93,9 +104,15 @@ def unaware(train: ObservedTable, test: ObservedTable) -> float:
 
 
 def sentence(best: str, scores: Mapping[str, Mapping[str, float]]) -> str:
-    """Why, in words."""
-    rest = ", ".join(f"{name} {100 * score['accuracy']:.1f} %" for name, score in scores.items() if name != best)
-    return f"{best}: {100 * scores[best]['accuracy']:.1f} % expected right on held-out records, against {rest}"
+    """Why, in words; behind ± stand two standard errors, in points."""
+
+    def said(name: str) -> str:
+        score = scores[name]
+        doubt = f" ± {200 * score['error']:.1f}" if "error" in score else ""
+        return f"{100 * score['accuracy']:.1f} %{doubt}"
+
+    rest = ", ".join(f"{name} {said(name)}" for name in scores if name != best)
+    return f"{best}: {said(best)} expected right on held-out records, against {rest}"
 
 
 def _fit(

@@ -98,12 +98,19 @@ def draw(models: ClassMixtures, background: Background, rows: int, rng: np.rando
 def seen(axis: Axis, cells: IntArray, rng: np.random.Generator) -> IntArray:
     """The bins in which records of these true cells are released, drawn by the kernel."""
     bins = axis.kernel.shape[0]
+    height = rng.random(len(cells))
+    if axis.many_labels:
+        drawn = np.empty(len(cells), np.int64)
+        for cell in np.unique(cells):
+            steps = np.cumsum(axis.kernel @ (np.arange(axis.size) == cell).astype(np.float64))
+            here = cells == cell
+            drawn[here] = np.searchsorted(steps / steps[-1], height[here], side="right")
+        return np.minimum(drawn, bins - 1)
     steps = np.cumsum(axis.kernel, axis=0)
     steps /= steps[-1]
     # The same ladder as in `Products.sample`: one climb for each cell, laid end to end.
     ladder = (steps + np.arange(axis.size)).T.ravel()
-    drawn = np.searchsorted(ladder, cells + rng.random(len(cells)), side="right") - cells * bins
-    return np.minimum(drawn, bins - 1)
+    return np.minimum(np.searchsorted(ladder, cells + height, side="right") - cells * bins, bins - 1)
 
 
 def held_out_model(held_out: ObservedTable, names: Sequence[str], seed: int) -> ClassMixtures:

@@ -15,6 +15,7 @@ from sfumato.clusters.scaling import Scaling
 from sfumato.counts import FloatArray
 from sfumato.engines import Engine
 from sfumato.errors import DataError, UsageError
+from sfumato.guided.left_out import kept_rows
 from sfumato.observed import Column, ObservedTable
 from sfumato.releases import Release
 from sfumato.releases.reading import CountedTable, Reader
@@ -44,6 +45,8 @@ def original_of(release: Release, table: Any, encoding: str = "utf-8") -> Observ
     reader = Reader.of_original(release.manifest)
     source = open_table(table, encoding)
     original = reader.joined([reader(block) for block in blocks(source, reader.names)])
+    if original.rows != release.manifest.data.rows and (kept := kept_rows(release.manifest, original)) is not None:
+        original = original.take(kept)
     _same_rows(original.rows, release)
     return original
 

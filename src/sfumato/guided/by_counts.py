@@ -124,6 +124,8 @@ def counted_release(
         warnings: tuple[str, ...] = ()
         if isinstance(method, LeafSwap):
             about["limits"] = limits(method.small, method.least)
+            if mined.whole and method.leaves_rare_out:
+                del about["tree_from_rows"]  # all rows: less those of the release, it would count who was left out
             warnings = made.notes
             if unmoved := tally.changed[swapping.SMALL] * len(reader.columns):
                 warnings += (unmoved_note(unmoved, tally.changed[swapping.SMALL]),)

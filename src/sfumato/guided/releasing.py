@@ -33,7 +33,7 @@ from sfumato.guided import (  # noqa: F401 - importing a module enters its metho
     swap_v,
 )
 from sfumato.guided.clustered import Clustered
-from sfumato.guided.statement import guided_manifest
+from sfumato.guided.statement import fitting, guided_manifest
 from sfumato.guided.tree_method import TREE_METHODS, Perturbed
 from sfumato.guided.whole import whole_note, whole_records
 from sfumato.observed import ObservedTable
@@ -128,7 +128,7 @@ def guided_release(
     if found := int(whole_records(before, after, _changed(plan, perturbed)).sum()):
         perturbed = replace(perturbed, warnings=(*perturbed.warnings, whole_note(found, released.rows)))
     with appearing(folder, force=force) as hidden:
-        attributes = [a for a in plan.schema if a.released]
+        attributes = [fitting(a, after[a.name]) if a.name in after else a for a in plan.schema if a.released]
         written = _write(hidden, format, attributes, released, target)
         values = _all_values(truth, plan, target)
         known = {name: content(plan.schema[name], column) for name, column in values.items()}
@@ -150,6 +150,7 @@ def guided_release(
                 changed=_changed(plan, perturbed),
                 missing={a.name: int(np.isnan(_values(released, a, target)).sum()) for a in attributes},
                 public=perturbed.public,
+                stated={a.name: a for a in attributes},
             ),
             again=again,
         )

@@ -7,10 +7,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.auditing.audit import FOUND, audit
+from sfumato.auditing.audit import FOUND, _beside, audit
 from sfumato.comparing import compare
 from sfumato.engines import Local
-from sfumato.errors import UsageError
+from sfumato.errors import DataError, UsageError
 from sfumato.guided.by_counts import counted_release
 from sfumato.guided.framework import Framework
 from sfumato.guided.leaf_swap import LeafSwap
@@ -136,6 +136,18 @@ def test_the_owner_can_audit_and_compare_though_rows_are_left_out(tmp_path):
     compare(table, tmp_path / "s")
 
 
+def test_another_release_is_laid_beside_row_by_row_though_rows_are_left_out(tmp_path):
+    table = people()
+    made(table, tmp_path / "r")
+    made(table, tmp_path / "c", law="class-random")
+    rows = np.delete(np.arange(400), [RARE, NONE])
+    sight = _beside(Release.open(tmp_path / "c"), rows, table, "utf-8")
+    np.testing.assert_array_equal(sight["y"].values, table["y"].to_numpy()[rows])  # class noise leaves y in clear
+    assert audit(tmp_path / "r", table, others=[tmp_path / "c"], targets=60).rows == 398
+    with pytest.raises(DataError, match="leaves rows out that the release has; audit that one instead"):
+        audit(tmp_path / "c", table, others=[tmp_path / "r"], targets=60)
+
+
 def test_records_kept_whole_raise_an_alarm_that_names_them_to_the_owner_alone(tmp_path):
     table = people()
     found = made(table, tmp_path / "r", small="keep")
@@ -144,7 +156,7 @@ def test_records_kept_whole_raise_an_alarm_that_names_them_to_the_owner_alone(tm
     assert {RARE + 1, NONE + 1} <= set(seen.whole)
     alarms = [a for a in seen.to_dict()["alarms"] if "released as they are in every modified column" in a["words"]]
     assert [a["level"] for a in alarms] == [FOUND]
-    assert "row 1" in alarms[0]["items"][0]
+    assert "rows of the original: 1, " in alarms[0]["items"][0]
     public = [a for a in seen.to_dict("public")["alarms"] if "every modified column" in a["words"]]
     assert public[0]["items"] == []
     assert "released whole" in seen.verdict

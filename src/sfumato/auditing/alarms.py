@@ -29,7 +29,9 @@ def alarm(level: str, words: str, remedy: str, items: Sequence[str] = ()) -> dic
 
 def shown_rows(rows: Sequence[int]) -> str:
     """Rows of the original by their numbers, cut short where there are many."""
-    return f"{len(rows):,} records, row {listed([str(r) for r in rows], 12)}"
+    if len(rows) == 1:
+        return f"row {rows[0]} of the original"
+    return f"{len(rows):,} rows of the original: {listed([str(r) for r in rows], 12)}"
 
 
 def grouped(level: str, kept: Sequence[Promise]) -> list[dict[str, Any]]:

@@ -32,8 +32,9 @@ from sfumato.auditing.some_rows import SomeRows, rows_of
 from sfumato.auditing.trials import TRIALS, Case
 from sfumato.auditing.truth import attributes_of, read_original, read_truth
 from sfumato.auditing.utility import utility
+from sfumato.counts import IntArray
 from sfumato.engines import Engine
-from sfumato.errors import UsageError
+from sfumato.errors import DataError, UsageError
 from sfumato.guided.whole import whole_records
 from sfumato.releases import Release
 from sfumato.releases.ledger import Ledger
@@ -238,7 +239,8 @@ def audit(
     made = release if isinstance(release, Release) else Release.open(release)
     if engine is None:
         truth, rows = read_original(made, original, encoding)
-        beside = tuple(Sight.of(o if isinstance(o, Release) else Release.open(o)) for o in others)
+        opened = [o if isinstance(o, Release) else Release.open(o) for o in others]
+        beside = tuple(_beside(o, rows, original, encoding) for o in opened)
         some = SomeRows(truth, Sight.of(made), beside, rows)
     else:
         some = rows_of(made, original, others, engine, sample, encoding)
@@ -297,6 +299,19 @@ def audit(
         None if found_again is None else found_again.to_dict(case.sight, given, findings),
         tuple((whole + 1).tolist()),
     )
+
+
+def _beside(other: Release, rows: IntArray, original: Any, encoding: str) -> Sight:
+    """Another release, with those of its rows that are given by their numbers in the original."""
+    sight = Sight.of(other)
+    if sight.rows == len(rows):
+        return sight
+    own = read_original(other, original, encoding)[1]
+    if not np.isin(rows, own).all():
+        raise DataError(
+            f"{other.folder} leaves rows out that the release has; audit that one instead, with this one beside it"
+        )
+    return sight.take(np.searchsorted(own, rows))
 
 
 def _case(

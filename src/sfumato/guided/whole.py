@@ -43,6 +43,6 @@ def whole_records(
 def whole_note(records: int, rows: int) -> str:
     """What an owner is told of them."""
     return (
-        f"{records:,} of {rows:,} records stay as they are in every column that was modified, and no other row is like theirs: "
-        "whoever knows one of them finds it. The audit names them"
+        f"{records:,} of {rows:,} records {'stays as it is' if records == 1 else 'stay as they are'} in every column that was "
+        "modified, and no other row is the same: whoever knows the values finds the row. The audit names it"
     )

@@ -15,6 +15,7 @@ from sfumato.clusters.scaling import Scaling
 from sfumato.counts import FloatArray
 from sfumato.engines import Engine
 from sfumato.errors import VERY_TABLE, DataError, UsageError
+from sfumato.guided.left_out import kept_rows
 from sfumato.observed import Column, ObservedTable
 from sfumato.releases import Release
 from sfumato.releases.alignment import refuse_other_rows
@@ -50,6 +51,8 @@ def original_of(release: Release, table: Any, encoding: str = "utf-8") -> Observ
     need(source, reader.names, VERY_TABLE)
     with naming_files(source):
         original = reader.joined([reader(block) for block in blocks(source, reader.names)])
+    if original.rows != release.manifest.data.rows and (kept := kept_rows(release.manifest, original)) is not None:
+        original = original.take(kept)
     _same_rows(original.rows, release)
     return original
 

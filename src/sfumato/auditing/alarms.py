@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sfumato.auditing.promises import ABOUT_OTHERS, Promise, shown
+from sfumato.errors import listed
 
 
 def narrowers(narrowed: Sequence[Promise], of: int) -> str:
@@ -24,6 +25,13 @@ def narrowers(narrowed: Sequence[Promise], of: int) -> str:
 def alarm(level: str, words: str, remedy: str, items: Sequence[str] = ()) -> dict[str, Any]:
     """One alarm as plain data."""
     return {"level": level, "words": words, "items": list(items), "remedy": remedy}
+
+
+def shown_rows(rows: Sequence[int]) -> str:
+    """Rows of the original by their numbers, cut short where there are many."""
+    if len(rows) == 1:
+        return f"row {rows[0]} of the original"
+    return f"{len(rows):,} rows of the original: {listed([str(r) for r in rows], 12)}"
 
 
 def grouped(level: str, kept: Sequence[Promise]) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from sfumato.attacks import Pairs, Sight
 from sfumato.attacks.score import Finding
-from sfumato.auditing.alarms import alarm, grouped, narrowers, repeated
+from sfumato.auditing.alarms import alarm, grouped, narrowers, repeated, shown_rows
 from sfumato.auditing.counted import counted_distances
 from sfumato.auditing.promises import (
     BROKEN,
@@ -34,7 +34,8 @@ from sfumato.auditing.truth import attributes_of, read_original, read_truth
 from sfumato.auditing.utility import utility
 from sfumato.counts import IntArray
 from sfumato.engines import Engine
-from sfumato.errors import UsageError
+from sfumato.errors import DataError, UsageError
+from sfumato.guided.whole import whole_records
 from sfumato.releases import Release
 from sfumato.releases.alignment import refuse_other_rows
 from sfumato.releases.ledger import Ledger
@@ -52,6 +53,8 @@ FOUND, NOTHING_HIDDEN = "people found", "nothing hidden"
 ALARMING = 0.05
 """From this share of people found on, linkage is an alarm."""
 CONTROLS = "give people who are not in the release, in a table of the same columns"
+WHOLE = "Some records are released as they are in every modified column, and no other row is like theirs: whoever knows one finds it."
+UNMOVED = "Leave these rows out (leaf-swap: small=suppress), merge rare labels, or perturb more of the columns."
 LINKED = "Withhold columns that others may know, release fewer of them as they are, or add noise."
 
 
@@ -75,6 +78,8 @@ class Audit:
     """Earlier releases of the same rows with independent noise, as the manifest names them."""
     repeats: Mapping[str, Any] | None = None
     """What the owner's ledger knows of other releases of the same rows; None where it was not asked."""
+    whole: tuple[int, ...] = ()
+    """Rows of the original, from 1 on, that a guided method left as they are, and that are like no other (`guided.whole`)."""
 
     @property
     def risk(self) -> float:
@@ -94,8 +99,8 @@ class Audit:
         """Attacks that find people; they break no promise, since no interval of a value speaks of rows."""
         return [f for f in self.findings if f.name in LINKAGE and f.gains and f.advantage >= ALARMING]
 
-    def alarms(self) -> list[dict[str, Any]]:
-        """What must be read first, in words, with what to do."""
+    def alarms(self, edition: str = "owner") -> list[dict[str, Any]]:
+        """What must be read first, in words, with what to do; the public edition names no rows."""
         out = []
         clear = [p.attribute for p in self.promises if p.verdict == CLEAR]
         if len(clear) == len(self.promises):
@@ -106,6 +111,8 @@ class Audit:
         if found := self._linked:
             rates = [f"{f.title}: {f.success:.1%} (by chance {shown(100 * f.baseline)} %)" for f in found]
             out.append(alarm(FOUND, "People can be found in the release by whoever knows them.", LINKED, rates))
+        if self.whole:
+            out.append(alarm(FOUND, WHOLE, UNMOVED, [] if edition == "public" else [shown_rows(self.whole)]))
         out += grouped("narrowed", [p for p in self.promises if p.verdict == NARROWED])
         if self.repeats is not None and self.repeats["columns"]:
             out.append(repeated(self.repeats))
@@ -132,7 +139,7 @@ class Audit:
             "rows": self.rows,
             "risk": self.risk,
             "verdict": self.verdict,
-            "alarms": self.alarms(),
+            "alarms": self.alarms(edition),
             "promised": {p.attribute: p.to_dict() for p in self.promises},
             "domains": dict(self.domains),
             "promises": {v: kept.count(v) for v in (KEPT, NARROWED, BROKEN, NONE, CLEAR, UNMEASURED)},
@@ -157,7 +164,8 @@ class Audit:
             return "Nothing is hidden: the risk is 100 %."
         if all(p.promised is None for p in hidden):
             undone = f"; {len(self.broken)} of {len(hidden)} columns are undone by an attack" if self.broken else ""
-            return f"{hidden[0].mechanism} promises no interval{undone}. The worst attack gives {self.risk:.0%} away."
+            found = " Some records are released whole." if self.whole else ""
+            return f"{hidden[0].mechanism} promises no interval{undone}. The worst attack gives {self.risk:.0%} away.{found}"
         if self.broken:
             return f"{len(self.broken)} of {len(hidden)} promises are broken by an attack."
         if narrowed := [p for p in hidden if p.verdict == NARROWED]:
@@ -231,13 +239,15 @@ def audit(
     """
     start = time.perf_counter()
     made = release if isinstance(release, Release) else Release.open(release)
-    rows: IntArray | None = None
     if engine is None:
-        case = _case(made, original, others, control, known, targets, seed, encoding)
+        truth, rows = read_original(made, original, encoding)
+        opened = [o if isinstance(o, Release) else Release.open(o) for o in others]
+        beside = tuple(_beside(o, rows, original, encoding) for o in opened)
+        some = SomeRows(truth, Sight.of(made), beside, rows)
     else:
-        found_rows = rows_of(made, original, others, engine, sample, encoding)
-        rows = found_rows.rows
-        case = _case(made, original, others, control, known, targets, seed, encoding, found_rows)
+        some = rows_of(made, original, others, engine, sample, encoding)
+        rows = some.rows
+    case = _case(made, some, control, known, targets, seed, encoding)
     book = Ledger(Path(ledger)) if isinstance(ledger, str | Path) else ledger
     found_again = repeats(book, made.manifest) if book is not None else None
     given = [s.name for s in case.others]
@@ -261,10 +271,11 @@ def audit(
         tick()
     kept = tuple(promises(case.sight, case.truth, findings, remedies_taken(made.manifest)))
     worst = exposure(case.sight, case.truth)
+    worst = replace(worst, worst=rows[worst.worst])
+    whole = rows[whole_records(case.truth, {c.name: c.values for c in case.sight.columns}, case.sight.guided)]
     tick()
     good = dict(utility(case.sight, case.truth, seed))
-    if engine is not None and rows is not None:
-        worst = replace(worst, worst=rows[worst.worst])
+    if engine is not None:
         good["all_rows"] = counted_distances(made, original, engine, encoding)
         if len(rows) < made.manifest.data.rows:
             notes["rows"] = (
@@ -288,30 +299,40 @@ def audit(
         seconds,
         made.manifest.again,
         None if found_again is None else found_again.to_dict(case.sight, given, findings),
+        tuple((whole + 1).tolist()),
     )
+
+
+def _beside(other: Release, rows: IntArray, original: Any, encoding: str) -> Sight:
+    """Another release, with those of its rows that are given by their numbers in the original."""
+    sight = Sight.of(other)
+    if sight.rows == len(rows):
+        return sight
+    own = read_original(other, original, encoding)[1]
+    if not np.isin(rows, own).all():
+        raise DataError(
+            f"{other.folder} leaves rows out that the release has; audit that one instead, with this one beside it"
+        )
+    return sight.take(np.searchsorted(own, rows))
 
 
 def _case(
     made: Release,
-    original: Any,
-    others: Sequence[Any],
+    some: SomeRows,
     control: Any,
     known: Sequence[str] | None,
     targets: int,
     seed: int,
     encoding: str,
-    some: SomeRows | None = None,
 ) -> Case:
     if targets < 1:
         raise UsageError(f"targets = {targets}: an audit needs at least one person to attack")
-    truth = read_original(made, original, encoding) if some is None else some.truth
-    sight = Sight.of(made) if some is None else some.sight
+    truth, sight = some.truth, some.sight
     if not sight.columns:
         raise UsageError(f"{made.folder} releases no column beside the identifier; there is nothing to audit")
     refuse_other_rows(sight.columns, truth, sight.guided)
     for name in known or ():
         sight[name]
-    beside = some.others if some else tuple(Sight.of(o if isinstance(o, Release) else Release.open(o)) for o in others)
     rng = np.random.default_rng(seed)
     order = rng.permutation(sight.rows)
     people = np.sort(order[: min(targets, sight.rows)])
@@ -324,7 +345,7 @@ def _case(
     if outside is not None and len(next(iter(outside.values()))) < len(people):
         people = people[: len(next(iter(outside.values())))]
     return Case(
-        sight, truth, attributes_of(made.manifest), beside, people, tuple(known or sight.names), outside, pairs, seed,
+        sight, truth, attributes_of(made.manifest), some.others, people, tuple(known or sight.names), outside, pairs, seed,
     )  # fmt: skip
 
 

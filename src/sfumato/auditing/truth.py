@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.counts import FloatArray, Grid
+from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.encoding import Encoder
 from sfumato.errors import VERY_TABLE, DataError
+from sfumato.guided.left_out import kept_rows
 from sfumato.observed import Column
 from sfumato.reconstruction import paper_size
 from sfumato.releases import Release
 from sfumato.releases.manifest import Manifest
+from sfumato.releases.reading import Reader
 from sfumato.schema import Attribute, Role
 from sfumato.tables import blocks, naming_files, need, open_table
 
@@ -46,10 +48,18 @@ def distribution(column: Column, truth: FloatArray) -> tuple[Grid, FloatArray]:
     return grid, np.bincount(grid.locate(known), minlength=grid.size) / len(known)
 
 
-def read_original(release: Release, table: Any, encoding: str = "utf-8") -> Truth:
-    """The original of a release, row for row."""
+def read_original(release: Release, table: Any, encoding: str = "utf-8") -> tuple[Truth, IntArray]:
+    """The original of a release, row for row, and the numbers of the rows: some methods leave people out."""
     truth = read_truth(release.manifest, table, encoding)
     rows = len(next(iter(truth.values()))) if truth else 0
+    kept = np.arange(rows)
     if rows != release.manifest.data.rows:
-        raise DataError(f"the original has {rows:,} rows and the release {release.manifest.data.rows:,}; {VERY_TABLE}")
-    return truth
+        reader = Reader.of_original(release.manifest)
+        source = open_table(table, encoding)
+        found = kept_rows(release.manifest, reader.joined([reader(b) for b in blocks(source, reader.names)]))
+        if found is None:
+            stated = release.manifest.data.rows
+            raise DataError(f"the original has {rows:,} rows and the release {stated:,}; {VERY_TABLE}")
+        kept = np.flatnonzero(found)
+        truth = {name: values[kept] for name, values in truth.items()}
+    return truth, kept

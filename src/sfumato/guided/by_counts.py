@@ -30,7 +30,8 @@ from sfumato.guided import swapping
 from sfumato.guided.class_noise import ClassAllLeaves, ClassNoise, ClassProbabilistic, all_leaves_rate
 from sfumato.guided.dealing import Chance, Deal, GuidedKernel, Leaf, LeafCounts, RankCount
 from sfumato.guided.detective import Detective, chosen_columns
-from sfumato.guided.leaf_swap import LeafSwap, unmoved_note
+from sfumato.guided.leaf_swap import LeafSwap, left_out_note, limits, unmoved_note
+from sfumato.guided.rare_classes import rare, rare_note
 from sfumato.guided.segments import Segments
 from sfumato.guided.statement import guided_manifest
 from sfumato.observed import ObservedTable
@@ -122,10 +123,14 @@ def counted_release(
         about: dict[str, Any] = {"tree_from_rows": len(mined.rows), "by_counts": True}
         warnings: tuple[str, ...] = ()
         if isinstance(method, LeafSwap):
-            small = sketch.rows - written.rows + tally.changed[swapping.SMALL]
-            unmoved = small * len(reader.columns) if method.small == "keep" else 0
-            about |= swapping.public(method, small, unmoved)
-            warnings = (unmoved_note(unmoved, small),) if unmoved else ()
+            about["limits"] = limits(method.small, method.least)
+            if mined.whole and method.leaves_rare_out:
+                del about["tree_from_rows"]  # all rows: less those of the release, it would count who was left out
+            warnings = made.notes
+            if unmoved := tally.changed[swapping.SMALL] * len(reader.columns):
+                warnings += (unmoved_note(unmoved, tally.changed[swapping.SMALL]),)
+            if gone := sketch.rows - written.rows - made.left_out:
+                warnings += (left_out_note(gone),)
         manifest = publish(
             hidden,
             entry,
@@ -155,6 +160,9 @@ class _Ready:
     columns: list[str]
     noise: str
     sketch: Sketch | None = None
+    notes: tuple[str, ...] = ()
+    left_out: int = 0
+    """Records of rare classes, which are left out whatever their leaf."""
 
 
 def _kept(plan: Plan) -> set[str]:
@@ -195,10 +203,15 @@ def _swapped(
     labels = ["guided by counts", plan.release_name, method.to_dict(), swapping.digest(tree, counts, content)]
     names = tuple(c.attribute.name for c in counted.reader.columns)
     cells = swapping.Cells(counted.reader, tree)
-    swap = swapping.Swap(owner.derive(*labels), names, method.least, method.small)
+    by_class = counts.reshape(len(tree.nodes), -1).sum(axis=0)
+    gone = rare(by_class) & method.leaves_rare_out
+    notes = (rare_note(by_class, counted.reader.labels, target),) if gone.any() else ()
+    swap = swapping.Swap(
+        owner.derive(*labels), names, method.least, method.small, frozenset((np.flatnonzero(gone) - 1).tolist())
+    )
     source = counted.engine.exchange(cells, swap, counted.source, counted.reader.names, cells.schema)
     kernel = swapping.Swapped(names, target, decoders)
-    return _Ready(kernel, source, kernel.columns, owner.fingerprint(*labels), sketch)
+    return _Ready(kernel, source, kernel.columns, owner.fingerprint(*labels), sketch, notes, int(by_class[gone].sum()))
 
 
 def _refuse(method: Any, plan: Plan) -> None:

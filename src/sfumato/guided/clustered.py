@@ -13,9 +13,10 @@ from sfumato.channels.base import snap
 from sfumato.clusters.kmeans import KMeans, kmeans
 from sfumato.clusters.method import ClusterMethod
 from sfumato.clusters.scaling import Scaling
-from sfumato.counts import FloatArray
+from sfumato.counts import FloatArray, IntArray
 from sfumato.errors import DataError, UsageError, listed
 from sfumato.guided.tree_method import Perturbed
+from sfumato.guided.voronoi import inside
 from sfumato.observed import Column, ObservedTable
 from sfumato.randomness import Stream
 from sfumato.schema import Kind
@@ -76,7 +77,8 @@ class Clustered:
         scaled = scaling.apply(np.column_stack([c.values for c in numbers]))
         found = self._clusters(scaled)
         moved = scaling.invert(self.method.perturb(scaled, found.labels, found.centres, stream))
-        values = {c.name: self._on_grid(c, moved[:, i]) for i, c in enumerate(numbers)}
+        values = {c.name: self._on_grid(c, moved[:, i], found.labels) for i, c in enumerate(numbers)}
+        self._check_days(numbers, scaling.apply(np.column_stack([values[c.name] for c in numbers])), found)
         for column in table.columns:
             if column.name not in values:
                 values[column.name] = column.values[stream.permutation_within(found.labels)]
@@ -96,8 +98,20 @@ class Clustered:
             return KMeans(labels, scaled.mean(axis=0, keepdims=True), 0.0, "none", 0, 0, converged=True)
         return kmeans(scaled, self.k, starts=self.starts, small=self.small)
 
-    def _on_grid(self, column: Column, moved: FloatArray) -> FloatArray:
-        """Swapped values back to the very numbers they were (scaling may move a last bit); others on a fine grid."""
+    def _check_days(self, numbers: list[Column], scaled: FloatArray, found: KMeans) -> None:
+        """Refuse where rounding to days would break the fixed point."""
+        days = [c.name for c in numbers if c.attribute.kind is Kind.DATE]
+        if days and self.method.keeps_labels and not inside(scaled, found.labels, found.centres).all():
+            raise DataError(
+                f"{listed(days)}: {self.law} keeps every record in its cluster's cell, which whole days are too coarse for; "
+                "write the dates as numbers of days, or withhold the column"
+            )
+
+    def _on_grid(self, column: Column, moved: FloatArray, labels: IntArray) -> FloatArray:
+        """Swapped values back to the very numbers they were (scaling may move a last bit); others on a fine grid.
+
+        There is no date between two days: dates are rounded so that each cluster's sum, and with it its mean, stays.
+        """
         own = np.sort(column.values)
         place = (
             np.clip(np.searchsorted(own, moved), 1, max(len(own) - 1, 1))
@@ -107,9 +121,23 @@ class Clustered:
         near = np.where(np.abs(own[place - 1] - moved) <= np.abs(own[place] - moved), own[place - 1], own[place])
         span = column.attribute.interval.range or 1.0
         genuine = np.abs(near - moved) <= 1e-9 * span
+        if column.attribute.kind is Kind.DATE:
+            return near if genuine.all() else whole_with_sums(moved, labels)
         if genuine.all() or self.law == "swap-v":
             return np.where(genuine, near, snap(moved, _fine(column, span)))
         return snap(moved, _fine(column, span))
+
+
+def whole_with_sums(values: FloatArray, group: IntArray) -> FloatArray:
+    """Whole numbers beside the values, each up or down, that have the (rounded) sum of their group: largest parts go up."""
+    low = np.floor(values)
+    part = values - low
+    first = np.lexsort((-part, group))
+    sizes = np.bincount(group)
+    rank = np.empty(len(values), np.int64)
+    rank[first] = np.arange(len(values)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    up = np.round(np.bincount(group, part)).astype(np.int64)
+    return np.asarray(low + (rank < up[group]))
 
 
 def _fine(column: Column, span: float) -> float:

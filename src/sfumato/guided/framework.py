@@ -19,6 +19,7 @@ from sfumato.guided.innocent import noisy_columns, perturbed_cells
 from sfumato.guided.leaf_swap import cells_of, dealt_again, permuted_labels
 from sfumato.guided.leaves import Leaves
 from sfumato.guided.partners import exchanged
+from sfumato.guided.rare_classes import STATEMENT
 from sfumato.guided.segments import Segments
 from sfumato.guided.tree_method import Perturbed, TreeMethod, choice, with_values
 from sfumato.guided.value_noise import SD, ValueNoise
@@ -52,6 +53,11 @@ class Framework(TreeMethod):
         _ = ValueNoise(self.noise, self.sd), self.detective
 
     @property
+    def leaves_rare_out(self) -> bool:
+        """Swapped numbers follow their class, and the one record of a class would keep them all together."""
+        return self.numbers == "swap"
+
+    @property
     def detective(self) -> Detective:
         """How categories are perturbed."""
         return Detective(p=self.p, v=self.v, up=self.up, chained=self.chained)
@@ -73,7 +79,8 @@ class Framework(TreeMethod):
             "variance_of_changes": random_variance(leaves.counts),
             "expected_change": {name: expected_change(own, self.p, self.v, self.up) for name, own in segments.items()},
         }
-        return Perturbed.of(table, with_values(table, values, classes), target, owner=owner)
+        public = {"limits": [STATEMENT]} if self.leaves_rare_out else {}
+        return Perturbed.of(table, with_values(table, values, classes), target, owner=owner, public=public)
 
     def _numbers(
         self, table: ObservedTable, classes: IntArray, leaves: Leaves, stream: Stream

@@ -10,12 +10,17 @@ was drawn.
 What it does not do: the class stays as predictable as the leaf is pure; values are genuine, so an extreme value still
 shows that somebody has it; relations between attributes inside a leaf are gone, and with them what other models use; and
 a leaf and class with one record has nobody to swap with (`small` says what happens then).
+
+But for small=keep, nobody is released whole for want of somebody to swap with: rare classes are left out (`rare_classes`),
+a record that finds nobody of its class for any of its values exchanges them with other classes of its leaf, and one that is
+alone in its leaf, too, is left out. That chance lets a record keep all its values is not prevented: were it, the rows that
+did change could be put together again.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +30,7 @@ from sfumato.errors import UsageError
 from sfumato.guided.class_noise import permuted
 from sfumato.guided.leaves import Leaves
 from sfumato.guided.partners import exchanged
+from sfumato.guided.rare_classes import STATEMENT
 from sfumato.guided.tree_method import Perturbed, TreeMethod, choice, with_values
 from sfumato.observed import ObservedTable
 from sfumato.parameters import parameter
@@ -39,7 +45,22 @@ LIMITS = (
     "values are genuine: an extreme value still shows that somebody has it",
     "relations between attributes inside a leaf are destroyed, and models that need them suffer",
 )
-"""What a recipient is told of every leaf swap, beside the count of small cells."""
+"""What a recipient is told of every leaf swap, beside what happens in small cells."""
+
+IN_SMALL_CELLS = {
+    "climb": "a record with fewer than {least} in its leaf and class swaps with its class elsewhere in the tree, or else with its "
+    "leaf; a value for which nobody is found there stays, so single values of such records may be true",
+    "blind": "a record with fewer than {least} in its leaf and class swaps with any class of its leaf",
+    "suppress": "records with fewer than {least} in their leaf and class are left out",
+    "keep": "records with fewer than {least} in their leaf and class are released as they are: such a row is a fact about "
+    "somebody, and a rare class shows which row it is",
+}
+
+
+def limits(small: str, least: int) -> list[str]:
+    """All that a recipient is told: rules that hold for any table, and no count of this one."""
+    told = [IN_SMALL_CELLS[small].format(least=least)]
+    return [*LIMITS, *told] if small == "keep" else [*LIMITS, *told, STATEMENT]
 
 
 @dataclass(frozen=True)
@@ -65,6 +86,11 @@ class LeafSwap(TreeMethod):
             raise UsageError(
                 f"{self.law}: least = {self.least}; a cell of one record has nobody to swap with, give 2 or more"
             )
+
+    @property
+    def leaves_rare_out(self) -> bool:
+        """Unless small cells are to be kept as they are."""
+        return self.small != "keep"
 
     def _draw(self, table: ObservedTable, leaves: Leaves, stream: Stream, target: str) -> Perturbed:
         deal = dealt(table, leaves.number, stream, labels=self.labels)
@@ -92,26 +118,30 @@ class LeafSwap(TreeMethod):
         to = cells_of(leaf, given, len(table.labels))
         small = np.bincount(to)[to] < self.least
         values = {c.name: c.values for c in deal.columns}
-        unmoved = 0
+        lone = np.flatnonzero(small)
+        unmoved = np.full(len(lone), len(values) if self.small == "keep" else 0)
+        blindly = small if self.small == "blind" else np.zeros(table.rows, bool)
         if self.small == "climb":
-            seen = with_values(table, {}, given)
-            values, unmoved = exchanged(seen, values, leaves, np.flatnonzero(small), stream)
-        elif self.small == "blind":
-            values = {name: blind(column, leaf, small, stream) for name, column in values.items()}
-            unmoved = int((small & (np.bincount(leaf)[leaf] < 2)).sum()) * len(values)
-        elif self.small == "keep":
-            unmoved = int(small.sum()) * len(values)
+            values, unmoved = exchanged(with_values(table, {}, given), values, leaves, lone, stream)
+            blindly[lone[unmoved == len(values)]] = True
+            unmoved[blindly[lone]] = 0
+        if blindly.any():
+            values = {name: blind(column, leaf, blindly, stream) for name, column in values.items()}
+        out = small if self.small == "suppress" else blindly & (np.bincount(leaf)[leaf] < 2)
         released = with_values(table, values, given)
-        if self.small == "suppress" and small.any():
-            raise_if_all(small)
-            released, table = released.take(~small), table.take(~small)
-        warnings = [unmoved_note(unmoved, int(small.sum()))] if unmoved else []
-        public: dict[str, Any] = {
-            "small_cells": {"rule": self.small, "least": self.least, "records": int(small.sum()), "unmoved": unmoved},
-            "limits": list(LIMITS),
-        }
-        owner = {"small_records": np.flatnonzero(small), "leaves": leaves.size}
-        return Perturbed.of(table, released, target, public=public, owner=owner, warnings=warnings)
+        if out.any():
+            raise_if_all(out)
+            released, table = released.take(~out), table.take(~out)
+        counted = {"records": len(lone), "unmoved": int(unmoved.sum())}
+        warnings = [unmoved_note(counted["unmoved"], len(lone))] if counted["unmoved"] else []
+        if self.small == "climb" and blindly.any():
+            warnings.append(crossed_note(int(blindly.sum())))
+        if out.any():
+            warnings.append(left_out_note(int(out.sum())))
+        public = {"limits": limits(self.small, self.least)}
+        owner = {"small_cells": counted, "small_records": lone, "leaves": leaves.size}
+        done = Perturbed.of(table, released, target, public=public, owner=owner, warnings=warnings)
+        return replace(done, left_out=np.flatnonzero(out))
 
 
 def unmoved_note(values: int, records: int) -> str:
@@ -120,6 +150,19 @@ def unmoved_note(values: int, records: int) -> str:
         f"{values} values of {records} records in small cells found nobody to swap with and are "
         "released as they are; small=suppress leaves such records out"
     )
+
+
+def crossed_note(records: int) -> str:
+    """What an owner is told of records whose class has nobody for them."""
+    return (
+        f"{records} records in small cells found nobody of their class to swap any value with, and exchanged their values "
+        "with other classes of their leaf; small=suppress leaves such records out"
+    )
+
+
+def left_out_note(records: int) -> str:
+    """What an owner is told of records in small cells that are not in the release."""
+    return f"{records} records in small cells have nobody to swap with and are left out of the release"
 
 
 def dealt(table: ObservedTable, leaf: IntArray, stream: Stream, *, labels: bool) -> ObservedTable:

@@ -43,24 +43,24 @@ class Family:
 
 def exchanged(
     table: ObservedTable, values: dict[str, FloatArray], leaves: Leaves, lone: IntArray, stream: Stream
-) -> tuple[dict[str, FloatArray], int]:
-    """The columns after every lone record has exchanged its values, and how many cells found no partner."""
+) -> tuple[dict[str, FloatArray], IntArray]:
+    """The columns after every lone record has exchanged its values, and of each in how many columns it found nobody."""
     assert table.classes is not None
     family = Family.of(leaves.tree)
     place = family.begin[leaves.nodes][leaves.number]
     # Records of one class in the order of their leaves: those below a node are one run.
     order = {int(c): _by_place(np.flatnonzero(table.classes == c), place) for c in np.unique(table.classes[lone])}
-    unmoved = 0
+    unmoved = np.zeros(len(lone), np.int64)
     out = {}
     for column in table.columns:
         new = values[column.name].copy()
         known, codes = np.unique(new, return_inverse=True)
         allowed = _allowed(column, leaves, known)
         draws = stream.uniform(len(lone))
-        for row, u in zip(lone.tolist(), draws.tolist(), strict=True):
+        for i, (row, u) in enumerate(zip(lone.tolist(), draws.tolist(), strict=True)):
             partner = _partner(row, u, leaves, family, place, order[int(table.classes[row])], allowed, codes)
             if partner < 0:
-                unmoved += 1
+                unmoved[i] += 1
                 continue
             new[[row, partner]] = new[[partner, row]]
             codes[[row, partner]] = codes[[partner, row]]

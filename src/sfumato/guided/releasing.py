@@ -34,8 +34,9 @@ from sfumato.guided import (  # noqa: F401 - importing a module enters its metho
     swap_v,
 )
 from sfumato.guided.clustered import Clustered
-from sfumato.guided.statement import guided_manifest
+from sfumato.guided.statement import fitting, guided_manifest
 from sfumato.guided.tree_method import TREE_METHODS, Perturbed
+from sfumato.guided.whole import whole_note, whole_records
 from sfumato.observed import ObservedTable
 from sfumato.randomness import Rows, SecretKey, Stream
 from sfumato.releases.folder import appearing
@@ -127,13 +128,14 @@ def guided_release(
             f"{listed(sorted(plan.channels), 12)}: the plan gives noise of their own, but {method.law} takes its place"
         )
         perturbed = replace(perturbed, warnings=(*perturbed.warnings, overruled))
-    released = _with_true_columns(plan, truth, perturbed.table)
+    released = _with_true_columns(plan, truth, perturbed)
+    before, after = (_all_values(t, plan, target) for t in (_kept(truth, perturbed), released))
+    if found := int(whole_records(before, after, _changed(plan, perturbed)).sum()):
+        perturbed = replace(perturbed, warnings=(*perturbed.warnings, whole_note(found, released.rows)))
     with appearing(folder, force=force) as hidden:
-        attributes = [a for a in plan.schema if a.released]
+        attributes = [fitting(a, after[a.name]) if a.name in after else a for a in plan.schema if a.released]
         written = _write(hidden, format, attributes, released, target)
-        values = {c.name: c.values for c in truth.columns}
-        if truth.classes is not None:
-            values[target] = _values(truth, plan.schema[target], target)
+        values = _all_values(truth, plan, target)
         known = {name: content(plan.schema[name], column) for name, column in values.items()}
         entry = Entry.now(
             plan.release_name,
@@ -153,6 +155,7 @@ def guided_release(
                 changed=_changed(plan, perturbed),
                 missing={a.name: int(np.isnan(_values(released, a, target)).sum()) for a in attributes},
                 public=perturbed.public,
+                stated={a.name: a for a in attributes},
             ),
             again=again,
         )
@@ -169,16 +172,25 @@ def _digest(table: ObservedTable) -> str:
     return digest.hexdigest()
 
 
-def _with_true_columns(plan: Plan, truth: ObservedTable, released: ObservedTable) -> ObservedTable:
+def _kept(truth: ObservedTable, perturbed: Perturbed) -> ObservedTable:
+    """The true rows that have one in the release."""
+    if not len(perturbed.left_out):
+        return truth
+    return truth.take(np.setdiff1d(np.arange(truth.rows), perturbed.left_out))
+
+
+def _with_true_columns(plan: Plan, truth: ObservedTable, perturbed: Perturbed) -> ObservedTable:
     """Columns whose people agreed to true values keep them."""
     keep = {a.name for a in plan.schema if a.consent is Consent.TRUE and a.role is not Role.TARGET}
-    if keep and released.rows != truth.rows:
-        raise UsageError(
-            f"{listed(sorted(keep))}: to be released as true, but the method leaves rows out and others no longer correspond; "
-            "choose another way with small cells, or modify the columns"
-        )
-    columns = tuple(truth[c.name] if c.name in keep else c for c in released.columns)
+    released, kept = perturbed.table, _kept(truth, perturbed)
+    columns = tuple(kept[c.name] if c.name in keep else c for c in released.columns)
     return ObservedTable(columns, released.classes, released.labels)
+
+
+def _all_values(table: ObservedTable, plan: Plan, target: str) -> dict[str, FloatArray]:
+    """Every column, and the class as one of them."""
+    values = {c.name: c.values for c in table.columns}
+    return values | ({target: _values(table, plan.schema[target], target)} if table.classes is not None else {})
 
 
 def _values(table: ObservedTable, attribute: Attribute, target: str) -> FloatArray:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +20,7 @@ from sfumato.counts import FloatArray, IntArray
 from sfumato.encoding import Decoder
 from sfumato.errors import UsageError
 from sfumato.guided.dealing import Arrays, GuidedReleased, GuidedTally, content_sum
-from sfumato.guided.leaf_swap import LIMITS, LeafSwap, cells_of
+from sfumato.guided.leaf_swap import LeafSwap, cells_of
 from sfumato.observed import ObservedTable
 from sfumato.randomness import Entities, SecretKey, WordArray, random_words
 from sfumato.releases.kernel import Tally
@@ -109,11 +109,16 @@ class Swap:
     names: tuple[str, ...]
     least: int
     small: str
+    left_out: frozenset[int] = frozenset()
+    """Classes that are left out, as codes from 0 on; −1 stands for records without one."""
 
     def __call__(self, cell: pa.Table) -> pa.Table:
         """Every attribute in an order of its own; a small cell stays as it is, or is left out."""
         cell = cell.sort_by(NUMBER)
         rows = cell[NUMBER].to_numpy()
+        label = float(cell[CLASS][0].as_py()) if len(rows) else math.nan
+        if (-1 if math.isnan(label) else int(label)) in self.left_out:
+            return cell.slice(0, 0)
         if len(rows) < self.least:
             if self.small == "suppress":
                 return cell.slice(0, 0)
@@ -162,9 +167,3 @@ class Swapped:
         changed |= {self.target: 0, SMALL: int(held[SMALL].sum())}
         batch = pa.RecordBatch.from_arrays(arrays, schema=self.schema)
         return GuidedReleased(batch, GuidedTally(Tally(Sketch.empty(), missing), changed))
-
-
-def public(method: LeafSwap, small: int, unmoved: int) -> dict[str, Any]:
-    """What a recipient is told of a leaf swap: records in small cells, and values released as they are."""
-    cells = {"rule": method.small, "least": method.least, "records": small, "unmoved": unmoved}
-    return {"small_cells": cells, "limits": list(LIMITS)}

@@ -12,10 +12,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray, IntArray
 from sfumato.errors import DataError, UsageError, listed
 from sfumato.guided.leaves import Leaves
+from sfumato.guided.rare_classes import FEWEST, rare_note, rare_records
 from sfumato.observed import ObservedTable
 from sfumato.parameters import Parameters, parameter
 from sfumato.randomness import Stream
@@ -37,7 +39,7 @@ class Perturbed:
     Attributes
     ----------
     table
-        The release: the same rows in the same order.
+        The release: the same rows in the same order, but for those that were left out.
     changed
         For every column, and the class, the share of its cells that differ from the original.
     public
@@ -48,6 +50,8 @@ class Perturbed:
         Sentences for the owner, above all the columns that stayed in clear.
     similarity
         Likeness of the release's tree to the owner's, where draws were compared (`best_of` above 1).
+    left_out
+        The rows of the original that have none in the release.
     """
 
     table: ObservedTable
@@ -56,6 +60,7 @@ class Perturbed:
     owner: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     similarity: Similarity | None = None
+    left_out: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
 
     @classmethod
     def of(cls, original: ObservedTable, table: ObservedTable, target: str = CLASS, **more: Any) -> Perturbed:
@@ -104,6 +109,8 @@ class TreeMethod(Parameters, ABC):
             raise DataError(f"{self.law}: the table has no rows; there is nothing to release")
         if not table.columns:
             raise UsageError(f"{self.law}: the table has no column beside the class; there is no tree to grow")
+        if self.leaves_rare_out and (rare := rare_records(table.classes)).any():
+            return self._without(rare, table, stream, tree, target)
         owned = c45(table, target=target) if tree is None else tree
         prepared = self._prepared(table, owned, target)
         if self.best_of == 1:
@@ -118,6 +125,27 @@ class TreeMethod(Parameters, ABC):
                 best = replace(draw, similarity=found)
         assert best is not None
         return replace(best, owner={**best.owner, "rule_similarity_of_draws": seen})
+
+    @property
+    def leaves_rare_out(self) -> bool:
+        """Whether records of rare classes are left out (see `rare_classes`)."""
+        return False
+
+    def _without(
+        self, rare: NDArray[np.bool_], table: ObservedTable, stream: Stream, tree: Tree | None, target: str
+    ) -> Perturbed:
+        """The release of the table as it would be without some of its people."""
+        assert table.classes is not None
+        if rare.all():
+            raise UsageError(
+                f"{self.law}: every leaf and class is a small cell: no class has {FEWEST} records, and nobody could be "
+                "hidden; choose another column as the target"
+            )
+        done = self.perturb(table.take(~rare), stream, tree=tree, target=target)
+        rest = np.flatnonzero(~rare)
+        out = np.union1d(np.flatnonzero(rare), rest[done.left_out])
+        counts = np.bincount(table.classes + 1, minlength=len(table.labels) + 1)
+        return replace(done, left_out=out, warnings=(rare_note(counts, table.labels, target), *done.warnings))
 
     def _prepared(self, table: ObservedTable, tree: Tree, target: str) -> Any:  # noqa: ARG002
         """What all draws share: the owner's leaves."""

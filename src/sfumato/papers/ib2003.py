@@ -150,7 +150,7 @@ def attribute_noise(data: str, path: str | None, number: int, draws: int, seed: 
                 released = done.table
             figures = _figures(compare_trees(tree, c45(released), table))
             if law != "innocent":
-                figures["small cells"] = done.public["small_cells"]
+                figures["small cells"] = done.owner["small_cells"]
             figures["link"] = nearest_neighbour_linkage(numbers(table), numbers(released, table)).rate
             out.setdefault(law, []).append(figures)
     return out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from sfumato.schema import Kind, Missing, Role
 
 def described(manifest: Manifest) -> dict[str, Any]:
     """Laws, privacy per attribute and per record, and cautions, as plain data."""
-    attributes = {c.attribute.name: _attribute(c) for c in manifest.columns}
+    attributes = {c.attribute.name: _attribute(c, manifest.method) for c in manifest.columns}
     blurred = {c.attribute.name: figures(c.channel, c.attribute) for c in manifest.columns if c.channel is not None}
     modified = record_figures(blurred)
     clear = [c.attribute.name for c in manifest.columns if c.clear and c.attribute.role is not Role.IDENTIFIER]
@@ -41,12 +42,12 @@ def describe(folder: str | Path) -> dict[str, Any]:
     return described(Manifest.load(folder))
 
 
-def _attribute(column: ReleasedColumn) -> dict[str, Any]:
+def _attribute(column: ReleasedColumn, method: Mapping[str, Any] | None) -> dict[str, Any]:
     attribute, channel = column.attribute, column.channel
     about = attribute.to_dict() | {
         "mechanism": column.guided or ("none" if channel is None else channel.law),
         "parameters": {} if channel is None else {k: v for k, v in channel.to_dict().items() if k != "law"},
-        "what": what(column),
+        "what": what(column, method),
         "missing_cells": column.missing,
     }
     if channel is None:

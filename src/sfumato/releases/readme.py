@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from sfumato.channels import Channel
 from sfumato.channels.correlated import CorrelatedGaussian
 from sfumato.errors import listed
+from sfumato.releases.guided_words import CLUSTERED, gaps_travel, guided_saying, reading, using
 from sfumato.releases.manifest import Manifest, ReleasedColumn
 from sfumato.schema import Categories, Missing, Role
 
@@ -33,26 +37,10 @@ def saying(channel: Channel | None) -> str:
     return SAYINGS[channel.law].format(**fields) + step if channel.law in SAYINGS else channel.law
 
 
-GUIDED_SAYINGS = {
-    "class-random": "labels permuted inside each leaf of the owner's tree",
-    "class-probabilistic": "labels drawn from the shares of their leaf in the owner's tree",
-    "class-all-leaves": "labels changed at random, in all leaves at one rate",
-    "innocent": "noise where the owner's tree does not look",
-    "detective": "labels perturbed within the leaves and siblings of a tree grown for them",
-    "framework": "perturbed around the owner's trees: numbers within their leaf, labels by DETECTIVE, the class within leaves",
-    "leaf-swap": "values swapped among records of the same leaf and class of the owner's tree",
-    "rdd": "moved at random, with the distance to the cluster's centre kept in its range",
-    "racc": "rotated around the centre of its cluster",
-    "geometric": "rotated, shifted and blurred together with all other numbers",
-    "swap-v": "values swapped inside each cluster, every record kept in its cluster's cell",
-    "racc-v": "rotated around the cluster's centre, every record kept in its cluster's cell",
-}
-
-
-def what(column: ReleasedColumn) -> str:
-    """What happened to a column, in one line."""
+def what(column: ReleasedColumn, method: Mapping[str, Any] | None = None) -> str:
+    """What happened to a column, in one line; `method` is the statement of the guided method, if there is one."""
     if column.guided is not None:
-        return GUIDED_SAYINGS.get(column.guided, column.guided)
+        return guided_saying(column, method)
     together = ", drawn together with other columns" if getattr(column.channel, "joint", None) else ""
     return saying(column.channel) + together
 
@@ -73,16 +61,14 @@ def domain_text(column: ReleasedColumn) -> str:
 def readme(manifest: Manifest) -> str:
     """What the folder holds, how it was made, and how to mine it."""
     rows = "\n".join(
-        f"| {_cell(c.attribute.name)} | {c.attribute.kind} | {_cell(domain_text(c))} | {what(c)} |"
+        f"| {_cell(c.attribute.name)} | {c.attribute.kind} | {_cell(domain_text(c))} | {what(c, manifest.method)} |"
         for c in manifest.columns
     )
     target = next((c.attribute.name for c in manifest.columns if c.attribute.role is Role.TARGET), None)
     cautions = _cautions(manifest)
-    mining = f"sfumato mine {{this folder}} -o model.json      # a decision tree for {target}\n" if target else ""
     return f"""# Release {manifest.name}
 
-{manifest.data.rows:,} rows. Individual values are blurred: **no cell in a modified column should be read as a fact about
-anyone**. The law of the blur is public, so distributions, and models built on them, can be recovered.
+{manifest.data.rows:,} rows. {_opening(manifest)}
 
 | column | kind | domain | what was done |
 |---|---|---|---|
@@ -92,13 +78,7 @@ anyone**. The law of the blur is public, so distributions, and models built on t
 
 ## How to use it
 
-`{manifest.data.file}` is the data, `manifest.json` the exact statement of every law. Statistics computed directly on the
-modified columns are wrong by the noise; correct for it:
-
-```
-sfumato describe {{this folder}}                    # privacy in every unit
-sfumato reconstruct {{this folder}} --plot out.svg  # the true distributions, with their uncertainty
-{mining}```
+{_use(manifest, target)}
 
 ## What to know
 
@@ -106,6 +86,33 @@ sfumato reconstruct {{this folder}} --plot out.svg  # the true distributions, wi
 
 {_checked(manifest)}: `{manifest.data.sha256}`
 """
+
+
+def _opening(manifest: Manifest) -> str:
+    if manifest.method is not None:
+        return f"The owner mined the table first and bent the perturbation around what was found. {reading(manifest)}"
+    return """Individual values are blurred: **no cell in a modified column should be read as a fact about
+anyone**. The law of the blur is public, so distributions, and models built on them, can be recovered."""
+
+
+def _use(manifest: Manifest, target: str | None) -> str:
+    mining = f"sfumato mine {{this folder}} -o model.json      # a decision tree for {target}\n" if target else ""
+    if manifest.method is not None:
+        grouping = "sfumato cluster {this folder}                     # its clusters\n"
+        verb = grouping if manifest.method.get("law") in CLUSTERED else mining
+        return f"""`{manifest.data.file}` is the data, `manifest.json` the exact statement of the method. Mine the data as it is, with
+any tool. {using(manifest)}
+
+```
+sfumato describe {{this folder}}                    # what was done to each column
+{verb}```"""
+    return f"""`{manifest.data.file}` is the data, `manifest.json` the exact statement of every law. Statistics computed directly on the
+modified columns are wrong by the noise; correct for it:
+
+```
+sfumato describe {{this folder}}                    # privacy in every unit
+sfumato reconstruct {{this folder}} --plot out.svg  # the true distributions, with their uncertainty
+{mining}```"""
 
 
 def _checked(manifest: Manifest) -> str:
@@ -122,8 +129,13 @@ def cautions(manifest: Manifest) -> list[str]:
         out.append(f"Released as they are, and so able to single people out: {', '.join(clear)}.")
     if learned := [c.attribute.name for c in manifest.columns if c.attribute.learned]:
         out.append(f"The domain was learned from the data, so its ends or labels are real ones: {', '.join(learned)}.")
-    kept = [c.attribute.name for c in manifest.columns if c.missing and c.attribute.missing is Missing.KEEP]
-    if kept:
+    gaps = [c for c in manifest.columns if c.missing and c.attribute.missing is Missing.KEEP]
+    moved = [c.attribute.name for c in gaps if c.guided is not None and gaps_travel(c, manifest.method or {})]
+    if moved:
+        out.append(
+            f"Missing values were swapped like any other: an empty cell is as a rule another person's: {', '.join(moved)}."
+        )
+    if kept := [c.attribute.name for c in gaps if c.attribute.name not in moved]:
         out.append(f"Missing values are left missing, which reveals who has none: {', '.join(kept)}.")
     if infinite := [c.attribute.name for c in manifest.columns if c.channel and c.channel.guarantee().reason]:
         out.append(f"No finite ε of differential privacy holds for: {', '.join(infinite)}.")

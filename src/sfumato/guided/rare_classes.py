@@ -1,0 +1,42 @@
+"""Classes with too few records to be hidden among: their records are left out where values only travel inside a class.
+
+The class stays readable in such a release. A class of one has nobody to swap with, so its record would be published whole
+and true; of a class of two, either one knows which values are the other's. Records without a class are a class of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.counts import IntArray
+from sfumato.errors import listed
+
+FEWEST = 3
+"""A class with fewer records is rare."""
+
+STATEMENT = f"records of a class (or without one) that has fewer than {FEWEST} records are left out"
+"""What a recipient is told, whether there are such records or not."""
+
+
+def rare(counts: IntArray) -> NDArray[np.bool_]:
+    """Which classes are rare, given how many records each has; a class that nobody has is none."""
+    return np.asarray((counts > 0) & (counts < FEWEST))
+
+
+def rare_records(classes: IntArray) -> NDArray[np.bool_]:
+    """Which records are of a rare class; −1 stands for no class."""
+    counts = np.bincount(classes + 1)
+    return np.asarray(rare(counts)[classes + 1])
+
+
+def rare_note(counts: IntArray, labels: Sequence[str], target: str) -> str:
+    """What an owner is told of rare classes: `counts` by class, first the records without one."""
+    names = ["no class", *(f"{target} = {label}" for label in labels)]
+    found = [f"{names[i]} ({int(counts[i])})" for i in np.flatnonzero(rare(counts))]
+    return (
+        f"left out, since a class of fewer than {FEWEST} records hides nobody: {listed(found, 12)}. To have them in the "
+        "release, merge the class with another in the table, or give the records a class"
+    )

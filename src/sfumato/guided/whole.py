@@ -1,0 +1,48 @@
+"""Records that a release holds whole: as they are in every modified column, and unlike any other row of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.counts import FloatArray, IntArray
+
+
+def unchanged(
+    before: Mapping[str, FloatArray], after: Mapping[str, FloatArray], names: Iterable[str]
+) -> NDArray[np.bool_]:
+    """Rows whose cells are what they were in all the named columns; missing in both is the same."""
+    same = [(before[n] == after[n]) | (np.isnan(before[n]) & np.isnan(after[n])) for n in names]
+    return np.asarray(np.logical_and.reduce(same)) if same else np.empty(0, np.bool_)
+
+
+def single(values: Mapping[str, FloatArray]) -> NDArray[np.bool_]:
+    """Rows that are like no other in all columns together."""
+    codes: IntArray | None = None
+    for column in values.values():
+        _, own = np.unique(column, return_inverse=True)  # NaN is one value
+        joined = own if codes is None else codes * (int(own.max(initial=0)) + 1) + own
+        codes = np.unique(joined, return_inverse=True)[1].astype(np.int64)
+    if codes is None:
+        return np.empty(0, np.bool_)
+    return np.asarray(np.bincount(codes)[codes] == 1)
+
+
+def whole_records(
+    before: Mapping[str, FloatArray], after: Mapping[str, FloatArray], modified: Iterable[str]
+) -> NDArray[np.bool_]:
+    """Rows unchanged in all `modified` columns that nobody shares: who knows such a record finds its row, and it is true."""
+    names = [n for n in after if n in set(modified)]
+    if not names:
+        return np.zeros(len(next(iter(after.values()))) if after else 0, np.bool_)
+    return unchanged(before, after, names) & single(after)
+
+
+def whole_note(records: int, rows: int) -> str:
+    """What an owner is told of them."""
+    return (
+        f"{records:,} of {rows:,} records {'stays as it is' if records == 1 else 'stay as they are'} in every column that was "
+        "modified, and no other row is the same: whoever knows the values finds the row. The audit names it"
+    )

@@ -146,6 +146,7 @@ def _point(
         if i == 0:
             errors = [_distance(seen, train, c.name) for c in columns]
     about = {c.name: figures(channels[c.name], c.attribute) for c in splits[0][0].columns}
+    gaps = {c.name for part in splits[0] for c in part.columns if np.isnan(c.values).any()}
     gamma, size = setting.get("gamma"), setting.get("bins")
     return Point(
         setting,
@@ -154,7 +155,7 @@ def _point(
         float(np.mean(naive)),
         float(np.mean(errors)),
         float(np.mean([a["interval_width_95_share"] for a in about.values()])),
-        record_figures(about)["epsilon"],
+        record_figures(about, gaps)["epsilon"],
         substitution_entropy(gamma, int(size)) if gamma and size else None,
     )
 

@@ -6,7 +6,7 @@ from sfumato.channels import Channel
 from sfumato.channels.correlated import CorrelatedGaussian
 from sfumato.errors import listed
 from sfumato.releases.manifest import Manifest, ReleasedColumn
-from sfumato.schema import Categories, Missing, Role
+from sfumato.schema import Categories, Role
 
 SAYINGS = {
     "gaussian": "true value plus normal noise of standard deviation {sigma:.6g}",
@@ -122,8 +122,7 @@ def cautions(manifest: Manifest) -> list[str]:
         out.append(f"Released as they are, and so able to single people out: {', '.join(clear)}.")
     if learned := [c.attribute.name for c in manifest.columns if c.attribute.learned]:
         out.append(f"The domain was learned from the data, so its ends or labels are real ones: {', '.join(learned)}.")
-    kept = [c.attribute.name for c in manifest.columns if c.missing and c.attribute.missing is Missing.KEEP]
-    if kept:
+    if kept := [c.attribute.name for c in manifest.columns if c.missing_public]:
         out.append(f"Missing values are left missing, which reveals who has none: {', '.join(kept)}.")
     if infinite := [c.attribute.name for c in manifest.columns if c.channel and c.channel.guarantee().reason]:
         out.append(f"No finite ε of differential privacy holds for: {', '.join(infinite)}.")

@@ -14,6 +14,7 @@ from sfumato.counts import Grid
 from sfumato.privacy.entropy import entropy_privacy, matrix_entropy, privacy_loss, substitution_entropy
 from sfumato.privacy.gamma import record_gamma, rho1_of_gamma, rho2_of_gamma
 from sfumato.privacy.gaussian import gaussian_epsilon
+from sfumato.privacy.lattice import exactly_true
 from sfumato.schema import Attribute, Missing
 
 CONFIDENCES = {"50": 0.5, "95": 0.95, "999": 0.999}
@@ -37,6 +38,7 @@ def figures(channel: Channel, attribute: Attribute) -> dict[str, Any]:
         width = channel.interval_width(confidence)
         out[f"interval_width_{name}"] = width
         out[f"interval_width_{name}_share"] = width / span
+    out["exactly_true"] = exactly_true(channel, attribute)
     out["gamma"] = promised.gamma if finite else None
     out["epsilon"] = promised.epsilon if finite else None
     out["reason"] = promised.reason

@@ -9,6 +9,7 @@ from sfumato.errors import listed
 from sfumato.numerals import written
 from sfumato.privacy import figures, record_figures
 from sfumato.privacy.figures import HIDE_GAPS, VISIBLE_GAPS
+from sfumato.privacy.lattice import hides_little
 from sfumato.releases.manifest import Manifest, ReleasedColumn
 from sfumato.releases.readme import cautions, what
 from sfumato.schema import Kind, Missing, Role
@@ -77,7 +78,10 @@ def _width_words(column: ReleasedColumn, privacy: dict[str, Any]) -> str:
             return f"{written(width, 3)} of {labels + 1:,} labels, missing among them"
         return f"{written(width, 3)} of {labels:,} labels"
     unit = " days" if column.attribute.kind is Kind.DATE else ""
-    return f"{written(width, 5)}{unit}" + (f" ({100 * share:.3g} % of the range)" if share is not None else "")
+    words = f"{written(width, 5)}{unit}" + (f" ({100 * share:.3g} % of the range)" if share is not None else "")
+    if column.channel is not None and hides_little(column.channel, column.attribute):
+        words += f"; but {100 * privacy['exactly_true']:.4g} % of the cells are exactly true"
+    return words
 
 
 def _epsilon_words(column: ReleasedColumn, privacy: dict[str, Any]) -> str:

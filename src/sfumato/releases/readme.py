@@ -5,6 +5,7 @@ from __future__ import annotations
 from sfumato.channels import Channel
 from sfumato.channels.correlated import CorrelatedGaussian
 from sfumato.errors import listed
+from sfumato.privacy.lattice import exactly_true, hides_little
 from sfumato.releases.manifest import Manifest, ReleasedColumn
 from sfumato.schema import Categories, Role
 
@@ -124,6 +125,15 @@ def cautions(manifest: Manifest) -> list[str]:
         out.append(f"The domain was learned from the data, so its ends or labels are real ones: {', '.join(learned)}.")
     if kept := [c.attribute.name for c in manifest.columns if c.missing_public]:
         out.append(f"Missing values are left missing, which reveals who has none: {', '.join(kept)}.")
+    if true := [
+        f"{c.attribute.name} ({100 * (exactly_true(c.channel, c.attribute) or 0.0):.4g} %)"
+        for c in manifest.columns
+        if c.channel is not None and hides_little(c.channel, c.attribute)
+    ]:
+        out.append(
+            "The steps of its grid are wide against the noise, so that most cells, by the law's own probability, hold exactly "
+            f"their true value: {', '.join(true)}."
+        )
     if infinite := [c.attribute.name for c in manifest.columns if c.channel and c.channel.guarantee().reason]:
         out.append(f"No finite ε of differential privacy holds for: {', '.join(infinite)}.")
     if manifest.method is not None:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from sfumato.cli.engines import cluster, engine_options
-from sfumato.cli.show import force_option, give, json_option, say, table
+from sfumato.cli.show import force_option, give, json_option, say, table, warn
 
 encoding_option = click.option("--encoding", default="utf-8", show_default=True, help="Encoding of a CSV file.")
 
@@ -57,11 +57,14 @@ def reconstruct(
         kernel=kernel,
         bins=bins,
     )
+    for name, why in found.skipped.items():
+        warn(f"{name} is left out: {why}")
     if plot:
         write_whole(plot, plotted(found), force=force)
         say(f"drew {len(found)} distributions into {plot}")
     if as_json:
-        give({"attributes": {n: f.to_dict() for n, f in found.items()}, "method": method, "kernel": kernel})
+        about = {"attributes": {n: f.to_dict() for n, f in found.items()}, "method": method, "kernel": kernel}
+        give(about | {"skipped": found.skipped})
         return
     rows = [[name, f.overall.method, str(f.overall.grid.size), *f.in_words()] for name, f in found.items()]
     table(["column", "method", "cells", "mean ± sd, or the commonest labels", "in the release itself"], rows)

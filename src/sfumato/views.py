@@ -10,7 +10,7 @@ import numpy as np
 
 from sfumato.counts import Counts, FloatArray, Grid
 from sfumato.engines import Engine
-from sfumato.errors import UsageError
+from sfumato.errors import DataError, UsageError, listed
 from sfumato.numerals import written
 from sfumato.observed import Column
 from sfumato.reconstruction import Distribution, by_class, reconstruct
@@ -89,6 +89,20 @@ class View:
         )
 
 
+NO_VALUE = "no value is present, so there is nothing to reconstruct"
+
+
+class Views(dict[str, View]):
+    """Views by attribute, and why the attributes that were passed over have none."""
+
+    def __init__(self, views: Mapping[str, View], skipped: Mapping[str, str]) -> None:
+        super().__init__(views)
+        self.skipped = dict(skipped)
+        if skipped and not views:
+            what = f"{listed(list(skipped), 12)}: {NO_VALUE}"
+            raise DataError(f"{what}; {'leave the column out' if len(skipped) == 1 else 'the release holds no other'}")
+
+
 def _commonest(labels: tuple[str, ...], shares: FloatArray) -> str:
     order: list[int] = np.argsort(-shares)[:3].tolist() if len(labels) == len(shares) else []
     return ", ".join(f"{labels[i]} {100 * shares[i]:.1f} %" for i in order)
@@ -115,26 +129,35 @@ def distributions(
     by_class: bool = False,
     engine: Engine | None = None,
     **options: Any,
-) -> dict[str, View]:
-    """Views of the named attributes (all by default) of a release; with an engine, from counts that it adds up."""
+) -> Views:
+    """Views of the named attributes (all by default) of a release; with an engine, from counts that it adds up.
+
+    An attribute without a single value is passed over, and named in ``skipped``.
+    """
     if by_class and release.manifest.schema.target is None:
         raise UsageError(f"{release.folder} has no target, so there are no classes; leave --by-class (by_class) out")
     if engine is not None:
         return _from_counts(release.counted(engine, names), names, options, by_class=by_class)
     table = release.observed(names)
     wanted = [c for c in table.columns if names is None or c.name in names]
-    return {c.name: view(c, _by_class(table, c.name, options) if by_class else None, **options) for c in wanted}
+    skipped = {c.name: NO_VALUE for c in wanted if np.isnan(c.values).all()}
+    present = [c for c in wanted if c.name not in skipped]
+    views = {c.name: view(c, _by_class(table, c.name, options) if by_class else None, **options) for c in present}
+    return Views(views, skipped)
 
 
 def _from_counts(
     counted: CountedTable, names: list[str] | None, options: Mapping[str, Any], *, by_class: bool
-) -> dict[str, View]:
+) -> Views:
     table = counted.table
     wanted = [c for c in table.columns if names is None or c.name in names]
     bins = options.get("bins")
     found = counted_columns(wanted, table.labels, counted.fold, bins=bins, by_class=by_class)
     out = {}
+    skipped = {name: NO_VALUE for name, counts in found.items() if not counts.overall[1][1:].any()}
     for name, counts in found.items():
+        if name in skipped:
+            continue
         classes = None
         if counts.by_class is not None:
             classes = {}
@@ -144,7 +167,7 @@ def _from_counts(
                     classes[label] = reconstruct(column, weights=weights, **{**options, "bins": counts.bins})
         column, weights = weighted(counts.column, *counts.overall)
         out[name] = view(column, classes, weights, **options)
-    return out
+    return Views(out, skipped)
 
 
 def _by_class(table: Any, name: str, options: Mapping[str, Any]) -> Mapping[str, Distribution]:
@@ -152,7 +175,7 @@ def _by_class(table: Any, name: str, options: Mapping[str, Any]) -> Mapping[str,
 
 
 def plotted(views: Mapping[str, View]) -> str:
-    """All charts on one sheet."""
+    """All charts on one sheet, with a note in the place of an attribute that has none."""
     drawings = []
     for seen in views.values():
         drawings.append(seen.drawn(alone=False))
@@ -161,4 +184,6 @@ def plotted(views: Mapping[str, View]) -> str:
             drawings.append(
                 charts.distribution(title, d.grid, d.mass, lower=d.lower, upper=d.upper, alone=False, days=seen.days)
             )
+    skipped = views.skipped if isinstance(views, Views) else {}
+    drawings += [charts.note(name, why) for name, why in skipped.items()]
     return charts.stacked(drawings)

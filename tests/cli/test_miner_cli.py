@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
@@ -46,6 +47,78 @@ def test_reconstruct_gives_edges_masses_and_classes(iris, capsys, tmp_path):
     for mass in found["by_class"].values():
         assert sum(mass) == pytest.approx(1)
     assert (tmp_path / "p.svg").read_text().startswith("<svg")
+
+
+@pytest.fixture(scope="module")
+def empty_column(tmp_path_factory):
+    """A release one of whose columns holds no value at all, and its original."""
+    folder = tmp_path_factory.mktemp("empty")
+    rng = np.random.default_rng(2)
+    lines = [f",{x:.1f},{'abc'[i % 3]},{'pq'[i % 2]}" for i, x in enumerate(rng.uniform(0, 100, 120))]
+    (folder / "t.csv").write_text("gone,x,label,class\n" + "\n".join(lines) + "\n")
+    plan = """[[column]]
+name = "gone"
+kind = "real"
+domain = [0, 100]
+noise = {law = "gaussian", privacy = 0.4}
+[[column]]
+name = "x"
+kind = "real"
+domain = [0, 100]
+noise = {law = "gaussian", privacy = 0.4}
+[[column]]
+name = "label"
+kind = "categorical"
+categories = ["a", "b", "c"]
+noise = {law = "substitution", gamma = 3}
+[[column]]
+name = "class"
+kind = "categorical"
+role = "target"
+categories = ["p", "q"]
+consent = "true"
+"""
+    (folder / "plan.toml").write_text(plan)
+    return folder
+
+
+def test_a_column_without_values_is_left_out_with_a_note(empty_column, capsys):
+    at = empty_column
+    arguments = ("release", at / "t.csv", "--plan", at / "plan.toml", "-o", at / "r", "--key", at / "key")
+    assert run(capsys, *arguments)[0] == 0
+    code, out, err = run(capsys, "reconstruct", at / "r", "--by-class", "--plot", at / "p.svg", "--json")
+    assert code == 0, err
+    about = json.loads(out)
+    assert set(about["attributes"]) == {"x", "label"}
+    assert about["skipped"] == {"gone": "no value is present, so there is nothing to reconstruct"}
+    assert "gone is left out: no value is present" in err
+    assert ">gone</text>" in (at / "p.svg").read_text()
+    code, out, err = run(capsys, "reconstruct", at / "r")
+    assert (code, "gone" in out, "gone is left out" in err) == (0, False, True)
+    code, _, err = run(capsys, "reconstruct", at / "r", "--attribute", "gone")
+    assert code == 1
+    assert "gone: no value is present" in err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "verb",
+    [
+        ("describe", "{}/r"),
+        ("mine", "{}/r", "-o", "{}/m.json"),
+        ("compare", "{}/t.csv", "{}/r"),
+        ("audit", "{}/t.csv", "{}/r", "--public", "{}/p.html"),
+        ("cluster", "{}/r", "-k", "2"),
+    ],
+    ids=lambda v: v[0],
+)
+def test_every_verb_lives_with_a_column_without_values(empty_column, capsys, verb):
+    at = empty_column
+    if not (at / "r").exists():
+        run(capsys, "release", at / "t.csv", "--plan", at / "plan.toml", "-o", at / "r", "--key", at / "key")
+    code, out, err = run(capsys, *(part.format(at) for part in verb))
+    assert code == 0, err
+    assert "nan" not in (out + err).lower()
 
 
 def test_describe_gives_every_attribute_its_privacy(iris, capsys):

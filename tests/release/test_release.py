@@ -14,7 +14,7 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.channels import Gaussian, Intervals, Substitution
+from sfumato.channels import Gaussian, Intervals, SquareWave, Substitution
 from sfumato.engines import Local
 from sfumato.errors import DataError, OutputError, UsageError
 from sfumato.randomness import SecretKey
@@ -569,3 +569,57 @@ def test_a_target_of_free_text_is_refused_when_a_plan_is_proposed() -> None:
     table = pa.table({"x": [i % 7 for i in range(300)], "story": [f"once upon a time {i}" for i in range(300)]})
     with pytest.raises(UsageError, match="story: too many different values to be classes"):
         Plan.propose(table, target="story")
+
+
+def _weights_and_labels(gaps: bool, target: str | None = None) -> tuple[pa.Table, Plan]:
+    weights = [40.0, None if gaps else 50.0, 90.0, 140.0] * 30
+    table = pa.table({"label": ["x", "y", None, "y"] * 30, "weight": weights, "c": ["p", "q"] * 60})
+    table = table if target else table.drop_columns(["c"])
+    columns = (
+        Attribute("label", Kind.CATEGORICAL, Categories(("x", "y")), missing=Missing.CATEGORY),
+        Attribute("weight", Kind.INTEGER, Interval(40, 140)),
+        *([Attribute("c", Kind.CATEGORICAL, Categories(("p", "q")), Role.TARGET, Consent.TRUE)] if target else []),
+    )
+    return table, Plan(Schema(columns), {"label": Substitution(epsilon=1.0), "weight": SquareWave(epsilon=1.0)})
+
+
+def test_a_record_with_visible_gaps_is_given_no_bound_in_words_or_numbers(tmp_path: Path) -> None:
+    table, plan = _weights_and_labels(gaps=True)
+    about = described(release(table, plan, tmp_path / "r").manifest)
+    record = about["record"]
+    assert (record["epsilon"], record["gamma"], "rho" in record) == (None, None, False)
+    assert record["infinite"] == record["missing_public"] == ["weight"]
+    assert "seen for certain" in record["reason"]
+    assert 'missing = "category"' in record["next_step"]
+    assert record["same_gaps_only"]["epsilon"] == pytest.approx(2.0)
+    assert "no bound, since missing cells of weight are left missing" in record["in_words"]
+    assert "Between records with the same cells missing: ε = 2.00" in record["in_words"]
+    assert 'missing = "category"' in record["in_words"]
+    assert {n: a["missing_public"] for n, a in about["attributes"].items()} == {"label": False, "weight": True}
+    assert about["attributes"]["weight"]["privacy"]["missing_public"]
+    assert "missing_public" not in about["attributes"]["label"]["privacy"]
+
+
+def test_a_record_without_gaps_keeps_its_bound(tmp_path: Path) -> None:
+    record = described(release(*_weights_and_labels(gaps=False), tmp_path / "r").manifest)["record"]
+    assert record["epsilon"] == pytest.approx(2.0)
+    assert "Per record over all attributes: ε = 2.00" in record["in_words"]
+    assert "missing_public" not in record
+
+
+def test_visible_gaps_and_a_true_column_are_both_named(tmp_path: Path) -> None:
+    record = described(release(*_weights_and_labels(gaps=True, target="c"), tmp_path / "r").manifest)["record"]
+    assert record["epsilon"] is None
+    assert set(record["infinite"]) == {"weight", "c"}
+    assert record["modified_only"]["epsilon"] is None
+    assert record["modified_only"]["same_gaps_only"]["epsilon"] == pytest.approx(2.0)
+    assert "since c is released as it is, and missing cells of weight are left missing" in record["in_words"]
+    assert (
+        "Over the modified attributes alone, between records with the same cells missing: ε = 2.00"
+        in record["in_words"]
+    )
+
+
+def test_labels_with_missing_among_them_are_counted_with_it(tmp_path: Path) -> None:
+    about = described(release(*_weights_and_labels(gaps=False), tmp_path / "r").manifest)
+    assert about["attributes"]["label"]["privacy"]["in_words"].endswith(" of 3 labels, missing among them")

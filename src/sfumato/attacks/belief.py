@@ -10,7 +10,7 @@ import numpy as np
 
 from sfumato.attacks.prior import prior
 from sfumato.attacks.ranked import RankedLabels
-from sfumato.channels import Channel
+from sfumato.channels import Channel, Substitution
 from sfumato.channels.two_levels import TwoLevels, is_implied, label_matrix
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.observed import Column
@@ -104,8 +104,14 @@ class Belief:
 
     @cached_property
     def set_widths(self) -> FloatArray:
-        """The size of that set for each s."""
-        return self._guesses[1] if self.ranked is not None else self.credible @ self.widths
+        """The size of that set for each s; nothing where one value of a grid holds 95 % alone, and so is known."""
+        if self.ranked is not None:
+            return self._guesses[1]
+        sizes = self.credible @ self.widths
+        if self.column.channel is None or isinstance(self.column.channel, Substitution):
+            return sizes  # substitution promises a number of values, a known one counted as one
+        alone = values_in_cells(self.grid) == 1
+        return np.where((self.posterior[:, alone] >= CONFIDENCE).any(axis=1), 0.0, sizes)
 
     @cached_property
     def _guesses(self) -> tuple[FloatArray, FloatArray]:
@@ -132,12 +138,27 @@ def law_matrix(channel: Channel | None, grid: Grid, observed: Grid) -> FloatArra
 
 
 def cell_widths(grid: Grid) -> FloatArray:
-    """Widths of cells; an atom of a lattice is as wide as the lattice's step, a label counts one, a lone atom nothing."""
+    """Widths of cells; an atom of a lattice is as wide as the lattice's step, a label counts one, a lone atom nothing.
+
+    Cells of a lattice that are hardly wider than its step are as wide as the values that they hold: [11, 12] may hold two.
+    """
     if grid.labels is not None:
         return np.ones(grid.size)
     if grid.size == 1 and grid.atoms is not None:
         return np.zeros(1)
-    return np.diff(grid.finite_edges)
+    widths = np.diff(grid.finite_edges)
+    return grid.step * values_in_cells(grid) if grid.step and widths.max() < 2 * grid.step else widths
+
+
+def values_in_cells(grid: Grid) -> FloatArray:
+    """How many values of the grid's lattice lie in each cell; an atom is one, and off a lattice there are endlessly many."""
+    if grid.atoms is not None:
+        return np.ones(grid.size)
+    if not grid.step:
+        return np.full(grid.size, np.inf)
+    cuts = np.ceil(grid.points / grid.step - 1e-9)
+    cuts[-1] = np.floor(grid.points[-1] / grid.step + 1e-9) + 1  # the last cell is closed
+    return np.diff(cuts)
 
 
 def smallest_sets(posterior: FloatArray, widths: FloatArray, confidence: float = CONFIDENCE) -> FloatArray:

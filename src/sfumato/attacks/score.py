@@ -53,6 +53,8 @@ class Finding:
     left: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
     """For each attribute the width of the 95 % interval that the attack leaves, with its own interval."""
     details: Mapping[str, Any] = field(default_factory=dict)
+    judged: bool | None = None
+    """Whether it gains, where the figures here are rounded and can no longer tell."""
 
     @property
     def reference(self) -> float:
@@ -67,6 +69,8 @@ class Finding:
     @property
     def gains(self) -> bool:
         """Whether the success is beyond chance: above the baseline by a test that many findings can share, and the control."""
+        if self.judged is not None:
+            return self.judged
         if self.control_interval is not None and self.interval[0] <= self.control_interval[1]:
             return False
         return self.success > self.baseline and surprise(self.success, self.trials, self.baseline) < BEYOND_CHANCE
@@ -112,12 +116,15 @@ def best_constant(attribute: Attribute, truth: FloatArray) -> float:
 
 
 def interval_left(
-    recovery: Recovery, truth: FloatArray, coverage: float | None, numeric: bool, seed: int
+    recovery: Recovery, truth: FloatArray, coverage: float | None, numeric: bool, seed: int, step: float = 0.0
 ) -> tuple[float, float, float] | None:
     """The mean size of the claimed 95 % sets, or the central 95 % width of truth − estimate where none are claimed.
 
     A set that does not hold the truth is no interval: where claims cover less than 93 %, numbers are judged by
     their errors instead, and sets of labels are widened until they cover 95 %.
+
+    Errors of guesses on the column's grid count as the cells of a set do: from −1 to 1 there are three values, three steps of
+    width, as far as a law could promise; only where there is no error at all nothing is left.
     """
     known = ~np.isnan(recovery.mean) & ~np.isnan(truth)
     if not known.any():
@@ -131,7 +138,11 @@ def interval_left(
         widths = honest_widths(recovery.sets, truth)[known]
         return (float(widths.mean()), *mean_interval(widths, seed=seed))
     errors = truth[known] - recovery.mean[known]
-    return (central_width(errors), *central_width_interval(errors, seed=seed))
+    found = (central_width(errors), *central_width_interval(errors, seed=seed))
+    if not step or not np.allclose(errors / step, np.round(errors / step), atol=1e-6):
+        return found
+    width, low, high = (w + step if w > 0 else 0.0 for w in found)
+    return width, low, high
 
 
 def score_values(
@@ -182,7 +193,9 @@ def _scored(recovery: Recovery, attribute: Attribute, truth: FloatArray, seed: i
         covered = recovery.sets.covers(truth)
         coverage = float(np.nanmean(covered)) if (~np.isnan(covered)).any() else None
         details["coverage_95"] = coverage
-    left = interval_left(recovery, truth, coverage, attribute.kind.numeric, seed) if leaves else None
+    numeric = attribute.kind.numeric
+    step = attribute.step if numeric else 0.0
+    left = interval_left(recovery, truth, coverage, numeric, seed, step) if leaves else None
     return _Scored(attribute, found[~np.isnan(found)], best_constant(attribute, truth), left, details)
 
 

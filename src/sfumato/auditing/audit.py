@@ -12,6 +12,7 @@ import numpy as np
 
 from sfumato.attacks import Pairs, Sight
 from sfumato.attacks.score import Finding
+from sfumato.auditing import public
 from sfumato.auditing.alarms import alarm, grouped, narrowers, repeated, shown_rows
 from sfumato.auditing.counted import counted_distances
 from sfumato.auditing.promises import (
@@ -20,6 +21,7 @@ from sfumato.auditing.promises import (
     KEPT,
     NARROWED,
     NONE,
+    OWN_LAW,
     UNMEASURED,
     Promise,
     promises,
@@ -131,28 +133,45 @@ class Audit:
 
     def to_dict(self, edition: str = "owner") -> dict[str, Any]:
         """The content of the report as plain data; the public edition says nothing about single people."""
-        public = _edition(edition) == "public"
-        kept = [p.verdict for p in self.promises]
+        is_public = _edition(edition) == "public"
+        seen = self._coarse() if is_public else self
+        kept = [p.verdict for p in seen.promises]
         about = {
             "release": self.name,
             "edition": edition,
             "rows": self.rows,
-            "risk": self.risk,
-            "verdict": self.verdict,
-            "alarms": self.alarms(edition),
-            "promised": {p.attribute: p.to_dict() for p in self.promises},
+            "risk": seen.risk,
+            "verdict": seen.verdict,
+            "alarms": seen.alarms(edition),
+            "promised": {p.attribute: p.to_dict() for p in seen.promises},
             "domains": dict(self.domains),
             "promises": {v: kept.count(v) for v in (KEPT, NARROWED, BROKEN, NONE, CLEAR, UNMEASURED)},
-            "attacks": [f.to_dict() for f in self.findings],
+            "attacks": [f.to_dict() for f in seen.findings],
             "not_run": dict(self.notes),
-            "records": self.exposure.to_dict(public=public),
-            "utility": dict(self.utility),
+            "records": self.exposure.to_dict(public=is_public),
+            "utility": dict(seen.utility),
             "privacy": dict(self.privacy),
-            "repeats": self.repeats if self.repeats is None or not public else _unnamed(self.repeats),
+            "repeats": seen.repeats if seen.repeats is None or not is_public else _unnamed(seen.repeats),
             "seed": self.seed,
             "seconds": round(self.seconds, 2),
         }
-        return _coarse(about) if public else about
+        return _three_digits(about) if is_public else about
+
+    def _coarse(self) -> Audit:
+        """The same audit in figures that no count can be read from."""
+        known = {f.attributes[0]: f.trials for f in self.findings if len(f.attributes) == 1 and f.name in OWN_LAW}
+        repeats_ = self.repeats
+        if repeats_ is not None:
+            repeats_ = dict(repeats_) | {
+                "columns": {n: public.coarse_repeat(c, self.rows) for n, c in repeats_["columns"].items()}
+            }
+        return replace(
+            self,
+            findings=tuple(public.coarse_finding(f) for f in self.findings),
+            promises=tuple(public.coarse_promise(p, known.get(p.attribute, self.rows)) for p in self.promises),
+            utility=public.coarse_utility(self.utility, self.rows, known, self.domains),
+            repeats=repeats_,
+        )
 
     @property
     def verdict(self) -> str:
@@ -190,12 +209,12 @@ def _edition(edition: str) -> str:
     return edition
 
 
-def _coarse(value: Any) -> Any:
-    """Three significant digits: a figure of the whole that moves when one person leaves says something about that person."""
+def _three_digits(value: Any) -> Any:
+    """Three significant digits, which is all that the laws' own figures need, too."""
     if isinstance(value, dict):
-        return {k: _coarse(v) for k, v in value.items()}
+        return {k: _three_digits(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
-        return [_coarse(v) for v in value]
+        return [_three_digits(v) for v in value]
     if isinstance(value, float) and np.isfinite(value):
         return float(f"{value:.3g}")
     return value

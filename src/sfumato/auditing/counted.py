@@ -23,9 +23,9 @@ def counted_distances(
     truth = CountedTable(Reader.of_original(release.manifest), engine.open(original, encoding), engine)
     counted = release.counted(engine)
     columns = {c.name: c for c in counted.table.columns if c.channel is not None}
-    if not columns:
+    names = tuple(name for name in columns if release.manifest[name].missing < release.manifest.data.rows)
+    if not names:
         return {}
-    names = tuple(columns)
     views = distributions(release, list(names), engine=engine)
     grids = tuple(views[name].overall.grid for name in names)
     true = truth.fold(CellCounts(names, grids)).tables

@@ -18,6 +18,7 @@ from sfumato.channels import Channel
 from sfumato.counts import FloatArray
 from sfumato.numerals import written
 from sfumato.observed import Column
+from sfumato.privacy.lattice import exactly_true, hides_little
 from sfumato.releases.manifest import Manifest
 
 KEPT, NARROWED, BROKEN, CLEAR, NONE = "kept", "narrowed", "broken", "in the clear", "no promise"
@@ -52,6 +53,10 @@ FRESH = "Several releases with fresh noise average out. Keep to one release, or 
 TIED = (
     "Several releases with fresh noise average out. The noise of this one is tied to people already, so the others were made "
     "under another law, another key or without --id: keep to one law and one key, and withdraw what you can."
+)
+COARSE_GRID = (
+    "The steps of the column's grid are wide against the noise, which is rounded away in most cells. Ask for more privacy, or "
+    "declare the column categorical and use substitution."
 )
 REMEDIES = {
     "posterior": DISTRIBUTION,
@@ -107,6 +112,10 @@ class Promise:
     """The mean of that posterior's intervals over all records."""
     done: tuple[str, ...] = ()
     """Remedies that the release has taken already, which are not to be recommended once more."""
+    exactly_true: float | None = None
+    """The share of cells that the law leaves exactly true on the column's grid, where that is most of them."""
+    judged: str | None = None
+    """The verdict, where the figures here are rounded and can no longer tell."""
     unmeasured: str = ""
     """Why no attack could be measured on the column; what is left is then NaN, and null as plain data."""
 
@@ -127,6 +136,8 @@ class Promise:
             return CLEAR
         if self.unmeasured:
             return UNMEASURED
+        if self.judged is not None:
+            return self.judged
         if self.promised is None:
             return BROKEN if self.kept_share < UNDONE else NONE
         if self.kept_share >= KEPT_FROM or self.left_interval[1] >= self.reference:
@@ -150,9 +161,12 @@ class Promise:
         void = ""
         if self.without_release < self.promised:
             void = f"; 95 % of all people lie within {shown(self.without_release)} anyway"
+        true = ""
+        if self.exactly_true is not None:
+            true = f" The law itself leaves {100 * self.exactly_true:.4g} % of the cells exactly true."
         return (
             f"{self.attribute}: a 95 % interval of {shown(self.promised)}{unit} was promised{void}; "
-            f"after “{self.title}” {shown(self.left)} are left ({self.kept_share:.0%})."
+            f"after “{self.title}” {shown(self.left)} are left ({self.kept_share:.0%}).{true}"
         )
 
     @property
@@ -162,6 +176,8 @@ class Promise:
             return ""
         if self.promised is None and self.attack in (*OWN_LAW, "at-its-word"):
             return "The released values are nearly the true ones. Use a method that changes this column, or add noise."
+        if self.exactly_true is not None and self.attack in (*OWN_LAW, "at-its-word"):
+            return COARSE_GRID
         remedy = REMEDIES.get(self.attack, "")
         return INSTEAD[remedy] if remedy in self.done else remedy
 
@@ -183,6 +199,7 @@ class Promise:
             "left_by_own_law": None if self.unmeasured else self.own_law,
             "narrowest_1_percent": self.narrowest,
             "posterior_mean_width": self.typical,
+            "exactly_true": self.exactly_true,
             "attack": self.attack,
             "share_left": None if self.unmeasured else self.kept_share,
             "not_measured_because": self.unmeasured or None,
@@ -224,6 +241,8 @@ def promises(
             continue
         mechanism = sight.guided.get(name, "") if channel is None else law_name(channel)
         promised = None if channel is None else channel.interval_width(0.95)
+        grainy = channel is not None and hides_little(channel, column.attribute)
+        true = exactly_true(channel, column.attribute) if channel is not None and grainy else None
         left = [(f.left[name], f) for f in findings if name in f.left]
         if not left:
             scored = bool((~np.isnan(column.values) & ~np.isnan(truth[name])).any())
@@ -252,6 +271,7 @@ def promises(
                 float(np.quantile(narrow, 0.01)) if len(narrow) else None,
                 float(narrow.mean()) if len(narrow) else None,
                 done,
+                true,
             )
         )
     return out

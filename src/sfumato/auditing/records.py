@@ -15,6 +15,7 @@ import numpy as np
 
 from sfumato.attacks.base import Sight, Targets
 from sfumato.attacks.linkage import LikelihoodLinkage
+from sfumato.auditing.public import to_unit, unit
 from sfumato.channels.correlated import CorrelatedGaussian, Marginal
 from sfumato.counts import FloatArray, IntArray
 
@@ -47,7 +48,7 @@ class Exposure:
             "bits_median": round(float(quantiles[0]), 1),
             "bits_95": round(float(quantiles[1]), 1),
             "bits_99": round(float(quantiles[2]), 1),
-            "share_over": round(self.over, 3) if public else self.over,
+            "share_over": to_unit(self.over, unit(len(self.bits))) if public else self.over,
         }
         if public:
             return about

@@ -71,6 +71,9 @@ class Intervals(Discrete):
             raise UsageError(
                 f"{where}: edges reach from {edges[0]:g} to {edges[-1]:g} and leave part of [{low:g}, {high:g}] out"
             )
+        edges = _within(edges, low - attribute.step / 2, high + attribute.step / 2)
+        if len(edges) < 3:
+            raise UsageError(f"{where}: the whole domain [{low:g}, {high:g}] lies in one interval; cut inside it")
         return replace(self, privacy=None, confidence=0.95, count=None, edges=edges, step=attribute.step)
 
     @property
@@ -98,3 +101,10 @@ class Intervals(Discrete):
     def interval_width(self, confidence: float) -> float:
         """C × W of the narrowest interval."""
         return confidence * float(np.diff(np.array(self.edges)).min())
+
+
+def _within(edges: tuple[float, ...], low: float, high: float) -> tuple[float, ...]:
+    """The intervals as far as the domain reaches, with half a step beyond each end; outside there is nothing to hide."""
+    first = max(i for i, e in enumerate(edges) if e <= low or i == 0)
+    last = min(i for i, e in enumerate(edges) if e >= high or i == len(edges) - 1)
+    return (max(edges[first], low), *edges[first + 1 : last], min(edges[last], high))

@@ -59,11 +59,14 @@ def reconstruct(
         kernel=kernel,
         bins=bins,
     )
+    for name, why in found.skipped.items():
+        warn(f"{name} is left out: {why}")
     if plot:
         write_whole(plot, plotted(found), force=force)
         say(f"drew {len(found)} distributions into {plot}")
     if as_json:
-        give({"attributes": {n: f.to_dict() for n, f in found.items()}, "method": method, "kernel": kernel})
+        about = {"attributes": {n: f.to_dict() for n, f in found.items()}, "method": method, "kernel": kernel}
+        give(about | {"skipped": found.skipped})
         return
     rows = []
     for name, f in found.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from sfumato.counts import Grid
 from sfumato.privacy.entropy import entropy_privacy, matrix_entropy, privacy_loss, substitution_entropy
 from sfumato.privacy.gamma import record_gamma, rho1_of_gamma, rho2_of_gamma
 from sfumato.privacy.gaussian import gaussian_epsilon
+from sfumato.privacy.lattice import exactly_true
 from sfumato.schema import Attribute, Missing
 
 CONFIDENCES = {"50": 0.5, "95": 0.95, "999": 0.999}
@@ -38,6 +39,7 @@ def figures(channel: Channel, attribute: Attribute) -> dict[str, Any]:
         width = channel.interval_width(confidence)
         out[f"interval_width_{name}"] = width
         out[f"interval_width_{name}_share"] = width / span
+    out["exactly_true"] = exactly_true(channel, attribute)
     out["gamma"] = promised.gamma if finite else None
     out["epsilon"] = promised.epsilon if finite else None
     out["reason"] = promised.reason
@@ -158,8 +160,29 @@ def keep_probability(gamma: float, size: int) -> float:
     return gamma / (gamma + size - 1)
 
 
-def record_figures(attributes: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """The record as a whole: γ multiplies and ε adds up over independently perturbed attributes."""
+VISIBLE_GAPS = "a missing cell stays missing, so that present or missing is seen for certain and no ratio bounds it"
+HIDE_GAPS = (
+    'let absence take part with missing = "category" in the plan (of a categorical or ordinal column; of a number, fill the '
+    "gaps or declare it categorical), or withhold the column"
+)
+
+
+def record_figures(attributes: Mapping[str, Mapping[str, Any]], gaps: Collection[str] = ()) -> dict[str, Any]:
+    """The record as a whole: γ multiplies and ε adds up over independently perturbed attributes.
+
+    ``gaps`` names attributes whose missing cells are left missing: P(missing | a value) = 0, so the record has no finite γ.
+    What holds between two records with the same cells missing is kept as ``same_gaps_only``.
+    """
+    if gaps:
+        same = record_figures(attributes)
+        infinite = [n for n in attributes if n in same["infinite"] or n in gaps]
+        out = {
+            "epsilon": None,
+            "gamma": None,
+            "infinite": infinite,
+            "missing_public": [n for n in attributes if n in gaps],
+        }
+        return out | {"reason": VISIBLE_GAPS, "next_step": HIDE_GAPS, "same_gaps_only": same}
     infinite = [name for name, about in attributes.items() if about["epsilon"] is None]
     if infinite or not attributes:
         reason = "one attribute without a finite ε leaves the record without one" if infinite else "nothing is modified"

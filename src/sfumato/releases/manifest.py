@@ -12,7 +12,7 @@ from sfumato.channels import CHANNELS, Channel
 from sfumato.channels.correlated import CorrelatedGaussian
 from sfumato.errors import RELEASE_AGAIN, DataError, SfumatoError, listed
 from sfumato.releases.joint import rejoined
-from sfumato.schema import Attribute, Schema
+from sfumato.schema import Attribute, Missing, Schema
 from sfumato.tables import Written
 
 VERSION = 1
@@ -38,6 +38,11 @@ class ReleasedColumn:
     def clear(self) -> bool:
         """Whether the true values are in the release."""
         return self.channel is None and self.guided is None
+
+    @property
+    def missing_public(self) -> bool:
+        """Whether the release shows which cells are missing in the input: some are, and no law turns them into values."""
+        return self.missing > 0 and (self.channel is None or self.attribute.missing is Missing.KEEP)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""

@@ -67,8 +67,13 @@ class Plan:
             raise UsageError("the plan releases no column; let at least one be true or modified")
 
     def bound(self) -> dict[str, Channel]:
-        """The law of each modified column with every parameter settled."""
-        return {name: self.channels[name].on(self.schema[name]) for name in self.channels}
+        """The law of each modified column with every parameter settled; a law that would change nothing is refused."""
+        from sfumato.privacy.lattice import refuse_unchanged
+
+        laws = {name: self.channels[name].on(self.schema[name]) for name in self.channels}
+        for name, law in laws.items():
+            refuse_unchanged(law, self.schema[name])
+        return laws
 
     @property
     def release_name(self) -> str:

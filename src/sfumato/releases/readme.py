@@ -8,9 +8,10 @@ from typing import Any
 from sfumato.channels import Channel
 from sfumato.channels.correlated import CorrelatedGaussian
 from sfumato.errors import listed
+from sfumato.privacy.lattice import exactly_true, hides_little
 from sfumato.releases.guided_words import CLUSTERED, gaps_travel, guided_saying, reading, using
 from sfumato.releases.manifest import Manifest, ReleasedColumn
-from sfumato.schema import Categories, Missing, Role
+from sfumato.schema import Categories, Role
 
 SAYINGS = {
     "gaussian": "true value plus normal noise of standard deviation {sigma:.6g}",
@@ -129,7 +130,7 @@ def cautions(manifest: Manifest) -> list[str]:
         out.append(f"Released as they are, and so able to single people out: {', '.join(clear)}.")
     if learned := [c.attribute.name for c in manifest.columns if c.attribute.learned]:
         out.append(f"The domain was learned from the data, so its ends or labels are real ones: {', '.join(learned)}.")
-    gaps = [c for c in manifest.columns if c.missing and c.attribute.missing is Missing.KEEP]
+    gaps = [c for c in manifest.columns if c.missing_public]
     moved = [c.attribute.name for c in gaps if c.guided is not None and gaps_travel(c, manifest.method or {})]
     if moved:
         out.append(
@@ -137,6 +138,15 @@ def cautions(manifest: Manifest) -> list[str]:
         )
     if kept := [c.attribute.name for c in gaps if c.attribute.name not in moved]:
         out.append(f"Missing values are left missing, which reveals who has none: {', '.join(kept)}.")
+    if true := [
+        f"{c.attribute.name} ({100 * (exactly_true(c.channel, c.attribute) or 0.0):.4g} %)"
+        for c in manifest.columns
+        if c.channel is not None and hides_little(c.channel, c.attribute)
+    ]:
+        out.append(
+            "The steps of its grid are wide against the noise, so that most cells, by the law's own probability, hold exactly "
+            f"their true value: {', '.join(true)}."
+        )
     if infinite := [c.attribute.name for c in manifest.columns if c.channel and c.channel.guarantee().reason]:
         out.append(f"No finite ε of differential privacy holds for: {', '.join(infinite)}.")
     if manifest.method is not None:

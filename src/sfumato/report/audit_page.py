@@ -331,7 +331,9 @@ def _laws(about: Mapping[str, Any]) -> str:
             _number(p.get("interval_width_50")),
             _number(p.get("interval_width_95")),
             _number(p.get("interval_width_999", p.get("interval_width_99.9"))),
-            "∞" if p.get("epsilon") is None else f"{p['epsilon']:.3f}",
+            "∞"
+            if p.get("epsilon") is None
+            else f"{p['epsilon']:.3f}" + (" if present" if p.get("missing_public") else ""),
             f"{p['rho']['rho1']:.0%} → {p['rho']['rho2']:.0%}" if "rho" in p else "–",
             f"{told[name]['bits']:.2f}" if name in told else "–",
             f"{told[name]['privacy_loss']:.0%}" if name in told else "–",

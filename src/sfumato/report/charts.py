@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -150,6 +151,11 @@ def _value(frame: svg.Frame, at: float, value: float, *, percent: bool) -> str:
     return (
         f'<text x="{svg.number(frame.px(at))}" y="{svg.number(frame.py(value) - 5)}" text-anchor="middle">{text}</text>'
     )
+
+
+def note(title: str, words: str) -> str:
+    """A title and a line of words where there is nothing to draw; for a sheet of several drawings."""
+    return f'<text class="title" x="44" y="18">{escape(title)}</text><text class="tick" x="44" y="40">{escape(words)}</text>'
 
 
 def stacked(drawings: Sequence[str], columns: int = 2, width: int = 520, height: int = 260) -> str:

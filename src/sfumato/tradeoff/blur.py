@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -46,12 +46,14 @@ class Blur:
                 columns.append(column.through(channel, own.derive(column.name)))
         return ObservedTable(tuple(columns), truth.classes, truth.labels)
 
-    def promise(self, attributes: list[Attribute]) -> Promise:
-        """The privacy figures over all blurred columns."""
+    def promise(self, attributes: list[Attribute], gaps: Collection[str] = ()) -> Promise:
+        """The privacy figures over all blurred columns; those in `gaps` show which cells are missing."""
         about = {a.name: figures(self.channels[a.name], a) for a in attributes}
-        record = record_figures(about)
+        record = record_figures(about, gaps)
         reason = None
-        if record["epsilon"] is None:
+        if record.get("missing_public"):
+            reason = f"{listed(record['missing_public'])}: {record['reason']}"
+        elif record["epsilon"] is None:
             infinite = record["infinite"]
             reason = f"{listed(infinite)} {'have' if len(infinite) > 1 else 'has'} none: {about[infinite[0]]['reason']}"
         bits = [f["entropy_bits"] for n, f in about.items() if self.channels[n].law == "substitution"]

@@ -228,7 +228,8 @@ def _point(splits: Sequence[Split], blur: Blur, attributes: list[Attribute], str
         if i == 0:
             distances = [_distance(seen, train, a.name) for a in attributes if not np.isnan(train[a.name].values).all()]
             error = float(np.mean(distances)) if distances else 0.0
-    promise = blur.promise(attributes)
+    gaps = {a.name for a in attributes for part in splits[0] if np.isnan(part[a.name].values).any()}
+    promise = blur.promise(attributes, gaps)
     return Point(
         blur.setting,
         float(np.mean(accuracies)),

@@ -29,7 +29,7 @@ NUMBERS = f"share of values found to within {TOLERANCE:.0%} of the range"
 LABELS = "share of labels found"
 BOTH = f"share of cells found (numbers to within {TOLERANCE:.0%} of the range)"
 PEOPLE = "share of people found"
-LEAST_COVERAGE = 0.93
+LEAST_COVERAGE, MOST_COVERAGE = 0.93, 0.97
 BEYOND_CHANCE = 0.001
 """The probability of a success by chance below which it is none; an audit has some forty findings."""
 
@@ -117,14 +117,20 @@ def interval_left(
     """The mean size of the claimed 95 % sets, or the central 95 % width of truth − estimate where none are claimed.
 
     A set that does not hold the truth is no interval: where claims cover less than 93 %, numbers are judged by
-    their errors instead, and sets of labels are widened until they cover 95 %.
+    their errors instead, and sets of labels are widened until they cover 95 %. Where claims of numbers cover more than 97 %,
+    they are wider than need be, and the errors decide if they are narrower.
     """
     known = ~np.isnan(recovery.mean) & ~np.isnan(truth)
     if not known.any():
         return None
     if recovery.width is not None and (coverage is None or coverage >= LEAST_COVERAGE):
         widths = recovery.width[known]
-        return (float(widths.mean()), *mean_interval(widths, seed=seed))
+        claimed = (float(widths.mean()), *mean_interval(widths, seed=seed))
+        if not numeric or coverage is None or coverage <= MOST_COVERAGE:
+            return claimed
+        errors = truth[known] - recovery.mean[known]
+        found = central_width(errors)
+        return claimed if claimed[0] <= found else (found, *central_width_interval(errors, seed=seed))
     if not numeric:
         if recovery.sets is None:
             return None

@@ -82,7 +82,8 @@ def readme(manifest: Manifest) -> str:
     return f"""# Release {manifest.name}
 
 {manifest.data.rows:,} rows. Individual values are blurred: **no cell in a modified column should be read as a fact about
-anyone**. The law of the blur is public, so distributions, and models built on them, can be recovered.
+anyone**. The law of the blur is public, so distributions, and models built on them, can be recovered. Rows stand in the
+order of the table that was released.
 
 | column | kind | domain | what was done |
 |---|---|---|---|

@@ -14,8 +14,8 @@ from sfumato.attacks import ATTACKS, Pairs, Sight, Targets
 from sfumato.counts import FloatArray, Grid
 
 
-def test_twenty_attacks_are_registered():
-    assert len(ATTACKS) == 20
+def test_twenty_two_attacks_are_registered():
+    assert len(ATTACKS) == 22
 
 
 @pytest.mark.parametrize("name", sorted(ATTACKS))

@@ -5,6 +5,7 @@ from sfumato.attacks.averaging import Averaging
 from sfumato.attacks.base import ATTACKS, Attack, Claim, Pairs, Recovery, Sight, Targets
 from sfumato.attacks.bayes import BayesEstimate
 from sfumato.attacks.cluster_linear import ClusterLinear, Reflection
+from sfumato.attacks.given import GivenAnother
 from sfumato.attacks.inference import LikelihoodInference, NearestInference
 from sfumato.attacks.informed import InformedPosterior
 from sfumato.attacks.known_input import KnownInput
@@ -17,6 +18,7 @@ from sfumato.attacks.pca import PCA
 from sfumato.attacks.posterior import ColumnPosterior
 from sfumato.attacks.repeated import RepeatedPerturbation
 from sfumato.attacks.reuse import NoiseReuse
+from sfumato.attacks.row_order import RowOrder
 from sfumato.attacks.spectral import Spectral
 
 __all__ = [
@@ -30,6 +32,7 @@ __all__ = [
     "Claim",
     "ClusterLinear",
     "ColumnPosterior",
+    "GivenAnother",
     "InformedPosterior",
     "KnownInput",
     "LeafClass",
@@ -44,6 +47,7 @@ __all__ = [
     "Recovery",
     "Reflection",
     "RepeatedPerturbation",
+    "RowOrder",
     "Sight",
     "Spectral",
     "Targets",

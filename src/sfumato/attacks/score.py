@@ -29,7 +29,7 @@ NUMBERS = f"share of values found to within {TOLERANCE:.0%} of the range"
 LABELS = "share of labels found"
 BOTH = f"share of cells found (numbers to within {TOLERANCE:.0%} of the range)"
 PEOPLE = "share of people found"
-LEAST_COVERAGE = 0.93
+LEAST_COVERAGE, MOST_COVERAGE = 0.93, 0.97
 BEYOND_CHANCE = 0.001
 """The probability of a success by chance below which it is none; an audit has some forty findings."""
 
@@ -121,7 +121,8 @@ def interval_left(
     """The mean size of the claimed 95 % sets, or the central 95 % width of truth − estimate where none are claimed.
 
     A set that does not hold the truth is no interval: where claims cover less than 93 %, numbers are judged by
-    their errors instead, and sets of labels are widened until they cover 95 %.
+    their errors instead, and sets of labels are widened until they cover 95 %. Where claims of numbers cover more than 97 %,
+    they are wider than need be, and the errors decide if they are narrower.
 
     Errors of guesses on the column's grid count as the cells of a set do: from −1 to 1 there are three values, three steps of
     width, as far as a law could promise; only where there is no error at all nothing is left.
@@ -131,13 +132,20 @@ def interval_left(
         return None
     if recovery.width is not None and (coverage is None or coverage >= LEAST_COVERAGE):
         widths = recovery.width[known]
-        return (float(widths.mean()), *mean_interval(widths, seed=seed))
+        claimed = (float(widths.mean()), *mean_interval(widths, seed=seed))
+        if not numeric or coverage is None or coverage <= MOST_COVERAGE:
+            return claimed
+        found = _width_of_errors(truth[known] - recovery.mean[known], step, seed)
+        return claimed if claimed[0] <= found[0] else found
     if not numeric:
         if recovery.sets is None:
             return None
         widths = honest_widths(recovery.sets, truth)[known]
         return (float(widths.mean()), *mean_interval(widths, seed=seed))
-    errors = truth[known] - recovery.mean[known]
+    return _width_of_errors(truth[known] - recovery.mean[known], step, seed)
+
+
+def _width_of_errors(errors: FloatArray, step: float, seed: int) -> tuple[float, float, float]:
     found = (central_width(errors), *central_width_interval(errors, seed=seed))
     if not step or not np.allclose(errors / step, np.round(errors / step), atol=1e-6):
         return found

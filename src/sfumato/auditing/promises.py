@@ -49,6 +49,14 @@ MORE_NOISE = (
     "All columns together leave less than was promised, though the noise is correlated already. Release fewer of them, or "
     "ask for more of the same noise: a greater --set ratio=c (or --set privacy=p)."
 )
+GIVEN = (
+    "Another column, named above, says which group a person belongs to, and the group is narrower than the promise. Withhold that "
+    "column, blur it (or blur it more), or state the smaller figure."
+)
+SHUFFLE = (
+    "The order of the rows gives it away: neighbours are alike, and their noise averages out. Shuffle the rows of the table "
+    "before you release it; nobody needs their order."
+)
 FRESH = "Several releases with fresh noise average out. Keep to one release, or tie the noise to people with --id."
 TIED = (
     "Several releases with fresh noise average out. The noise of this one is tied to people already, so the others were made "
@@ -61,6 +69,8 @@ COARSE_GRID = (
 REMEDIES = {
     "posterior": DISTRIBUTION,
     "informed-posterior": DISTRIBUTION,
+    "given-another": GIVEN,
+    "row-order": SHUFFLE,
     "spectral": OTHER_COLUMNS,
     "pca": OTHER_COLUMNS,
     "bayes": OTHER_COLUMNS,
@@ -75,7 +85,7 @@ REMEDIES = {
 }
 
 
-ABOUT_OTHERS = (OTHER_COLUMNS, MORE_NOISE)
+ABOUT_OTHERS = (OTHER_COLUMNS, MORE_NOISE, GIVEN)
 INSTEAD = {OTHER_COLUMNS: MORE_NOISE, FRESH: TIED}
 """What to say where a remedy has been taken already."""
 
@@ -179,12 +189,14 @@ class Promise:
         if self.exactly_true is not None and self.attack in (*OWN_LAW, "at-its-word"):
             return COARSE_GRID
         remedy = REMEDIES.get(self.attack, "")
+        if remedy == GIVEN and self.left >= BEYOND * self.own_law:
+            remedy = DISTRIBUTION  # The other column adds little to what the column's own law and distribution tell.
         return INSTEAD[remedy] if remedy in self.done else remedy
 
     @property
     def by_itself(self) -> bool:
         """Whether what narrows it most is its own law and distribution, and no other column or release."""
-        return self.attack in OWN_LAW
+        return self.attack in OWN_LAW or self.remedy == DISTRIBUTION
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from sfumato import attacks as a
 from sfumato.attacks import Claim, Pairs, Sight, Targets
+from sfumato.attacks.conditional import MOST_CELLS
 from sfumato.attacks.linkability import chance
 from sfumato.attacks.score import Finding, score_people, score_values
 from sfumato.auditing.truth import Truth, distribution
@@ -77,6 +78,34 @@ def _alone(case: Case) -> tuple[list[Finding], dict[str, str]]:
 def _informed(case: Case) -> tuple[list[Finding], dict[str, str]]:
     population = {c.name: distribution(c, case.truth[c.name]) for c in case.sight.columns}
     return _values(a.InformedPosterior(population), case, together=False)
+
+
+def _large(case: Case, name: str) -> dict[str, str]:
+    """A note where an attack passes over columns of too many labels: what was not tried must not count as kept."""
+    large = [c.name for c in case.sight.columns if c.channel and case.sight.beliefs[c.name].grid.size > MOST_CELLS]
+    return {name: f"not tried on {', '.join(large)}: more than {MOST_CELLS:,} labels"} if large else {}
+
+
+def _given(case: Case) -> tuple[list[Finding], dict[str, str]]:
+    found, notes = _values(a.GivenAnother(), case, together=False)
+    notes |= _large(case, a.GivenAnother.name)
+    return [replace(f, title=a.GivenAnother.titled(f.details["given"][f.attributes[0]])) for f in found], notes
+
+
+def _row_order(case: Case) -> tuple[list[Finding], dict[str, str]]:
+    """The control is the same attack on the same rows in an order that chance has made."""
+    found, notes = _values(a.RowOrder(), case, together=False)
+    notes |= _large(case, a.RowOrder.name)
+    if not found:
+        return found, notes
+    order = np.random.default_rng(case.seed).permutation(case.sight.rows)
+    attack = a.RowOrder(tuple(f.attributes[0] for f in found))
+    truth = {name: values[order] for name, values in case.truth.items()}
+    shuffled = score_values(
+        attack, attack.run(case.sight.take(order)), case.attributes, truth, seed=case.seed, leaves=False
+    )
+    control = {f.attributes[0]: f for f in shuffled}
+    return [_with_control(f, control[f.attributes[0]]) for f in found], notes
 
 
 def _whole(make: Callable[[Case], a.Attack]) -> Trial:
@@ -173,6 +202,8 @@ TRIALS: tuple[Trial, ...] = (
     _whole(lambda _: a.AtItsWord()),
     _alone,
     _informed,
+    _given,
+    _row_order,
     _whole(lambda _: a.Spectral()),
     _whole(lambda _: a.PCA()),
     _whole(lambda _: a.BayesEstimate()),

@@ -112,6 +112,7 @@ def plan(
     elif not as_json:
         click.echo(text)
     _warn_learned(proposal.learned)
+    _warn_ordered(proposal.ordered)
     if as_json:
         give({"plan": proposal.to_dict(), "notes": dict(proposal.notes), "output": str(output) if output else None})
 
@@ -228,6 +229,7 @@ def release(
     elif method:
         proposal = replace(proposal, method={"law": method} | guided_settings, channels={})
     _warn_learned(proposal.learned)
+    _warn_ordered(proposal.ordered)
     fresh_key = not key_file.exists()
     notes: tuple[str, ...] = ()
     changed: dict[str, float] = {}
@@ -328,6 +330,16 @@ def _warn_learned(names: list[str]) -> None:
         warn(
             f"the domain of {listed(names)} was learned from the data, and its ends or labels will be published. "
             "Declare domains in a plan to avoid it"
+        )
+
+
+def _warn_ordered(names: tuple[str, ...]) -> None:
+    from sfumato.errors import listed
+
+    if names:
+        warn(
+            f"neighbouring rows are alike in {listed(names)}, as in a sorted table: a release keeps the order of rows, and the "
+            "noise of neighbours averages out. Shuffle the rows of the table first; nobody needs their order"
         )
 
 

@@ -20,6 +20,7 @@ from sfumato.tables import Source, blocks, open_table
 
 DEFAULT_LAW = "gaussian"
 DEFAULT_PRIVACY = 0.5
+ORDERED = "; neighbouring rows are alike, so their order gives values away: shuffle the rows before the release"
 NO_DETAILS: Mapping[str, Any] = {}
 
 HEADER = """\
@@ -54,6 +55,8 @@ class Plan:
     name: str | None = None
     notes: Mapping[str, str] = field(default_factory=dict, compare=False)
     method: Mapping[str, Any] | None = None
+    ordered: tuple[str, ...] = field(default=(), compare=False)
+    """Columns to be modified whose neighbouring rows were alike in the table that the plan was proposed from."""
 
     def __post_init__(self) -> None:
         modified = [a.name for a in self.schema if a.consent is Consent.MODIFIED]
@@ -216,13 +219,14 @@ class Plan:
             attribute = proposal.attribute
             if attribute.consent is Consent.MODIFIED:
                 channels[attribute.name], why = channel_for(noise, companion, attribute)
-                notes[attribute.name] += why
+                notes[attribute.name] += why + (ORDERED if proposal.ordered else "")
         return cls(
             Schema(tuple(p.attribute for p in proposals.values())),
             channels,
             {n: p.absent for n, p in proposals.items() if p.absent != ("",)},
             name,
             notes,
+            ordered=tuple(n for n in channels if proposals[n].ordered),
         )
 
     @property

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.encoding import as_text, midnights, plain
+from sfumato.releases.order import LabelsAlong, NumbersAlong, ordered
 from sfumato.tables import Block
 
 MOST_DISTINCT = 20_000
@@ -48,6 +49,13 @@ class ColumnProfile:
     seen: frozenset[str] = field(default=frozenset(), repr=False)
     not_numbers: frozenset[str] = frozenset()
     logical: bool = False
+    numbers_along: NumbersAlong = field(default_factory=NumbersAlong)
+    labels_along: LabelsAlong = field(default_factory=LabelsAlong)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether neighbouring rows are alike, as in a sorted table."""
+        return ordered(self.numbers_along if self.numbers_along.count == self.present else self.labels_along)
 
     @property
     def present(self) -> int:
@@ -81,6 +89,8 @@ class ColumnProfile:
             seen=self.seen | other.seen if self.unique and not repeats and self.rows < UNIQUE_ROWS else frozenset(),
             not_numbers=frozenset(sorted(self.not_numbers | other.not_numbers)[:50]),
             logical=self.logical or other.logical,
+            numbers_along=self.numbers_along + other.numbers_along,
+            labels_along=self.labels_along + other.labels_along,
         )
 
 
@@ -133,6 +143,8 @@ def _of(name: str, array: pa.Array, start: int) -> ColumnProfile:
         seen=_seen(unique, start),
         not_numbers=frozenset(others[:50].to_pylist()),
         logical=logical,
+        numbers_along=NumbersAlong.of(values.to_numpy(zero_copy_only=False)),
+        labels_along=LabelsAlong.of(present),
     )
 
 
@@ -157,6 +169,7 @@ def _of_numbers(name: str, array: pa.Array, start: int) -> ColumnProfile:
         unique=len(unique) == len(values),
         seen=_seen(as_text(unique, name), start) if start < UNIQUE_ROWS and len(unique) == len(values) else frozenset(),
         not_numbers=frozenset({"nan"}) if len(finite) < len(floats) else frozenset(),
+        numbers_along=NumbersAlong.of(floats),
     )
 
 

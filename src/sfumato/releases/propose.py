@@ -43,11 +43,13 @@ class Proposal:
     attribute: Attribute
     why: str
     absent: tuple[str, ...] = ("",)
+    ordered: bool = False
+    """Whether neighbouring rows are alike, so that their order tells values."""
 
 
 def proposed(seen: ColumnProfile, target: str | None = None, identifier: str | None = None) -> Proposal:
     """What a column most likely is. Every domain here is learned from the data, and says so."""
-    guess = _guess(seen)
+    guess = replace(_guess(seen), ordered=seen.ordered)
     attribute = guess.attribute
     if seen.name == target:
         attribute = replace(_as_categories(seen, guess), role=Role.TARGET, consent=Consent.TRUE)

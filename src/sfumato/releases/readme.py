@@ -93,7 +93,8 @@ def _opening(manifest: Manifest) -> str:
     if manifest.method is not None:
         return f"The owner mined the table first and bent the perturbation around what was found. {reading(manifest)}"
     return """Individual values are blurred: **no cell in a modified column should be read as a fact about
-anyone**. The law of the blur is public, so distributions, and models built on them, can be recovered."""
+anyone**. The law of the blur is public, so distributions, and models built on them, can be recovered. Rows stand in the
+order of the table that was released."""
 
 
 def _use(manifest: Manifest, target: str | None) -> str:

@@ -108,9 +108,12 @@ def plan(
         say(f"  sfumato release {table_} --plan {output} -o release")
     elif not as_json:
         click.echo(text)
+    for line in proposal.remarks:
+        warn(line)
     _warn_learned(proposal.learned)
     if as_json:
-        give({"plan": proposal.to_dict(), "notes": dict(proposal.notes), "output": str(output) if output else None})
+        about = {"notes": dict(proposal.notes), "remarks": list(proposal.remarks)}
+        give({"plan": proposal.to_dict()} | about | {"output": str(output) if output else None})
 
 
 @click.command(epilog="Example:  sfumato release adult -o release --noise gaussian --privacy 0.5")
@@ -223,6 +226,8 @@ def release(
         proposal = with_joint_noise(proposal, guided_settings)
     elif method:
         proposal = replace(proposal, method={"law": method} | guided_settings, channels={})
+    for line in proposal.remarks:
+        warn(line)
     _warn_learned(proposal.learned)
     fresh_key = not key_file.exists()
     notes: tuple[str, ...] = ()
@@ -282,6 +287,7 @@ def describe(folder: Path, engine: str, master: str | None, as_json: bool) -> No
 
     All of it stands in the manifest, so either engine says the same, and no cluster is asked.
     """
+    from sfumato.errors import listed
     from sfumato.releases import Release
     from sfumato.releases.describe import described
 
@@ -295,6 +301,8 @@ def describe(folder: Path, engine: str, master: str | None, as_json: bool) -> No
         for name, a in about["attributes"].items()
     ]
     table(["column", "kind", "what was done", "95 % interval", "ε"], rows)
+    if about["withheld"]:
+        click.echo(f"Withheld by the owner's plan, and not in the data: {listed(about['withheld'], 12)}.")
     click.echo(about["record"]["in_words"])
     for line in about["cautions"]:
         click.echo(f"- {line}")

@@ -23,7 +23,12 @@ NUMBER = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$"
 WHOLE = r"^\s*[+-]?[0-9]+\s*$"
 PADDED = r"^\s*[+-]?0[0-9]"
 DAY = r"^\s*[0-9]{4}-[0-9]{2}-[0-9]{2}\s*$"
-ABSENT_WORDS = frozenset({"?", "na", "n/a", "nan", "null", "none", "-", ".", "missing", "unknown", "*"})
+ABSENT_MARKS = frozenset({"?", "nan", "null", "#n/a", "<na>", r"\n"})
+"""Texts that nobody gives as an answer: they mean a missing value even among labels."""
+ABSENT_WORDS = ABSENT_MARKS | {"na", "n/a", "nat", "none", "-", ".", "missing", "unknown", "*"}
+"""Texts that are no number and no day, and so mean a missing value among these; among labels they may be answers."""
+
+WORDS = pa.array(sorted(ABSENT_WORDS), pa.string())
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,10 @@ class ColumnProfile:
     unique: bool = True
     seen: frozenset[str] = field(default=frozenset(), repr=False)
     not_numbers: frozenset[str] = frozenset()
+    words: frozenset[str] = frozenset()
+    """Texts seen that are among ABSENT_WORDS, as they are written."""
+    worded: int = 0
+    """Rows that hold one of them."""
     logical: bool = False
 
     @property
@@ -56,9 +65,13 @@ class ColumnProfile:
 
     @property
     def absent_words(self) -> tuple[str, ...]:
-        """Texts such as "?" that stand for a missing value."""
-        words = self.not_numbers if self.distinct is None or self.numbers else self.distinct
-        return tuple(sorted(w for w in words if w.strip().lower() in ABSENT_WORDS))
+        """Texts such as "NA" that stand for a missing value in a column of numbers or days."""
+        return tuple(sorted(self.words))
+
+    @property
+    def absent_marks(self) -> tuple[str, ...]:
+        """Texts such as "?" that stand for a missing value in any column."""
+        return tuple(sorted(w for w in self.words if w.strip().lower() in ABSENT_MARKS))
 
     def __add__(self, other: ColumnProfile) -> ColumnProfile:
         distinct = None if self.distinct is None or other.distinct is None else self.distinct | other.distinct
@@ -80,6 +93,8 @@ class ColumnProfile:
             unique=self.unique and other.unique and not repeats,
             seen=self.seen | other.seen if self.unique and not repeats and self.rows < UNIQUE_ROWS else frozenset(),
             not_numbers=frozenset(sorted(self.not_numbers | other.not_numbers)[:50]),
+            words=self.words | other.words,
+            worded=self.worded + other.worded,
             logical=self.logical or other.logical,
         )
 
@@ -115,6 +130,7 @@ def _of(name: str, array: pa.Array, start: int) -> ColumnProfile:
     real = _are_days(dates)
     others = pc.unique(present.filter(pc.invert(numeric)))
     unique = pc.unique(present)
+    words = others.filter(pc.is_in(pc.utf8_lower(pc.utf8_trim_whitespace(others)), value_set=WORDS))
     return ColumnProfile(
         name=name,
         rows=rows,
@@ -132,6 +148,8 @@ def _of(name: str, array: pa.Array, start: int) -> ColumnProfile:
         unique=len(unique) == len(present),
         seen=_seen(unique, start),
         not_numbers=frozenset(others[:50].to_pylist()),
+        words=frozenset(words.to_pylist()),
+        worded=_count(pc.is_in(present, value_set=words)) if len(words) else 0,
         logical=logical,
     )
 
@@ -157,6 +175,7 @@ def _of_numbers(name: str, array: pa.Array, start: int) -> ColumnProfile:
         unique=len(unique) == len(values),
         seen=_seen(as_text(unique, name), start) if start < UNIQUE_ROWS and len(unique) == len(values) else frozenset(),
         not_numbers=frozenset({"nan"}) if len(finite) < len(floats) else frozenset(),
+        words=frozenset({"nan"}) if len(finite) < len(floats) else frozenset(),
     )
 
 

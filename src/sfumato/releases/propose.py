@@ -39,39 +39,64 @@ class Proposal:
     attribute: Attribute
     why: str
     absent: tuple[str, ...] = ("",)
+    answers: tuple[str, ...] = ()
+    """Labels such as "None" that could mean a missing value, and were left labels."""
 
 
 def proposed(seen: ColumnProfile, target: str | None = None, identifier: str | None = None) -> Proposal:
     """What a column most likely is. Every domain here is learned from the data, and says so."""
-    guess = _guess(seen)
-    attribute = guess.attribute
+    found = _proposed(seen, target, identifier)
+    if found.attribute.kind.numeric or not found.attribute.released:
+        return found
+    return replace(found, answers=tuple(w for w in seen.absent_words if w not in found.absent))
+
+
+def _proposed(seen: ColumnProfile, target: str | None, identifier: str | None) -> Proposal:
     if seen.name == target:
-        attribute = replace(_as_categories(seen, guess), role=Role.TARGET, consent=Consent.TRUE)
-        return replace(guess, attribute=attribute, why=f"the class; released as it is. {guess.why}")
+        # A class that is lost is lost without a word, so any text is a class; NaN among typed numbers is no text.
+        absent = ("", *(seen.absent_marks if not seen.worded else ()))
+        guess = _guess(seen, absent)
+        attribute = replace(_as_categories(seen, guess, absent), role=Role.TARGET, consent=Consent.TRUE)
+        return replace(
+            guess,
+            attribute=attribute,
+            why=f"the class; released as it is. {guess.why}",
+            absent=guess.absent if attribute.kind.numeric else absent,
+        )
+    guess = _guess(seen, ("", *seen.absent_marks))
     if seen.name == identifier:
         return replace(
             guess,
-            attribute=Attribute(seen.name, attribute.kind, role=Role.IDENTIFIER, consent=Consent.WITHHOLD),
+            attribute=Attribute(seen.name, guess.attribute.kind, role=Role.IDENTIFIER, consent=Consent.WITHHOLD),
             why="says whose row it is: noise is tied to it, and it is not released",
         )
     return guess
 
 
-def _as_categories(seen: ColumnProfile, guess: Proposal) -> Attribute:
+def _as_categories(seen: ColumnProfile, guess: Proposal, absent: tuple[str, ...]) -> Attribute:
     if not guess.attribute.kind.numeric and guess.attribute.domain is not None:
         return guess.attribute
     if seen.distinct is None or len(seen.distinct) > 100:
         return replace(guess.attribute, learned=True)
-    labels = frozenset(d for d in seen.distinct if d and d not in guess.absent)
+    labels = _labels(seen, absent) or frozenset()
     return Attribute(seen.name, Kind.CATEGORICAL, Categories(_ordered(labels)), learned=True)
 
 
-def _guess(seen: ColumnProfile) -> Proposal:
+def _labels(seen: ColumnProfile, absent: tuple[str, ...]) -> frozenset[str] | None:
+    return None if seen.distinct is None else frozenset(d for d in seen.distinct if d and d not in absent)
+
+
+def _guess(seen: ColumnProfile, among_labels: tuple[str, ...]) -> Proposal:
+    """What the column is; `among_labels` are the texts that mean a missing value if it turns out to hold labels."""
     name = seen.name
     absent = ("", *seen.absent_words)
-    labels = None if seen.distinct is None else frozenset(d for d in seen.distinct if d and d not in absent)
+    labels = _labels(seen, absent)
     spoilt = sum(1 for w in seen.not_numbers if w not in absent)
     numeric = seen.numbers > 0 and not spoilt and (seen.numbers > 0.5 * seen.present or not seen.not_numbers)
+    dated = seen.days > 0 and seen.days + seen.worded == seen.present
+    code = numeric and _is_code(seen, labels)
+    if code or not (numeric or dated):
+        absent, labels = among_labels, _labels(seen, among_labels)
     if seen.present == 0 or labels == frozenset():
         return _withheld(seen, Kind.CATEGORICAL, "holds no value at all", absent)
     if labels is not None and len(labels) == 1:
@@ -81,10 +106,10 @@ def _guess(seen: ColumnProfile) -> Proposal:
             name, Kind.INTEGER if numeric else Kind.CATEGORICAL, role=Role.ATTRIBUTE, consent=Consent.WITHHOLD
         )
         return Proposal(attribute, "no value repeats: this looks like an identifier, and is withheld", absent)
-    if seen.days == seen.present and seen.first_day and seen.last_day:
+    if dated and seen.first_day and seen.last_day:
         domain = Interval(day_number(seen.first_day), day_number(seen.last_day))
         return Proposal(Attribute(name, Kind.DATE, domain, learned=True), "calendar days", absent)
-    if numeric and not _is_code(seen, labels):
+    if numeric and not code:
         whole = seen.whole == seen.numbers
         if whole and max(-seen.low, seen.high) > EXACT_INTEGERS:
             return _withheld(
@@ -106,7 +131,7 @@ def _guess(seen: ColumnProfile) -> Proposal:
     if numeric:
         why = (
             "two values only"
-            if len(labels) <= FEW_LABELS
+            if len(labels - seen.words) <= FEW_LABELS
             else "digits that are codes: distances between them mean nothing"
         )
     return Proposal(Attribute(name, Kind.CATEGORICAL, Categories(_ordered(labels)), learned=True), why, absent)

@@ -88,7 +88,7 @@ def plan(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Look at INPUT (.csv, .csv.gz, .parquet or a bundled table's name) and propose a plan."""
+    """Look at INPUT (.csv, .csv.gz, .tsv, .parquet or a bundled table's name) and propose a plan."""
     from sfumato.releases import Plan
     from sfumato.releases.folder import write_whole
 
@@ -175,7 +175,7 @@ def release(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Turn INPUT (.csv, .csv.gz, .parquet or a bundled table's name) into a release folder."""
+    """Turn INPUT (.csv, .csv.gz, .tsv, .parquet or a bundled table's name) into a release folder."""
     from dataclasses import replace
 
     from sfumato.engines import Local

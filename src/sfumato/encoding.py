@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray
 from sfumato.errors import DataError, listed
+from sfumato.forms import form_of
 from sfumato.schema import Attribute, Interval, Kind, Missing
 
 BoolArray = NDArray[np.bool_]
@@ -107,7 +108,9 @@ class Encoder:
                     ~parsed,
                     array,
                     start,
-                    lambda text: f"{text!r} is not a number; mend it, or list it under missing_values in the plan",
+                    lambda text: (
+                        f"{text!r} is not a number; {_rewriting(text, 'mend it')}, or list it under missing_values in the plan"
+                    ),
                 )
                 raise DataError(f"{self.attribute.name}: some values cannot be read as numbers") from None
         elif pa.types.is_boolean(array.type):
@@ -141,7 +144,9 @@ class Encoder:
                 np.array([not _is_date(t) for t in texts.to_pylist()]),
                 array,
                 start,
-                lambda text: f"{text!r} is not a date; write it as 2024-01-31, or declare the column categorical",
+                lambda text: (
+                    f"{text!r} is not a date; {_rewriting(text, 'write it as 2024-01-31')}, or declare the column categorical"
+                ),
             )
             raise DataError(f"{self.attribute.name}: some values cannot be read as dates") from None
         return _floats_of(days.cast(pa.float64())), missing
@@ -215,6 +220,11 @@ def shown_cell(scalar: pa.Scalar) -> str:
         value = scalar.cast(pa.string()).as_py()
     text = "" if value is None else str(value)
     return text if len(text) <= 60 else text[:57] + "…"
+
+
+def _rewriting(text: str, otherwise: str) -> str:
+    form = form_of([text])
+    return otherwise if form is None else f"such values look like {form}"
 
 
 def _parses(text: str | None) -> bool:

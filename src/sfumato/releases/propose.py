@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any
 
+from sfumato.forms import form_of
 from sfumato.releases.profile import ColumnProfile
 from sfumato.schema import EXACT_INTEGERS, Attribute, Categories, Consent, Interval, Kind, Role, day_number
 
@@ -41,14 +42,29 @@ class Proposal:
     absent: tuple[str, ...] = ("",)
     answers: tuple[str, ...] = ()
     """Labels such as "None" that could mean a missing value, and were left labels."""
+    doubt: str = ""
+    """What the owner had better look at."""
 
 
 def proposed(seen: ColumnProfile, target: str | None = None, identifier: str | None = None) -> Proposal:
     """What a column most likely is. Every domain here is learned from the data, and says so."""
-    found = _proposed(seen, target, identifier)
+    found = _in_other_form(_proposed(seen, target, identifier), seen)
     if found.attribute.kind.numeric or not found.attribute.released:
         return found
     return replace(found, answers=tuple(w for w in seen.absent_words if w not in found.absent))
+
+
+def _in_other_form(found: Proposal, seen: ColumnProfile) -> Proposal:
+    """The proposal with a word on numbers and days that are written otherwise, and so were taken for texts."""
+    attribute = found.attribute
+    form = form_of(t for t in seen.not_numbers if t not in seen.words)
+    if form is None or attribute.role is not Role.ATTRIBUTE or attribute.kind.numeric:
+        return found
+    if (seen.numbers and not form.number) or (seen.distinct is not None and len(seen.distinct) < 2):
+        return found
+    if attribute.released:
+        return replace(found, doubt=f"the labels look like {form}, unless labels are meant")
+    return replace(found, why=f"these look like {form}; as they stand they are withheld")
 
 
 def _proposed(seen: ColumnProfile, target: str | None, identifier: str | None) -> Proposal:

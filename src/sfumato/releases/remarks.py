@@ -15,11 +15,11 @@ def note(proposal: Proposal) -> str:
         text += f"; {absent} taken as missing"
     if answers := _texts(proposal.answers):
         text += f"; {answers} taken as labels: if they mean no value, list them under missing_values"
-    return text
+    return text + (f"; {proposal.doubt}" if proposal.doubt else "")
 
 
 def remarks(proposals: Mapping[str, Proposal]) -> tuple[str, ...]:
-    """Which columns are withheld and why, and which texts were taken as missing, or were not, and where."""
+    """Which columns are withheld and why, which texts were taken as missing, or were not, and what else to look at."""
     withheld: dict[str, list[str]] = {}
     for name, proposal in proposals.items():
         if not proposal.attribute.released:
@@ -29,7 +29,11 @@ def remarks(proposals: Mapping[str, Proposal]) -> tuple[str, ...]:
         out.append(f"taken as missing: {absent}")
     if answers := _where({n: p.answers for n, p in proposals.items()}):
         out.append(f"taken as labels: {answers}; if they mean no value, list them under missing_values in the plan")
-    return tuple(out)
+    doubts: dict[str, list[str]] = {}
+    for name, proposal in proposals.items():
+        if proposal.doubt:
+            doubts.setdefault(proposal.doubt, []).append(name)
+    return (*out, *(f"{listed(names)}: {doubt}" for doubt, names in doubts.items()))
 
 
 def _texts(texts: Iterable[str]) -> str:

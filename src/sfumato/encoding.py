@@ -176,10 +176,11 @@ def plain(array: pa.Array) -> pa.Array:
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
     if pa.types.is_dictionary(array.type):
-        array = array.cast(array.type.value_type)
+        viewed = array.type.value_type in (pa.string_view(), pa.binary_view())  # what polars gives, and no cast takes
+        array = plain(array.dictionary).take(array.indices) if viewed else array.cast(array.type.value_type)
     if pa.types.is_large_string(array.type) or array.type == pa.string_view():
         array = array.cast(pa.string())
-    return array
+    return array.cast(pa.binary()) if array.type == pa.binary_view() else array
 
 
 def as_text(array: pa.Array, name: str = "a column") -> pa.Array:

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.counts import FloatArray, IntArray
-from sfumato.encoding import as_text
+from sfumato.encoding import as_text, plain
 from sfumato.engines import Engine
 from sfumato.errors import DataError, UsageError, listed
 from sfumato.naive_bayes import NaiveBayes
@@ -189,8 +189,7 @@ class Model:
 
 def _cells(array: pa.Array, name: str) -> Any:
     """Cells for a model: numbers as they are, texts as texts, an empty one as missing."""
-    if pa.types.is_dictionary(array.type):
-        array = array.cast(array.type.value_type)
+    array = plain(array)
     if pa.types.is_integer(array.type) or pa.types.is_floating(array.type):
         return array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     if pa.types.is_date(array.type) or pa.types.is_timestamp(array.type):

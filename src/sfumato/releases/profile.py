@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.encoding import as_text, midnights, plain
+from sfumato.errors import DataError
 from sfumato.tables import Block
 
 MOST_DISTINCT = 20_000
@@ -57,6 +58,10 @@ class ColumnProfile:
     worded: int = 0
     """Rows that hold one of them."""
     logical: bool = False
+    levels: tuple[str, ...] | None = None
+    """All categories of an ordered categorical, in their order."""
+    unread: str | None = None
+    """The type of a column whose values are neither numbers nor days nor labels."""
 
     @property
     def present(self) -> int:
@@ -96,6 +101,8 @@ class ColumnProfile:
             words=self.words | other.words,
             worded=self.worded + other.worded,
             logical=self.logical or other.logical,
+            levels=self.levels if self.levels == other.levels else None,
+            unread=self.unread or other.unread,
         )
 
 
@@ -104,7 +111,7 @@ def profile(blocks: Iterable[Block]) -> dict[str, ColumnProfile]:
     out: dict[str, ColumnProfile] = {}
     for block in blocks:
         for name, array in zip(block.batch.schema.names, block.batch.columns, strict=True):
-            seen = _of(name, plain(array), block.start)
+            seen = replace(_of(name, plain(array), block.start), levels=_levels(array, name))
             out[name] = out[name] + seen if name in out else seen
     return out
 
@@ -116,6 +123,8 @@ def _of(name: str, array: pa.Array, start: int) -> ColumnProfile:
     number = (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)) and not logical
     if number:
         return _of_numbers(name, array, start)
+    if not _readable(array, name):
+        return ColumnProfile(name, rows, array.null_count, distinct=None, unique=False, unread=str(kind))
     if pa.types.is_timestamp(kind):
         days, midnight = midnights(array, name)
         array = days if midnight.all() else array
@@ -152,6 +161,28 @@ def _of(name: str, array: pa.Array, start: int) -> ColumnProfile:
         worded=_count(pc.is_in(present, value_set=words)) if len(words) else 0,
         logical=logical,
     )
+
+
+def _readable(array: pa.Array, name: str) -> bool:
+    """Whether the values have a text that people would write: a length of time, bytes, lists and structures have none."""
+    kind = array.type
+    if pa.types.is_duration(kind) or kind in (pa.binary(), pa.large_binary(), pa.binary_view()):
+        return False
+    if pa.types.is_fixed_size_binary(kind):
+        return False
+    try:
+        as_text(array[:1], name)
+    except DataError:
+        return False
+    return True
+
+
+def _levels(array: pa.Array, name: str) -> tuple[str, ...] | None:
+    """The categories of an ordered categorical, unless two of them are written alike or one is nothing."""
+    if not pa.types.is_dictionary(array.type) or not array.type.ordered or not _readable(plain(array.dictionary), name):
+        return None
+    texts = as_text(array.dictionary, name).to_pylist()
+    return tuple(texts) if len(set(texts)) == len(texts) and not {None, ""} & set(texts) else None
 
 
 def _of_numbers(name: str, array: pa.Array, start: int) -> ColumnProfile:

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any
 
+from sfumato.errors import DataError
 from sfumato.forms import form_of
 from sfumato.releases.profile import ColumnProfile
 from sfumato.schema import EXACT_INTEGERS, Attribute, Categories, Consent, Interval, Kind, Role, day_number
@@ -90,12 +91,17 @@ def _proposed(seen: ColumnProfile, target: str | None, identifier: str | None) -
 
 
 def _as_categories(seen: ColumnProfile, guess: Proposal, absent: tuple[str, ...]) -> Attribute:
+    if seen.unread:
+        raise DataError(f"{seen.name}: values of type {seen.unread} cannot be the class; convert the column to labels")
     if not guess.attribute.kind.numeric and guess.attribute.domain is not None:
-        return guess.attribute
+        seen_labels = _labels(seen, absent) or frozenset()  # a class that an ordered categorical only allows is none
+        labels = tuple(v for v in guess.attribute.categories if v in seen_labels) or guess.attribute.categories
+        return replace(guess.attribute, kind=Kind.CATEGORICAL, domain=Categories(labels))
     if seen.distinct is None or len(seen.distinct) > 100:
         return replace(guess.attribute, learned=True)
-    labels = _labels(seen, absent) or frozenset()
-    return Attribute(seen.name, Kind.CATEGORICAL, Categories(_ordered(labels)), learned=True)
+    return Attribute(
+        seen.name, Kind.CATEGORICAL, Categories(_ordered(_labels(seen, absent) or frozenset())), learned=True
+    )
 
 
 def _labels(seen: ColumnProfile, absent: tuple[str, ...]) -> frozenset[str] | None:
@@ -105,6 +111,9 @@ def _labels(seen: ColumnProfile, absent: tuple[str, ...]) -> frozenset[str] | No
 def _guess(seen: ColumnProfile, among_labels: tuple[str, ...]) -> Proposal:
     """What the column is; `among_labels` are the texts that mean a missing value if it turns out to hold labels."""
     name = seen.name
+    if seen.unread:
+        why = f"values of type {seen.unread} are neither numbers nor days nor labels: convert the column, or leave it withheld"
+        return _withheld(seen, Kind.CATEGORICAL, why, ("",))
     absent = ("", *seen.absent_words)
     labels = _labels(seen, absent)
     spoilt = sum(1 for w in seen.not_numbers if w not in absent)
@@ -122,6 +131,14 @@ def _guess(seen: ColumnProfile, among_labels: tuple[str, ...]) -> Proposal:
             name, Kind.INTEGER if numeric else Kind.CATEGORICAL, role=Role.ATTRIBUTE, consent=Consent.WITHHOLD
         )
         return Proposal(attribute, "no value repeats: this looks like an identifier, and is withheld", absent)
+    if (
+        seen.levels is not None
+        and labels is not None
+        and labels <= set(seen.levels)
+        and len(seen.levels) <= MOST_CATEGORIES
+    ):
+        why = "an ordered categorical: all its categories, in their order"
+        return Proposal(Attribute(name, Kind.ORDINAL, Categories(seen.levels), learned=True), why)
     if dated and seen.first_day and seen.last_day:
         domain = Interval(day_number(seen.first_day), day_number(seen.last_day))
         return Proposal(Attribute(name, Kind.DATE, domain, learned=True), "calendar days", absent)

@@ -127,7 +127,14 @@ class Encoder:
             raise DataError(
                 f"{self.attribute.name}: a column of type {array.type} is not numeric; declare it categorical"
             )
-        return _floats_of(numbers), missing
+        values = _floats_of(numbers)
+        if marks := [
+            float(t) for t in self.absent if _is_number(t)
+        ]:  # -999 is as missing as a number as it is as a text
+            marked = np.isin(values, marks)
+            values[marked] = math.nan
+            missing = missing | marked
+        return values, missing
 
     def _days(self, array: pa.Array, start: int) -> tuple[FloatArray, BoolArray]:
         if pa.types.is_timestamp(array.type):
@@ -226,6 +233,13 @@ def shown_cell(scalar: pa.Scalar) -> str:
 def _rewriting(text: str, otherwise: str) -> str:
     form = form_of([text])
     return otherwise if form is None else f"such values look like {form}"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def _parses(text: str | None) -> bool:

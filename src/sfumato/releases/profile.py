@@ -10,8 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sfumato.counts import FloatArray
 from sfumato.encoding import as_text, midnights, plain
 from sfumato.errors import DataError
+from sfumato.releases.sentinels import Ends
 from sfumato.tables import Block
 
 MOST_DISTINCT = 20_000
@@ -60,6 +62,7 @@ class ColumnProfile:
     logical: bool = False
     levels: tuple[str, ...] | None = None
     """All categories of an ordered categorical, in their order."""
+    ends: Ends = field(default_factory=Ends)
     unread: str | None = None
     """The type of a column whose values are neither numbers nor days nor labels."""
 
@@ -102,6 +105,7 @@ class ColumnProfile:
             worded=self.worded + other.worded,
             logical=self.logical or other.logical,
             levels=self.levels if self.levels == other.levels else None,
+            ends=self.ends + other.ends,
             unread=self.unread or other.unread,
         )
 
@@ -159,6 +163,7 @@ def _of(name: str, array: pa.Array, start: int) -> ColumnProfile:
         not_numbers=frozenset(others[:50].to_pylist()),
         words=frozenset(words.to_pylist()),
         worded=_count(pc.is_in(present, value_set=words)) if len(words) else 0,
+        ends=Ends.of(_finite(values)),
         logical=logical,
     )
 
@@ -207,6 +212,7 @@ def _of_numbers(name: str, array: pa.Array, start: int) -> ColumnProfile:
         seen=_seen(as_text(unique, name), start) if start < UNIQUE_ROWS and len(unique) == len(values) else frozenset(),
         not_numbers=frozenset({"nan"}) if len(finite) < len(floats) else frozenset(),
         words=frozenset({"nan"}) if len(finite) < len(floats) else frozenset(),
+        ends=Ends.of(finite),
     )
 
 
@@ -225,6 +231,11 @@ def _few(unique: pa.Array) -> frozenset[str] | None:
 
 def _seen(unique: pa.Array, start: int) -> frozenset[str]:
     return frozenset(unique.to_pylist()) if start < UNIQUE_ROWS else frozenset()
+
+
+def _finite(values: pa.Array) -> FloatArray:
+    floats: FloatArray = values.to_numpy(zero_copy_only=False)
+    return floats[np.isfinite(floats)]
 
 
 def _ends(values: pa.Array) -> tuple[float, float]:

@@ -10,6 +10,7 @@ from typing import Any
 from sfumato.errors import DataError
 from sfumato.forms import form_of
 from sfumato.releases.profile import ColumnProfile
+from sfumato.releases.sentinels import sentinels
 from sfumato.schema import EXACT_INTEGERS, Attribute, Categories, Consent, Interval, Kind, Role, day_number
 
 FEW_LABELS = 2
@@ -152,7 +153,8 @@ def _guess(seen: ColumnProfile, among_labels: tuple[str, ...]) -> Proposal:
         kind = Kind.INTEGER if whole else Kind.REAL
         resolution = 10.0**-seen.decimals if kind is Kind.REAL and 0 < seen.decimals <= 6 else None
         why = "whole numbers" if whole else "real numbers" + (f" of {seen.decimals} decimals" if resolution else "")
-        return Proposal(Attribute(name, kind, Interval(low, high), learned=True, resolution=resolution), why, absent)
+        attribute = Attribute(name, kind, Interval(low, high), learned=True, resolution=resolution)
+        return Proposal(attribute, why, absent, doubt=_marked(seen, attribute))
     few = labels is not None and len(labels) <= min(MOST_CATEGORIES, max(20, seen.present // 2))
     if labels is None or not (few or _are_many_codes(seen, labels)):
         what = "codes" if numeric else "texts"
@@ -168,6 +170,16 @@ def _guess(seen: ColumnProfile, among_labels: tuple[str, ...]) -> Proposal:
             else "digits that are codes: distances between them mean nothing"
         )
     return Proposal(Attribute(name, Kind.CATEGORICAL, Categories(_ordered(labels)), learned=True), why, absent)
+
+
+def _marked(seen: ColumnProfile, attribute: Attribute) -> str:
+    """A word on numbers that look like marks for missing; whether they are is for the owner to say."""
+    found = sentinels(seen.ends, seen.rows, None if seen.distinct is None else len(seen.distinct))
+    if not found:
+        return ""
+    told = " and ".join(f"{attribute.shown(value)} in {count:,} rows" for value, count in found)
+    listing = "looks like a mark for missing: list it" if len(found) == 1 else "look like marks for missing: list them"
+    return f"{told} {listing} under missing_values, and narrow the domain, if that is so"
 
 
 def _is_id(seen: ColumnProfile, numeric: bool) -> bool:

@@ -8,6 +8,8 @@ import gzip
 import io
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +18,21 @@ import pyarrow as pa
 from sfumato.errors import DataError, UsageError, listed
 
 CSV_BYTES = 4 << 20
-OTHER_MARKS = {";": "semicolons", "\t": "tabs"}
-OR_QUOTE = "mend the row, or quote the values that hold commas"
+CSV_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars (|)"}
+SAMPLE_LINES = 20
+"""The separator is told from so many lines."""
 
 
 class CsvSource:
-    """A CSV file with a header; every value is read as text, and what it means is decided by the schema."""
+    """A CSV file with a header; every value is read as text, and what it means is decided by the schema.
+
+    Values are parted by commas, or by what the first lines say (`separator_of`): semicolons, tabs or bars.
+    """
 
     def __init__(self, path: Path, name: str, encoding: str = "utf-8") -> None:
         self.name, self.path, self.encoding = name, path, encoding
+        self.separator = ","
         try:
             "".encode(encoding)
         except (LookupError, ValueError):
@@ -45,33 +53,44 @@ class CsvSource:
         try:
             # Bytes that are no text further down are found, with their row, when that row is read.
             with self._bytes() as raw, io.TextIOWrapper(raw, marked, "surrogateescape", newline="") as text:
-                names = next(csv.reader(text, strict=True), None)
-                second = text.readline() if names is not None and len(names) == 1 else ""
+                lines = list(islice(text, SAMPLE_LINES))
+                self.separator = separator_of(lines, "\t" if ".tsv" in self.path.suffixes[-2:] else ",")
+                names = next(csv.reader(chain(lines, text), delimiter=self.separator, strict=True), None)
         except (OSError, EOFError, zlib.error, csv.Error) as error:
             raise DataError(f"{self.name} cannot be read: {first_line(error)}; is it a complete CSV file?") from None
         except UnicodeError as error:
-            raise DataError(f"{self.name} is not {self.encoding} text: {error}; name its encoding") from None
+            raise DataError(
+                f"{self.name} is not {self.encoding} text: {error}; name its encoding (--encoding {self._likely()})"
+            ) from None
         if names is None:
             raise DataError(f"{self.name} is empty; a table needs a header and at least one row")
         for name in names:
             if stray := [c for c in name if "\udc80" <= c <= "\udcff"]:
                 raise self._encoding_error("the header", bytes([ord(stray[0]) - 0xDC00]))
+        if any("\0" in n for n in names) and self._likely() != "latin-1":
+            raise self._encoding_error("the header", b"\0")
         if any("\n" in n or "\0" in n for n in names):
             raise DataError(f"{self.name}: a column name holds a line break or a null character; is a quote left open?")
-        if len(names) == 1 and (mark := next((m for m in OTHER_MARKS if m in names[0] and m in second), None)):
-            raise DataError(
-                f"{self.name}: the values are separated by {OTHER_MARKS[mark]}, and a CSV file has commas between them; "
-                "convert the file"
-            )
         return check_header(names, self.name)
 
     def _encoding_error(self, where: str, byte: bytes) -> DataError:
-        with self._bytes() as raw:
-            likely = "utf-16" if raw.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "latin-1"
         return DataError(
             f"{self.name}, {where}: byte 0x{byte.hex()} is not {self.encoding} text; "
-            f"convert the file, or name its encoding (--encoding {likely})"
+            f"convert the file, or name its encoding (--encoding {self._likely()})"
         )
+
+    def _likely(self) -> str:
+        """What the file is if it is not the text it is taken for: UTF-16 shows itself by a mark or by its zeros."""
+        try:
+            with self._bytes() as raw:
+                first = raw.read(64)
+        except (OSError, EOFError, zlib.error):
+            return "latin-1"
+        if first.startswith((b"\xff\xfe", b"\xfe\xff")):
+            return "utf-16"
+        if len(first) > 1 and 0 in first[:2]:
+            return "utf-16-le" if first[1] == 0 else "utf-16-be"
+        return "latin-1"
 
     def batches(self, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
         """Text columns; a ragged row or bytes that are no text stop the reading with their row number."""
@@ -90,7 +109,10 @@ class CsvSource:
                     tail := _Tail(raw),
                     pacsv.ReadOptions(block_size=CSV_BYTES, encoding=self.encoding, use_threads=False),
                     pacsv.ParseOptions(
-                        newlines_in_values=True, invalid_row_handler=remember, ignore_empty_lines=len(self.columns) > 1
+                        delimiter=self.separator,
+                        newlines_in_values=True,
+                        invalid_row_handler=remember,
+                        ignore_empty_lines=len(self.columns) > 1,
                     ),
                     pacsv.ConvertOptions(
                         column_types=dict.fromkeys(self.columns, pa.binary()),
@@ -124,10 +146,21 @@ class CsvSource:
     def _ragged_error(self, row: Any) -> DataError:
         where = "a row" if row.number is None else f"line {row.number}"
         text = row.text if len(row.text) < 60 else row.text[:57] + "…"
+        signs = SEPARATORS[self.separator]
+        other = next((f"; is the table separated by {w}?" for s, w in SEPARATORS.items() if self._parts(s, row)), "")
         return DataError(
             f"{self.name}, {where}: {row.actual_columns} values where the header has {row.expected_columns} ({text!r}); "
-            + ("close the quote that the row opens" if row.text.count('"') % 2 else OR_QUOTE)
+            + (
+                "close the quote that the row opens"
+                if row.text.count('"') % 2
+                else f"mend the row, or quote the values that hold {signs}{other}"
+            )
         )
+
+    def _parts(self, sign: str, row: Any) -> bool:
+        """Whether another separator stands in a header, or in a row, that this one leaves in one part."""
+        whole = self.columns[0] if len(self.columns) == 1 else row.text if row.actual_columns == 1 else ""
+        return sign != self.separator and sign in whole
 
     def _open_quote_error(self, row: int, cell: bytes) -> DataError:
         """A quote that is never closed takes the rest of the file for one value: rows would be lost, or published whole."""
@@ -150,6 +183,34 @@ class CsvSource:
                         where = f"column {name!r}, row {read + place + 1}"
                         raise self._encoding_error(where, value[error.start : error.start + 1]) from None
         return pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)
+
+
+def separator_of(lines: list[str], usual: str = ",") -> str:
+    """The sign that parts the values, told from the first lines of a file.
+
+    It must part the header, and the rows where there are any; the usual one gives way to another into which the header fits
+    the rows where it does not itself, or that stands in the header at least twice as often. Quoted signs do not count.
+    """
+    best, best_fits, best_signs = usual, False, 0
+    for sign in (usual, *(s for s in SEPARATORS if s != usual)):
+        widths = _widths(lines, sign)
+        if not widths or widths[0] < 2 or (len(widths) > 1 and max(widths[1:]) < 2):
+            continue
+        fitting = widths.count(widths[0]) - 1
+        fits, signs = 2 * fitting >= len(widths) - 1, widths[0] - 1
+        if fits and sign == usual == "\t":  # the ending says so, and nobody writes tabs by chance
+            return sign
+        if fits > best_fits or (fits == best_fits and signs >= 2 * best_signs):
+            best, best_fits, best_signs = sign, fits, signs
+    return best
+
+
+def _widths(lines: list[str], sign: str) -> list[int]:
+    """How many values each record has; one that goes on beyond the lines is left out."""
+    out: list[int] = []
+    with suppress(csv.Error):
+        out.extend(len(record) for record in csv.reader(lines, delimiter=sign, strict=True) if record)
+    return out
 
 
 class _Tail:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray
 from sfumato.errors import CellError, DataError, listed
+from sfumato.forms import form_of
 from sfumato.schema import Attribute, Interval, Kind, Missing
 
 BoolArray = NDArray[np.bool_]
@@ -112,7 +113,7 @@ class Encoder:
                     ~parsed,
                     array,
                     start,
-                    lambda text: f"{text!r} is not a number",
+                    lambda text: f"{text!r} is not a number{_look(text)}",
                     "mend it, or list it under missing_values in the plan",
                 )
                 raise DataError(f"{self.attribute.name}: some values cannot be read as numbers") from None
@@ -125,9 +126,6 @@ class Encoder:
             cells = numbers.to_numpy(zero_copy_only=False)
             if "nan" in (t.lower() for t in self.absent) and pa.types.is_floating(array.type):
                 missing |= np.isnan(cells)
-            if (marks := marked(cells, self.absent)).any():
-                missing |= marks
-                return np.where(marks, np.nan, cells), missing
         elif pa.types.is_null(array.type):
             return np.full(len(array), math.nan), np.ones(len(array), dtype=bool)
         else:
@@ -135,7 +133,11 @@ class Encoder:
                 f"{self.attribute.name}: a column of type {array.type} is not numeric; "
                 f"{self.remedy or 'declare it categorical'}"
             )
-        return _floats_of(numbers), missing
+        values = _floats_of(numbers)
+        if (marks := marked(values, self.absent)).any():  # -999 is as missing as a number as it is as a text
+            values = np.where(marks, math.nan, values)
+            missing = missing | marks
+        return values, missing
 
     def _days(self, array: pa.Array, start: int) -> tuple[FloatArray, BoolArray]:
         if pa.types.is_timestamp(array.type):
@@ -152,7 +154,7 @@ class Encoder:
                 np.array([not _is_date(t) for t in texts.to_pylist()]),
                 array,
                 start,
-                lambda text: f"{text!r} is not a date",
+                lambda text: f"{text!r} is not a date{_look(text)}",
                 "write it as 2024-01-31, or declare the column categorical",
             )
             raise DataError(f"{self.attribute.name}: some values cannot be read as dates") from None
@@ -185,10 +187,11 @@ def plain(array: pa.Array) -> pa.Array:
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
     if pa.types.is_dictionary(array.type):
-        array = array.cast(array.type.value_type)
+        viewed = array.type.value_type in (pa.string_view(), pa.binary_view())  # what polars gives, and no cast takes
+        array = plain(array.dictionary).take(array.indices) if viewed else array.cast(array.type.value_type)
     if pa.types.is_large_string(array.type) or array.type == pa.string_view():
         array = array.cast(pa.string())
-    return array
+    return array.cast(pa.binary()) if array.type == pa.binary_view() else array
 
 
 def as_text(array: pa.Array, name: str = "a column") -> pa.Array:
@@ -235,6 +238,11 @@ def marked(numbers: FloatArray, absent: Iterable[str]) -> BoolArray:
     """Which numbers stand for a missing value: -999 where "-999" is among the texts that do."""
     marks = [float(text) for text in absent if _parses(text)]
     return np.isin(numbers, marks) if marks else np.zeros(len(numbers), dtype=bool)
+
+
+def _look(text: str) -> str:
+    form = form_of([text])
+    return "" if form is None else f"; such values look like {form}"
 
 
 def _parses(text: str | None) -> bool:

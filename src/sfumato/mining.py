@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.counts import FloatArray, IntArray
-from sfumato.encoding import as_text, marked
+from sfumato.encoding import as_text, marked, plain
 from sfumato.engines import Engine
 from sfumato.errors import CellError, DataError, SfumatoError, UsageError, listed
 from sfumato.naive_bayes import NaiveBayes
@@ -219,8 +219,7 @@ def _labels(attribute: Attribute) -> tuple[str, ...]:
 
 def _cells(array: pa.Array, name: str, absent: Collection[str] = ()) -> Any:
     """Cells for a model: numbers as they are, texts as texts, an empty one and those in `absent` as missing."""
-    if pa.types.is_dictionary(array.type):
-        array = array.cast(array.type.value_type)
+    array = plain(array)
     if pa.types.is_integer(array.type) or pa.types.is_floating(array.type):
         numbers = array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         return np.where(marked(numbers, absent), np.nan, numbers)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from sfumato.csv_files import CsvSource
+from sfumato.csv_files import CSV_ENDINGS, CsvSource
 from sfumato.errors import DataError, UsageError
 from sfumato.folder_columns import FolderColumns
 from sfumato.tables import (
@@ -66,7 +66,7 @@ class Piece:
             )
         path = Path(self.path)
         endings = "".join(path.suffixes).lower()
-        if endings.endswith((".csv", ".csv.gz")):
+        if endings.endswith(CSV_ENDINGS):
             return CsvSource(path, self.name, self.encoding)
         return open_table(path) if self.end is None else ParquetSource(path, self.name)
 

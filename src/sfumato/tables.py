@@ -18,7 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato import datasets
-from sfumato.csv_files import CsvSource, check_header, first_line
+from sfumato.csv_files import CSV_ENDINGS, CsvSource, check_header, first_line
 from sfumato.errors import CellError, DataError, UsageError, listed
 from sfumato.folder_columns import FolderColumns
 from sfumato.sinks import FORMATS, ROW_GROUP, Written, checksum, write_table, writing
@@ -48,7 +48,7 @@ __all__ = [
 
 BLOCK_ROWS = 65_536
 """Rows in flight at a time; results do not depend on it."""
-ENDINGS = (".csv", ".csv.gz", ".parquet", ".pq")
+ENDINGS = (*CSV_ENDINGS, ".parquet", ".pq")
 UNNAMED_INDEX = re.compile(r"__index_level_[0-9]+__")
 
 
@@ -164,11 +164,11 @@ def _open_path(path: Path, name: str, encoding: str) -> Source:
 
 def _open_file(path: Path, name: str, encoding: str) -> CsvSource | ParquetSource:
     endings = "".join(path.suffixes).lower()
-    if endings.endswith(ENDINGS[:2]):
+    if endings.endswith(CSV_ENDINGS):
         return CsvSource(path, name, encoding)
-    if endings.endswith(ENDINGS[2:]):
+    if endings.endswith(ENDINGS):
         return ParquetSource(path, name)
-    raise DataError(f"{name}: the ending says neither .csv, .csv.gz nor .parquet; rename or convert the file")
+    raise DataError(f"{name}: the ending says neither .csv, .csv.gz, .tsv nor .parquet; rename or convert the file")
 
 
 def _arrow(frame: Any) -> pa.Table:

@@ -357,7 +357,7 @@ MALFORMED: dict[str, tuple[Callable[[Path], str], list[str], list[str]]] = {
         [],
         ["x, row 3", "inf", "finite"],
     ),
-    "nested column": (_parquet(pa.table({"x": [1, 2], "n": [[1], [2]]})), [], ["n", "list"]),
+    "nothing but a nested column": (_parquet(pa.table({"n": [[1], [2]]})), [], ["n", "list"]),
     "parquet without rows": (_parquet(pa.table({"x": pa.array([], pa.int64())})), [], ["t.parquet", "no rows"]),
     "parquet without columns": (_parquet(pa.table({})), [], ["t.parquet", "no columns"]),
 }

@@ -89,7 +89,7 @@ def plan(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Look at INPUT (.csv, .csv.gz, .parquet or a bundled table's name) and propose a plan."""
+    """Look at INPUT (.csv, .csv.gz, .tsv, .parquet or a bundled table's name) and propose a plan."""
     from sfumato.releases import Plan
     from sfumato.releases.folder import refuse_taken, write_whole
 
@@ -111,10 +111,13 @@ def plan(
         say(f"  sfumato release {table_} --plan {output} -o release")
     elif not as_json:
         click.echo(text)
+    for line in proposal.remarks:
+        warn(line)
     _warn_learned(proposal.learned)
     _warn_ordered(proposal.ordered)
     if as_json:
-        give({"plan": proposal.to_dict(), "notes": dict(proposal.notes), "output": str(output) if output else None})
+        about = {"notes": dict(proposal.notes), "remarks": list(proposal.remarks)}
+        give({"plan": proposal.to_dict()} | about | {"output": str(output) if output else None})
 
 
 @click.command(epilog="Example:  sfumato release adult -o release --noise gaussian --privacy 0.5")
@@ -176,7 +179,7 @@ def release(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Turn INPUT (.csv, .csv.gz, .parquet or a bundled table's name) into a release folder."""
+    """Turn INPUT (.csv, .csv.gz, .tsv, .parquet or a bundled table's name) into a release folder."""
     from dataclasses import replace
 
     from sfumato.engines import Local
@@ -228,6 +231,8 @@ def release(
         proposal = with_joint_noise(proposal, guided_settings)
     elif method:
         proposal = replace(proposal, method={"law": method} | guided_settings, channels={})
+    for line in proposal.remarks:
+        warn(line)
     _warn_learned(proposal.learned)
     _warn_ordered(proposal.ordered)
     fresh_key = not key_file.exists()
@@ -305,6 +310,7 @@ def describe(folder: Path, engine: str, master: str | None, as_json: bool) -> No
 
     All of it stands in the manifest, so either engine says the same, and no cluster is asked.
     """
+    from sfumato.errors import listed
     from sfumato.releases import Release
     from sfumato.releases.describe import described
 
@@ -318,6 +324,8 @@ def describe(folder: Path, engine: str, master: str | None, as_json: bool) -> No
         for name, a in about["attributes"].items()
     ]
     table(["column", "kind", "what was done", "95 % interval", "ε"], rows)
+    if about["withheld"]:
+        click.echo(f"Withheld by the owner's plan, and not in the data: {listed(about['withheld'], 12)}.")
     click.echo(about["record"]["in_words"])
     for line in about["cautions"]:
         click.echo(f"- {line}")

@@ -15,6 +15,7 @@ from sfumato.errors import DataError, UsageError, listed
 from sfumato.randomness import canonical
 from sfumato.releases.profile import profile
 from sfumato.releases.propose import CLASS_NAMES, Proposal, catalogued, proposed
+from sfumato.releases.remarks import note, remarks
 from sfumato.schema import Attribute, Consent, Role, Schema
 from sfumato.tables import Source, blocks, open_table
 
@@ -57,6 +58,8 @@ class Plan:
     method: Mapping[str, Any] | None = None
     ordered: tuple[str, ...] = field(default=(), compare=False)
     """Columns to be modified whose neighbouring rows were alike in the table that the plan was proposed from."""
+    remarks: tuple[str, ...] = field(default=(), compare=False)
+    """What a person should know of a proposed plan: columns withheld, texts taken as missing, doubts."""
 
     def __post_init__(self) -> None:
         modified = [a.name for a in self.schema if a.consent is Consent.MODIFIED]
@@ -212,9 +215,7 @@ class Plan:
             )
         noise, companion = noise_for(law, privacy, parameters)
         channels: dict[str, Channel] = {}
-        notes = {
-            n: p.why + (" [domain learned from the data]" if p.attribute.learned else "") for n, p in proposals.items()
-        }
+        notes = {n: note(p) for n, p in proposals.items()}
         for proposal in proposals.values():
             attribute = proposal.attribute
             if attribute.consent is Consent.MODIFIED:
@@ -227,6 +228,7 @@ class Plan:
             name,
             notes,
             ordered=tuple(n for n in channels if proposals[n].ordered),
+            remarks=remarks(proposals),
         )
 
     @property

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sfumato.counts import FloatArray
 from sfumato.encoding import as_text, midnights, plain
+from sfumato.errors import DataError
 from sfumato.releases.order import LabelsAlong, NumbersAlong, ordered
+from sfumato.releases.sentinels import Ends
 from sfumato.tables import Block
 
 MOST_DISTINCT = 20_000
@@ -24,7 +27,12 @@ NUMBER = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$"
 WHOLE = r"^\s*[+-]?[0-9]+\s*$"
 PADDED = r"^\s*[+-]?0[0-9]"
 DAY = r"^\s*[0-9]{4}-[0-9]{2}-[0-9]{2}\s*$"
-ABSENT_WORDS = frozenset({"?", "na", "n/a", "nan", "null", "none", "-", ".", "missing", "unknown", "*"})
+ABSENT_MARKS = frozenset({"?", "nan", "null", "#n/a", "<na>", r"\n"})
+"""Texts that nobody gives as an answer: they mean a missing value even among labels."""
+ABSENT_WORDS = ABSENT_MARKS | {"na", "n/a", "nat", "none", "-", ".", "missing", "unknown", "*"}
+"""Texts that are no number and no day, and so mean a missing value among these; among labels they may be answers."""
+
+WORDS = pa.array(sorted(ABSENT_WORDS), pa.string())
 
 
 @dataclass(frozen=True)
@@ -48,7 +56,16 @@ class ColumnProfile:
     unique: bool = True
     seen: frozenset[str] = field(default=frozenset(), repr=False)
     not_numbers: frozenset[str] = frozenset()
+    words: frozenset[str] = frozenset()
+    """Texts seen that are among ABSENT_WORDS, as they are written."""
+    worded: int = 0
+    """Rows that hold one of them."""
     logical: bool = False
+    levels: tuple[str, ...] | None = None
+    """All categories of an ordered categorical, in their order."""
+    ends: Ends = field(default_factory=Ends)
+    unread: str | None = None
+    """The type of a column whose values are neither numbers nor days nor labels."""
     numbers_along: NumbersAlong = field(default_factory=NumbersAlong)
     labels_along: LabelsAlong = field(default_factory=LabelsAlong)
 
@@ -64,9 +81,13 @@ class ColumnProfile:
 
     @property
     def absent_words(self) -> tuple[str, ...]:
-        """Texts such as "?" that stand for a missing value."""
-        words = self.not_numbers if self.distinct is None or self.numbers else self.distinct
-        return tuple(sorted(w for w in words if w.strip().lower() in ABSENT_WORDS))
+        """Texts such as "NA" that stand for a missing value in a column of numbers or days."""
+        return tuple(sorted(self.words))
+
+    @property
+    def absent_marks(self) -> tuple[str, ...]:
+        """Texts such as "?" that stand for a missing value in any column."""
+        return tuple(sorted(w for w in self.words if w.strip().lower() in ABSENT_MARKS))
 
     def __add__(self, other: ColumnProfile) -> ColumnProfile:
         distinct = None if self.distinct is None or other.distinct is None else self.distinct | other.distinct
@@ -88,9 +109,14 @@ class ColumnProfile:
             unique=self.unique and other.unique and not repeats,
             seen=self.seen | other.seen if self.unique and not repeats and self.rows < UNIQUE_ROWS else frozenset(),
             not_numbers=frozenset(sorted(self.not_numbers | other.not_numbers)[:50]),
+            words=self.words | other.words,
+            worded=self.worded + other.worded,
             logical=self.logical or other.logical,
             numbers_along=self.numbers_along + other.numbers_along,
             labels_along=self.labels_along + other.labels_along,
+            levels=self.levels if self.levels == other.levels else None,
+            ends=self.ends + other.ends,
+            unread=self.unread or other.unread,
         )
 
 
@@ -99,7 +125,7 @@ def profile(blocks: Iterable[Block]) -> dict[str, ColumnProfile]:
     out: dict[str, ColumnProfile] = {}
     for block in blocks:
         for name, array in zip(block.batch.schema.names, block.batch.columns, strict=True):
-            seen = _of(name, plain(array), block.start)
+            seen = replace(_of(name, plain(array), block.start), levels=_levels(array, name))
             out[name] = out[name] + seen if name in out else seen
     return out
 
@@ -111,6 +137,8 @@ def _of(name: str, array: pa.Array, start: int) -> ColumnProfile:
     number = (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)) and not logical
     if number:
         return _of_numbers(name, array, start)
+    if not _readable(array, name):
+        return ColumnProfile(name, rows, array.null_count, distinct=None, unique=False, unread=str(kind))
     if pa.types.is_timestamp(kind):
         days, midnight = midnights(array, name)
         array = days if midnight.all() else array
@@ -125,6 +153,7 @@ def _of(name: str, array: pa.Array, start: int) -> ColumnProfile:
     real = _are_days(dates)
     others = pc.unique(present.filter(pc.invert(numeric)))
     unique = pc.unique(present)
+    words = others.filter(pc.is_in(pc.utf8_lower(pc.utf8_trim_whitespace(others)), value_set=WORDS))
     return ColumnProfile(
         name=name,
         rows=rows,
@@ -142,10 +171,35 @@ def _of(name: str, array: pa.Array, start: int) -> ColumnProfile:
         unique=len(unique) == len(present),
         seen=_seen(unique, start),
         not_numbers=frozenset(others[:50].to_pylist()),
+        words=frozenset(words.to_pylist()),
+        worded=_count(pc.is_in(present, value_set=words)) if len(words) else 0,
+        ends=Ends.of(_finite(values)),
         logical=logical,
         numbers_along=NumbersAlong.of(values.to_numpy(zero_copy_only=False)),
         labels_along=LabelsAlong.of(present),
     )
+
+
+def _readable(array: pa.Array, name: str) -> bool:
+    """Whether the values have a text that people would write: a length of time, bytes, lists and structures have none."""
+    kind = array.type
+    if pa.types.is_duration(kind) or kind in (pa.binary(), pa.large_binary(), pa.binary_view()):
+        return False
+    if pa.types.is_fixed_size_binary(kind):
+        return False
+    try:
+        as_text(array[:1], name)
+    except DataError:
+        return False
+    return True
+
+
+def _levels(array: pa.Array, name: str) -> tuple[str, ...] | None:
+    """The categories of an ordered categorical, unless two of them are written alike or one is nothing."""
+    if not pa.types.is_dictionary(array.type) or not array.type.ordered or not _readable(plain(array.dictionary), name):
+        return None
+    texts = as_text(array.dictionary, name).to_pylist()
+    return tuple(texts) if len(set(texts)) == len(texts) and not {None, ""} & set(texts) else None
 
 
 def _of_numbers(name: str, array: pa.Array, start: int) -> ColumnProfile:
@@ -170,6 +224,8 @@ def _of_numbers(name: str, array: pa.Array, start: int) -> ColumnProfile:
         seen=_seen(as_text(unique, name), start) if start < UNIQUE_ROWS and len(unique) == len(values) else frozenset(),
         not_numbers=frozenset({"nan"}) if len(finite) < len(floats) else frozenset(),
         numbers_along=NumbersAlong.of(floats),
+        words=frozenset({"nan"}) if len(finite) < len(floats) else frozenset(),
+        ends=Ends.of(finite),
     )
 
 
@@ -188,6 +244,11 @@ def _few(unique: pa.Array) -> frozenset[str] | None:
 
 def _seen(unique: pa.Array, start: int) -> frozenset[str]:
     return frozenset(unique.to_pylist()) if start < UNIQUE_ROWS else frozenset()
+
+
+def _finite(values: pa.Array) -> FloatArray:
+    floats: FloatArray = values.to_numpy(zero_copy_only=False)
+    return floats[np.isfinite(floats)]
 
 
 def _ends(values: pa.Array) -> tuple[float, float]:

@@ -7,8 +7,10 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sfumato.errors import UsageError
+from sfumato.errors import DataError, UsageError
+from sfumato.forms import form_of
 from sfumato.releases.profile import ColumnProfile
+from sfumato.releases.sentinels import sentinels
 from sfumato.schema import EXACT_INTEGERS, Attribute, Categories, Consent, Interval, Kind, Role, day_number
 
 FEW_LABELS = 2
@@ -45,41 +47,90 @@ class Proposal:
     absent: tuple[str, ...] = ("",)
     ordered: bool = False
     """Whether neighbouring rows are alike, so that their order tells values."""
+    answers: tuple[str, ...] = ()
+    """Labels such as "None" that could mean a missing value, and were left labels."""
+    doubt: str = ""
+    """What the owner had better look at."""
 
 
 def proposed(seen: ColumnProfile, target: str | None = None, identifier: str | None = None) -> Proposal:
     """What a column most likely is. Every domain here is learned from the data, and says so."""
-    guess = replace(_guess(seen), ordered=seen.ordered)
-    attribute = guess.attribute
+    found = _in_other_form(_proposed(seen, target, identifier), seen)
+    found = replace(found, ordered=seen.ordered)
+    if found.attribute.kind.numeric or not found.attribute.released:
+        return found
+    return replace(found, answers=tuple(w for w in seen.absent_words if w not in found.absent))
+
+
+def _in_other_form(found: Proposal, seen: ColumnProfile) -> Proposal:
+    """The proposal with a word on numbers and days that are written otherwise, and so were taken for texts."""
+    attribute = found.attribute
+    form = form_of(t for t in seen.not_numbers if t not in seen.words)
+    if form is None or attribute.role is not Role.ATTRIBUTE or attribute.kind.numeric:
+        return found
+    if (seen.numbers and not form.number) or (seen.distinct is not None and len(seen.distinct) < 2):
+        return found
+    if attribute.released:
+        return replace(found, doubt=f"the labels look like {form}, unless labels are meant")
+    return replace(found, why=f"these look like {form}; as they stand they are withheld")
+
+
+def _proposed(seen: ColumnProfile, target: str | None, identifier: str | None) -> Proposal:
     if seen.name == target:
-        attribute = replace(_as_categories(seen, guess), role=Role.TARGET, consent=Consent.TRUE)
-        return replace(guess, attribute=attribute, why=f"the class; released as it is. {guess.why}")
+        # A class that is lost is lost without a word, so any text is a class; NaN among typed numbers is no text.
+        absent = ("", *(seen.absent_marks if not seen.worded else ()))
+        guess = _guess(seen, absent)
+        attribute = replace(_as_categories(seen, guess, absent), role=Role.TARGET, consent=Consent.TRUE)
+        return replace(
+            guess,
+            attribute=attribute,
+            why=f"the class; released as it is. {guess.why}",
+            absent=guess.absent if attribute.kind.numeric else absent,
+        )
+    guess = _guess(seen, ("", *seen.absent_marks))
     if seen.name == identifier:
         return replace(
             guess,
-            attribute=Attribute(seen.name, attribute.kind, role=Role.IDENTIFIER, consent=Consent.WITHHOLD),
+            attribute=Attribute(seen.name, guess.attribute.kind, role=Role.IDENTIFIER, consent=Consent.WITHHOLD),
             why="says whose row it is: noise is tied to it, and it is not released",
         )
     return guess
 
 
-def _as_categories(seen: ColumnProfile, guess: Proposal) -> Attribute:
+def _as_categories(seen: ColumnProfile, guess: Proposal, absent: tuple[str, ...]) -> Attribute:
+    if seen.unread:
+        raise DataError(f"{seen.name}: values of type {seen.unread} cannot be the class; convert the column to labels")
     if not guess.attribute.kind.numeric and guess.attribute.domain is not None:
-        return guess.attribute
+        seen_labels = _labels(seen, absent) or frozenset()  # a class that an ordered categorical only allows is none
+        labels = tuple(v for v in guess.attribute.categories if v in seen_labels) or guess.attribute.categories
+        return replace(guess.attribute, kind=Kind.CATEGORICAL, domain=Categories(labels))
     if seen.distinct is None or len(seen.distinct) > 100:
         if not guess.attribute.kind.numeric or guess.attribute.domain is None:
             raise UsageError(f"{seen.name}: too many different values to be classes; name another column with --target")
         return replace(guess.attribute, learned=True)
-    labels = frozenset(d for d in seen.distinct if d and d not in guess.absent)
-    return Attribute(seen.name, Kind.CATEGORICAL, Categories(_ordered(labels)), learned=True)
+    return Attribute(
+        seen.name, Kind.CATEGORICAL, Categories(_ordered(_labels(seen, absent) or frozenset())), learned=True
+    )
 
 
-def _guess(seen: ColumnProfile) -> Proposal:
+def _labels(seen: ColumnProfile, absent: tuple[str, ...]) -> frozenset[str] | None:
+    return None if seen.distinct is None else frozenset(d for d in seen.distinct if d and d not in absent)
+
+
+def _guess(seen: ColumnProfile, among_labels: tuple[str, ...]) -> Proposal:
+    """What the column is; `among_labels` are the texts that mean a missing value if it turns out to hold labels."""
     name = seen.name
+    if seen.unread:
+        why = f"values of type {seen.unread} are neither numbers nor days nor labels: convert the column, or leave it withheld"
+        return _withheld(seen, Kind.CATEGORICAL, why, ("",))
     absent = ("", *seen.absent_words)
-    labels = None if seen.distinct is None else frozenset(d for d in seen.distinct if d and d not in absent)
+    labels = _labels(seen, absent)
     spoilt = sum(1 for w in seen.not_numbers if w not in absent)
     numeric = seen.numbers > 0 and not spoilt and (seen.numbers > 0.5 * seen.present or not seen.not_numbers)
+    dated = seen.days > 0 and seen.days + seen.worded == seen.present
+    code = numeric and _is_code(seen, labels)
+    if code or not (numeric or dated):
+        absent, labels = among_labels, _labels(seen, among_labels)
     if seen.present == 0 or labels == frozenset():
         return _withheld(seen, Kind.CATEGORICAL, "holds no value at all", absent)
     if labels is not None and len(labels) == 1:
@@ -89,10 +140,18 @@ def _guess(seen: ColumnProfile) -> Proposal:
             name, Kind.INTEGER if numeric else Kind.CATEGORICAL, role=Role.ATTRIBUTE, consent=Consent.WITHHOLD
         )
         return Proposal(attribute, "no value repeats: this looks like an identifier, and is withheld", absent)
-    if seen.days == seen.present and seen.first_day and seen.last_day:
+    if (
+        seen.levels is not None
+        and labels is not None
+        and labels <= set(seen.levels)
+        and len(seen.levels) <= MOST_CATEGORIES
+    ):
+        why = "an ordered categorical: all its categories, in their order"
+        return Proposal(Attribute(name, Kind.ORDINAL, Categories(seen.levels), learned=True), why)
+    if dated and seen.first_day and seen.last_day:
         domain = Interval(day_number(seen.first_day), day_number(seen.last_day))
         return Proposal(Attribute(name, Kind.DATE, domain, learned=True), "calendar days", absent)
-    if numeric and not _is_code(seen, labels):
+    if numeric and not code:
         whole = seen.whole == seen.numbers
         if whole and max(-seen.low, seen.high) > EXACT_INTEGERS:
             return _withheld(
@@ -102,7 +161,8 @@ def _guess(seen: ColumnProfile) -> Proposal:
         kind = Kind.INTEGER if whole else Kind.REAL
         resolution = 10.0**-seen.decimals if kind is Kind.REAL and 0 < seen.decimals <= 6 else None
         why = "whole numbers" if whole else "real numbers" + (f" of {seen.decimals} decimals" if resolution else "")
-        return Proposal(Attribute(name, kind, Interval(low, high), learned=True, resolution=resolution), why, absent)
+        attribute = Attribute(name, kind, Interval(low, high), learned=True, resolution=resolution)
+        return Proposal(attribute, why, absent, doubt=_marked(seen, attribute))
     few = labels is not None and len(labels) <= min(MOST_CATEGORIES, max(20, seen.present // 2))
     if labels is None or not (few or _are_many_codes(seen, labels)):
         what = "codes" if numeric else "texts"
@@ -114,10 +174,20 @@ def _guess(seen: ColumnProfile) -> Proposal:
     if numeric:
         why = (
             "two values only"
-            if len(labels) <= FEW_LABELS
+            if len(labels - seen.words) <= FEW_LABELS
             else "digits that are codes: distances between them mean nothing"
         )
     return Proposal(Attribute(name, Kind.CATEGORICAL, Categories(_ordered(labels)), learned=True), why, absent)
+
+
+def _marked(seen: ColumnProfile, attribute: Attribute) -> str:
+    """A word on numbers that look like marks for missing; whether they are is for the owner to say."""
+    found = sentinels(seen.ends, seen.rows, None if seen.distinct is None else len(seen.distinct))
+    if not found:
+        return ""
+    told = " and ".join(f"{attribute.shown(value)} in {count:,} rows" for value, count in found)
+    listing = "looks like a mark for missing: list it" if len(found) == 1 else "look like marks for missing: list them"
+    return f"{told} {listing} under missing_values, and narrow the domain, if that is so"
 
 
 def _is_id(seen: ColumnProfile, numeric: bool) -> bool:

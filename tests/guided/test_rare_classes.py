@@ -15,7 +15,7 @@ from sfumato.guided.by_counts import counted_release
 from sfumato.guided.framework import Framework
 from sfumato.guided.leaf_swap import LeafSwap
 from sfumato.guided.releasing import guided_method, guided_release
-from sfumato.guided.whole import single, unchanged, whole_records
+from sfumato.guided.whole import hardly_changed, single, unchanged, whole_records
 from sfumato.randomness import SecretKey, Stream
 from sfumato.releases import Plan, Release
 from sfumato.releases.original import true_table
@@ -204,3 +204,27 @@ def test_whole_means_unchanged_and_unlike_any_other_row():
     assert whole_records(before, after, ["a", "b"]).tolist() == [False, False, True, False]
     assert whole_records(before, after, ["b"]).tolist() == [False, False, True, True]
     assert not whole_records(before, after, []).any()
+
+
+def test_a_label_that_the_tree_tests_is_said_to_be_hardly_changed(tmp_path):
+    """Everybody in a leaf has the same ward, so that swapping within leaves changes only who has none."""
+    rng = np.random.default_rng(6)
+    ward = np.array(["a", "b", "c"])[rng.integers(0, 3, 900)]
+    sick = np.where(ward == "a", "yes", "no")
+    table = pa.table(
+        {
+            "ward": pa.array(ward, mask=rng.random(900) < 0.1),
+            "age": rng.integers(20, 80, 900),
+            "sick": sick,
+        }
+    )
+    plan = Plan.propose(table, target="sick")
+    made = guided_release(table, plan, guided_method("leaf-swap", {}), tmp_path / "r", key=SecretKey(bytes(range(32))))
+    assert made.perturbed.changed["ward"] > 0.05
+    said = [w for w in made.perturbed.warnings if w.startswith("Hardly any value was changed")]
+    assert len(said) == 1
+    assert "ward (" in said[0]
+    assert "age" not in said[0]
+    before = {"x": np.array([1.0, 2.0, np.nan, 4.0]), "y": np.array([1.0, 2.0, 3.0, np.nan])}
+    after = {"x": np.array([1.0, np.nan, 2.0, 4.0]), "y": np.array([2.0, 1.0, 3.0, np.nan])}
+    assert hardly_changed(before, after, ["x", "y"]) == {"x": 0.0}

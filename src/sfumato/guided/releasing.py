@@ -36,7 +36,7 @@ from sfumato.guided import (  # noqa: F401 - importing a module enters its metho
 from sfumato.guided.clustered import Clustered
 from sfumato.guided.statement import fitting, guided_manifest
 from sfumato.guided.tree_method import TREE_METHODS, Perturbed
-from sfumato.guided.whole import whole_note, whole_records
+from sfumato.guided.whole import hardly_changed, hardly_note, whole_note, whole_records
 from sfumato.observed import ObservedTable
 from sfumato.randomness import Rows, SecretKey, Stream
 from sfumato.releases.folder import appearing
@@ -132,6 +132,8 @@ def guided_release(
     before, after = (_all_values(t, plan, target) for t in (_kept(truth, perturbed), released))
     if found := int(whole_records(before, after, _changed(plan, perturbed)).sum()):
         perturbed = replace(perturbed, warnings=(*perturbed.warnings, whole_note(found, released.rows)))
+    if still := hardly_changed(before, after, _changed(plan, perturbed) - {target}):
+        perturbed = replace(perturbed, warnings=(*perturbed.warnings, hardly_note(still)))
     with appearing(folder, force=force) as hidden:
         attributes = [fitting(a, after[a.name]) if a.name in after else a for a in plan.schema if a.released]
         written = _write(hidden, format, attributes, released, target)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray, IntArray
+from sfumato.errors import listed
 
 
 def unchanged(
@@ -46,3 +47,30 @@ def whole_note(records: int, rows: int) -> str:
         f"{records:,} of {rows:,} records {'stays as it is' if records == 1 else 'stay as they are'} in every column that was "
         "modified, and no other row is the same: whoever knows the values finds the row. The audit names it"
     )
+
+
+HARDLY = 0.05
+"""Below this share of values changed, a column hides next to nobody's."""
+
+
+def hardly_changed(
+    before: Mapping[str, FloatArray], after: Mapping[str, FloatArray], names: Iterable[str]
+) -> dict[str, float]:
+    """Columns of which hardly any value that is there before and after has changed, and the share that has.
+
+    Where a tree tests a label, everybody in a leaf has the same, and swapping within leaves changes none; that missing cells
+    moved does not hide it.
+    """
+    out = {}
+    for name in sorted(n for n in names if n in before and n in after):
+        there = ~np.isnan(before[name]) & ~np.isnan(after[name])
+        share = float((before[name] != after[name])[there].mean()) if there.any() else 1.0
+        if share < HARDLY:
+            out[name] = share
+    return out
+
+
+def hardly_note(shares: Mapping[str, float]) -> str:
+    """What an owner is told of them."""
+    named = [f"{name} ({share:.1%} changed)" for name, share in shares.items()]
+    return f"Hardly any value was changed, so take as released as it is: {listed(named, 12)}"

@@ -186,9 +186,9 @@ class TwoLevels:
             yield slice(begin, min(begin + step, len(cells)))
 
     def argmax(self, axis: int) -> IntArray:
-        """The first label of each released cell that it is likeliest from."""
-        if axis != 1 or self.turned:
-            raise NotImplementedError("only the likeliest label of each released cell is asked for")
+        """The place of the first `high` entry along an axis: over labels, the first that each released cell is likeliest from."""
+        if axis == 0:
+            return self.T.argmax(axis=1)
         cells = np.arange(self.shape[0])
         return np.concatenate([self.rows(cells[part]).argmax(axis=1) for part in self.in_parts(cells)])
 

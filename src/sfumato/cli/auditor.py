@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from sfumato.cli.engines import cluster, engine_options, opened
-from sfumato.cli.show import finite, force_option, give, json_option, progress, say, table
+from sfumato.cli.show import finite, force_option, give, json_option, progress, refuse_ending, say, table
 from sfumato.numerals import written
 
 
@@ -57,8 +57,8 @@ def audit(
     import json
 
     from sfumato.auditing.audit import audit as attack
-    from sfumato.errors import OutputError, UsageError
-    from sfumato.releases.folder import write_whole
+    from sfumato.errors import UsageError
+    from sfumato.releases.folder import refuse_taken, write_whole
     from sfumato.releases.ledger import Ledger
 
     if key_file and ledger_file:
@@ -68,10 +68,8 @@ def audit(
         raise UsageError(f"there is no ledger {book.path}; give the key that the release was made with")
     files = [(f, edition) for f, edition in ((output, "owner"), (public_file, "public")) if f is not None]
     for file, _ in files:
-        if file.suffix not in (".html", ".json"):
-            raise UsageError(f"{file}: the ending says neither .html nor .json; give it one of them")
-        if file.exists() and not force:
-            raise OutputError(f"{file} exists already; name another output, or replace it with --force")
+        refuse_ending(file, ".html", ".json")
+    refuse_taken(output, public_file, force=force)
     spark = cluster(engine, master)
     with progress("auditing") as tick:
         found = attack(
@@ -91,7 +89,9 @@ def audit(
     for file, edition in files:
         about = finite(found.to_dict(edition))
         content = (
-            found.html(edition) if file.suffix == ".html" else json.dumps(about, indent=2, ensure_ascii=False) + "\n"
+            found.html(edition)
+            if file.suffix.lower() == ".html"
+            else json.dumps(about, indent=2, ensure_ascii=False) + "\n"
         )
         write_whole(file, content, force=force)
         say(f"wrote the {edition} edition to {file}")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from sfumato.cli.show import finite, force_option, give, json_option, progress, say, table, warn
+from sfumato.cli.show import finite, force_option, give, json_option, progress, refuse_ending, say, table, warn
 
 
 @click.command(epilog="Example:  sfumato tradeoff adult --target class --levels 0.25,0.5,1 -o tradeoff.html")
@@ -59,15 +59,13 @@ def tradeoff(
     """Sweep the settings of a law on INPUT and show accuracy, error and ε of each; nothing is released."""
     import json
 
-    from sfumato.errors import UsageError
     from sfumato.releases.folder import refuse_taken, write_whole
     from sfumato.tradeoff import report
     from sfumato.tradeoff import tradeoff as sweep
     from sfumato.tradeoff.axes import plan_words
     from sfumato.tradeoff.page import HEAD, cells, infinite, release_command
 
-    if output and output.suffix not in (".html", ".json"):
-        raise UsageError(f"{output}: the ending says neither .html nor .json; give it one of them")
+    refuse_ending(output, ".html", ".json")
     refuse_taken(output, force=force)
     with progress("trying settings") as tick:
         found = sweep(
@@ -91,7 +89,7 @@ def tradeoff(
         )
     if output:
         as_data = json.dumps(finite(found.to_dict()), indent=2, ensure_ascii=False) + "\n"
-        write_whole(output, report(found) if output.suffix == ".html" else as_data, force=force)
+        write_whole(output, report(found) if output.suffix.lower() == ".html" else as_data, force=force)
         say(f"wrote {output}")
     for note in found.notes:
         warn(note)

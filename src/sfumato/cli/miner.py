@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from sfumato.cli.engines import cluster, engine_options, opened
-from sfumato.cli.show import force_option, give, json_option, progress, say, table, warn
+from sfumato.cli.show import force_option, give, json_option, progress, refuse_ending, say, table, warn
 
 encoding_option = click.option("--encoding", default="utf-8", show_default=True, help="Encoding of a CSV file.")
 
@@ -47,7 +47,7 @@ def reconstruct(
     from sfumato.releases.folder import refuse_taken, write_whole
     from sfumato.views import distributions, plotted
 
-    _refuse_ending(plot, ".svg")
+    refuse_ending(plot, ".svg")
     refuse_taken(plot, force=force)
     spark = cluster(engine, master)
     found = distributions(
@@ -105,8 +105,8 @@ def mine(
     from sfumato.releases.folder import refuse_taken, write_whole
     from sfumato.trees.tree import Tree
 
-    _refuse_ending(exported, ".py", ".js", ".sql")
-    _refuse_ending(draw, ".svg")
+    refuse_ending(exported, ".py", ".js", ".sql")
+    refuse_ending(draw, ".svg")
     refuse_taken(output, draw, exported, force=force)
     spark = cluster(engine, master)
     with progress("mining"):
@@ -181,17 +181,4 @@ def evaluate(model_file: Path, table_: str, encoding: str, as_json: bool) -> Non
     table(
         ["class", "rows", "recognised"],
         [[n, f"{c['rows']:,}", f"{100 * c['recall']:.1f} %"] for n, c in result["classes"].items()],
-    )
-
-
-def _refuse_ending(path: Path | None, *endings: str) -> None:
-    """What the file will hold is told by its name, and must be what it does hold."""
-    from sfumato.errors import UsageError
-
-    if path is None or path.suffix.lower() in endings:
-        return
-    if len(endings) == 1:
-        raise UsageError(f"{path}: the ending does not say {endings[0]}, which is what is written; give it that ending")
-    raise UsageError(
-        f"{path}: the ending says neither {', '.join(endings[:-1])} nor {endings[-1]}; give it one of them"
     )

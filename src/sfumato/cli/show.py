@@ -7,6 +7,7 @@ import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import click
@@ -87,3 +88,16 @@ def settings(texts: tuple[str, ...]) -> dict[str, str]:
             raise UsageError(f"--set {text}: write it as NAME=VALUE, for example --set gamma=8")
         out[name.strip()] = value.strip()
     return out
+
+
+def refuse_ending(path: Path | None, *endings: str) -> None:
+    """What the file will hold is told by its name, and must be what it does hold."""
+    from sfumato.errors import UsageError
+
+    if path is None or path.suffix.lower() in endings:
+        return
+    if len(endings) == 1:
+        raise UsageError(f"{path}: the ending does not say {endings[0]}, which is what is written; give it that ending")
+    raise UsageError(
+        f"{path}: the ending says neither {', '.join(endings[:-1])} nor {endings[-1]}; give it one of them"
+    )

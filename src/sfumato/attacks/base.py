@@ -53,7 +53,7 @@ class Sight:
         target = release.manifest.schema.target
         columns = table.columns
         if target is not None and table.classes is not None:
-            values = np.where(table.classes < 0, np.nan, table.classes.astype(np.float64))
+            values = table.class_values
             columns = (*columns, Column(target, release.manifest[target.name].channel, values))
         guided = {c.attribute.name: c.guided for c in release.manifest.columns if c.guided is not None}
         return cls(columns, target.name if target else None, release.manifest.name, guided=guided)

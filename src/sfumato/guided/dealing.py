@@ -236,7 +236,7 @@ class GuidedKernel:
         table, rows = self.reader(block), block.row_numbers
         values = {c.name: c.values for c in table.columns}
         assert table.classes is not None
-        values[self.target] = np.where(table.classes < 0, np.nan, table.classes.astype(np.float64))
+        values[self.target] = table.class_values
         truth = {c.name: content(c.attribute, c.values) for c in table.columns}
         changed = dict.fromkeys(values, 0)
         for deal in self.deals:

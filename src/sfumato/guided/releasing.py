@@ -197,7 +197,7 @@ def _all_values(table: ObservedTable, plan: Plan, target: str) -> dict[str, Floa
 
 def _values(table: ObservedTable, attribute: Attribute, target: str) -> FloatArray:
     if attribute.name == target and table.classes is not None:
-        return np.where(table.classes < 0, np.nan, table.classes.astype(np.float64))
+        return table.class_values
     return table[attribute.name].values
 
 

@@ -94,7 +94,7 @@ class Cells:
         table = self.reader(block)
         assert table.classes is not None
         group = cells_of(self.tree.apply(table), table.classes, len(table.labels))
-        label = np.where(table.classes < 0, np.nan, table.classes.astype(np.float64))
+        label = table.class_values
         zeros = np.zeros(block.rows)
         values = [label, zeros, *(c.values for c in table.columns), *(zeros for _ in table.columns)]
         arrays = [pa.array(group), pa.array(block.row_numbers), *(pa.array(v) for v in values)]

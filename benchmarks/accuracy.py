@@ -17,10 +17,10 @@ import numpy as np
 
 from sfumato import generators
 from sfumato.channels import Channel, Gaussian, Uniform
-from sfumato.observed import Column, ObservedTable
 from sfumato.randomness import Rows, SecretKey
 from sfumato.schema import Attribute, Interval, Kind
-from sfumato.trees.strategies import STRATEGIES
+from sfumato.table import Column, ObservedTable
+from sfumato.trees.strategies.published import STRATEGIES
 
 LAWS: dict[str, type[Gaussian | Uniform]] = {"gaussian": Gaussian, "uniform": Uniform}
 TRAIN, TEST = 100_000, 5_000

@@ -21,13 +21,15 @@ from peers import python_of
 from pins import PINS
 
 from sfumato.attacks import Linkability, NearestInference, Sight, Targets
-from sfumato.attacks.rates import Rate
-from sfumato.attacks.score import hits
 from sfumato.auditing.audit import audit
+from sfumato.auditing.rates import Rate
+from sfumato.auditing.score import hits
 from sfumato.auditing.truth import attributes_of, read_truth
 from sfumato.datasets import path
+from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
-from sfumato.releases import Plan, Release, release
+from sfumato.releases import Release
+from sfumato.releasing import release
 
 LEFT = ("age", "education_num", "hours_per_week", "sex", "marital_status")
 RIGHT = ("fnlwgt", "capital_gain", "capital_loss", "race", "relationship")

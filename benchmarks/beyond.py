@@ -20,13 +20,13 @@ import numpy as np
 from sfumato import generators
 from sfumato.channels import Gaussian, Uniform
 from sfumato.generators.agrawal import DOMAINS, INTEGERS
-from sfumato.observed import Column, ObservedTable
 from sfumato.randomness import Rows, SecretKey
 from sfumato.schema import Attribute, Interval, Kind
-from sfumato.trees.auto import fit_auto
-from sfumato.trees.joint import fit_joint
-from sfumato.trees.mixture import fit_mixture
-from sfumato.trees.strategies import STRATEGIES
+from sfumato.table import Column, ObservedTable
+from sfumato.trees.strategies.auto import fit_auto
+from sfumato.trees.strategies.joint_map import fit_joint
+from sfumato.trees.strategies.mixture import fit_mixture
+from sfumato.trees.strategies.published import STRATEGIES
 
 LAWS = {"gaussian": Gaussian, "uniform": Uniform}
 ALL = ("original", "randomized", "byclass", "local", "joint", "mixture", "auto")

@@ -12,13 +12,12 @@ import tracemalloc
 import numpy as np
 from measure import Ratio, ratios
 
-from sfumato.clusters.kmeans import kmeans
-from sfumato.clusters.lloyd import lloyd
-from sfumato.clusters.method import ClusterMethod
-from sfumato.clusters.privacy import nearest_neighbour_linkage
+from sfumato.clusters.disclosure import nearest_neighbour_linkage
+from sfumato.clusters.kmeans import kmeans, lloyd
 from sfumato.clusters.scaling import Scaling
-from sfumato.guided.racc_v import RACCV
-from sfumato.guided.swap_v import SwapV
+from sfumato.guided.cluster.base import ClusterMethod
+from sfumato.guided.cluster.racc import RACCV
+from sfumato.guided.cluster.swap_v import SwapV
 from sfumato.randomness import SecretKey, Stream
 
 COLUMNS, K = 8, 10

@@ -37,8 +37,8 @@ def perform(job: str, source: Path, folder: Path) -> None:
     import sfumato as sf
     from sfumato.engines import Local
     from sfumato.generators import get
+    from sfumato.generators.files import plan_for
     from sfumato.randomness import SecretKey
-    from sfumato.synthesis import plan_for
 
     if job == "release":
         plan = plan_for(get("agrawal"), "gaussian", 0.5)
@@ -62,7 +62,7 @@ def main(arguments: list[str] | None = None) -> list[Ratio]:
     parser.add_argument("--repeats", type=int, default=2, help="the best of so many runs counts")
     options = parser.parse_args(arguments)
     from sfumato.generators import get
-    from sfumato.synthesis import generate_table
+    from sfumato.generators.files import generate_table
 
     sizes = [options.smallest]
     while sizes[-1] < options.largest:

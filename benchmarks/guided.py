@@ -12,16 +12,16 @@ import numpy as np
 from measure import Ratio, ratios, speed, timed, versions
 
 from sfumato.generators import get
-from sfumato.guided.class_noise import ClassRandom
-from sfumato.guided.detective import Detective
-from sfumato.guided.framework import Framework
-from sfumato.guided.innocent import Innocent
-from sfumato.guided.leaf_swap import LeafSwap
-from sfumato.observed import Column, ObservedTable
+from sfumato.guided.tree.class_noise import ClassRandom
+from sfumato.guided.tree.detective import Detective
+from sfumato.guided.tree.framework import Framework
+from sfumato.guided.tree.innocent import Innocent
+from sfumato.guided.tree.leaf_swap import LeafSwap
 from sfumato.papers.owners import bundled
 from sfumato.randomness import SecretKey, Stream
 from sfumato.schema import Attribute, Categories, Interval, Kind
-from sfumato.trees.c45 import c45
+from sfumato.table import Column, ObservedTable
+from sfumato.trees.grow.c45 import c45
 
 CATEGORICAL = ("elevel", "car", "zipcode")
 FLIPPED = 0.05

@@ -21,10 +21,10 @@ from pins import PINS
 from sfumato.channels import Projective, Substitution
 from sfumato.channels.projective import reports_win
 from sfumato.counts import FloatArray
-from sfumato.observed import Column
 from sfumato.randomness import Rows, SecretKey
 from sfumato.reconstruction import reconstruct
 from sfumato.schema import Attribute, Categories, Kind
+from sfumato.table import Column
 
 PEER = PINS["multi-freq-ldpy"]
 SAMPLE = 200_000

@@ -21,9 +21,9 @@ from measure import Ratio, ratios, speed, timed, versions  # noqa: E402
 
 from sfumato.randomness import SecretKey  # noqa: E402
 from sfumato.reconstruction import columns  # noqa: E402
-from sfumato.trees.grow import Limits  # noqa: E402
-from sfumato.trees.prune import KeepAll  # noqa: E402
-from sfumato.trees.strategies import STRATEGIES, Strategy  # noqa: E402
+from sfumato.trees.grow.growth import Limits  # noqa: E402
+from sfumato.trees.grow.pruning import KeepAll  # noqa: E402
+from sfumato.trees.strategies.published import STRATEGIES, Strategy  # noqa: E402
 
 DEPTH, LEAF = 12, 50
 

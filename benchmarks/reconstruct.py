@@ -15,11 +15,11 @@ from measure import Ratio, ratios, speed, timed
 from sfumato.channels import Gaussian, Kernel, Uniform
 from sfumato.counts import Counts, FloatArray, Grid
 from sfumato.generators.shapes import plateau, triangles
-from sfumato.observed import Column
 from sfumato.reconstruction import Problem, averaged, bayes, em, ems, joint_em, kernel_of, reconstruct
-from sfumato.reconstruction.loop import gap_stop, iterate, step_stop
-from sfumato.reconstruction.substituted import exact_counts
+from sfumato.reconstruction.closed_form import exact_counts
+from sfumato.reconstruction.em import gap_stop, iterate, step_stop
 from sfumato.schema import Attribute, Interval, Kind
+from sfumato.table import Column
 
 UNIT = Attribute("x", Kind.REAL, Interval(0.0, 1.0))
 LAWS = {"gaussian": Gaussian(sigma=0.25).on(UNIT), "uniform": Uniform(alpha=0.5).on(UNIT)}

@@ -25,8 +25,9 @@ from sfumato.attacks import (
     Targets,
 )
 from sfumato.channels import Gaussian, Substitution
+from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
-from sfumato.releases import Plan, release
+from sfumato.releasing import release
 from sfumato.schema import Attribute, Interval, Kind, Schema
 
 SEEDS = (1, 2, 3, 4, 5)

@@ -21,8 +21,8 @@ from peers import python_of
 from pins import PINS
 
 from sfumato.generators import get
+from sfumato.generators.files import generate_table, plan_for
 from sfumato.randomness import CHUNK, CellWords, Rows, SecretKey, entity_addresses, normal, uniform
-from sfumato.synthesis import generate_table, plan_for
 
 HERE = str(Path(__file__).resolve())
 COPY = str(Path(__file__).resolve().with_name("copied.py"))
@@ -31,7 +31,7 @@ KEY = SecretKey(bytes(range(32)))
 
 def floor(source: Path, folder: Path) -> None:
     """Read the input, write as many random doubles."""
-    from sfumato.tables import blocks, open_table, writing
+    from sfumato.io.sources import blocks, open_table, writing
 
     generator = np.random.default_rng(0)
     names = [c for c in open_table(source).columns if c != "class"]
@@ -45,7 +45,7 @@ def floor(source: Path, folder: Path) -> None:
 def perturbed(source: Path, folder: Path, workers: int) -> None:
     """The whole job: gaussian noise on nine columns, snapped to a grid."""
     from sfumato.engines import Local
-    from sfumato.releases import release
+    from sfumato.releasing import release
 
     release(source, plan_for(get("agrawal"), "gaussian", 0.5), folder / "release", key=KEY, engine=Local(workers))
 

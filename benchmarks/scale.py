@@ -30,8 +30,8 @@ import psutil
 from measure import versions
 
 from sfumato.generators import get
+from sfumato.generators.files import generate_table, plan_for
 from sfumato.randomness import SecretKey
-from sfumato.synthesis import generate_table, plan_for
 
 HERE = str(Path(__file__).resolve())
 KEY = SecretKey(bytes(range(32)))
@@ -102,9 +102,10 @@ def child(task: str, engine_name: str, master: str, source: str, folder: str) ->
 
 def work(task: str, engine: Any, source: Path, folder: Path) -> None:
     """What is measured."""
-    from sfumato.mining import mine
-    from sfumato.releases import Release, release
-    from sfumato.views import distributions
+    from sfumato.mining.distributions import distributions
+    from sfumato.mining.model import mine
+    from sfumato.releases import Release
+    from sfumato.releasing import release
 
     if task == "release":
         release(source, plan_for(get("agrawal"), "gaussian", 0.5), folder, key=KEY, engine=engine, force=True)

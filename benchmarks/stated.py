@@ -20,15 +20,15 @@ from pathlib import Path
 import numpy as np
 
 from sfumato.generators import get
-from sfumato.observed import Column, ObservedTable
+from sfumato.plans import Plan
+from sfumato.plans.document import channel_for, noise_for
 from sfumato.randomness import SecretKey
-from sfumato.releases import Plan
-from sfumato.releases.original import true_table
-from sfumato.releases.plan import channel_for, noise_for
+from sfumato.releases.reader import true_table
 from sfumato.schema import Attribute, Interval, Kind
-from sfumato.trees.auto import fit_auto
-from sfumato.trees.joint import fit_joint
-from sfumato.trees.strategies import STRATEGIES
+from sfumato.table import Column, ObservedTable
+from sfumato.trees.strategies.auto import fit_auto
+from sfumato.trees.strategies.joint_map import fit_joint
+from sfumato.trees.strategies.published import STRATEGIES
 
 FRESH = 20_000
 

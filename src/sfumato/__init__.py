@@ -29,15 +29,15 @@ PUBLIC = {
     "Substitution": "sfumato.channels",
     "Uniform": "sfumato.channels",
     "Manifest": "sfumato.releases",
-    "Plan": "sfumato.releases",
+    "Plan": "sfumato.plans",
     "Release": "sfumato.releases",
-    "release": "sfumato.releases",
-    "describe": "sfumato.releases.describe",
+    "release": "sfumato.releasing",
+    "describe": "sfumato.releases.description",
     "Distribution": "sfumato.reconstruction",
     "reconstruct": "sfumato.reconstruction",
-    "Model": "sfumato.mining",
-    "mine": "sfumato.mining",
-    "PerturbedTreeClassifier": "sfumato.estimators",
+    "Model": "sfumato.mining.model",
+    "mine": "sfumato.mining.model",
+    "PerturbedTreeClassifier": "sfumato.mining.estimators",
     "audit": "sfumato.auditing.audit",
     "engines": "sfumato.engines",
     "SfumatoError": "sfumato.errors",
@@ -52,11 +52,13 @@ if TYPE_CHECKING:
     from sfumato.auditing.audit import audit
     from sfumato.channels import Gaussian, Intervals, Laplace, Projective, SquareWave, Substitution, Uniform
     from sfumato.errors import SfumatoError
-    from sfumato.estimators import PerturbedTreeClassifier
-    from sfumato.mining import Model, mine
+    from sfumato.mining.estimators import PerturbedTreeClassifier
+    from sfumato.mining.model import Model, mine
+    from sfumato.plans import Plan
     from sfumato.reconstruction import Distribution, reconstruct
-    from sfumato.releases import Manifest, Plan, Release, release
-    from sfumato.releases.describe import describe
+    from sfumato.releases import Manifest, Release
+    from sfumato.releases.description import describe
+    from sfumato.releasing import release
     from sfumato.schema import Attribute, Categories, Consent, Interval, Kind, Role, Schema
 
 

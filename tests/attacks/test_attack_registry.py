@@ -51,6 +51,10 @@ def test_the_only_population_an_intruder_may_know_is_a_distribution():
 def test_every_module_of_attacks_is_imported_by_the_package():
     folder = Path(sfumato.attacks.__file__).parent
     text = (folder / "__init__.py").read_text()
-    defining = [f.stem for f in folder.glob("*.py") if "(Attack):" in f.read_text() and f.stem != "base"]
+    defining = [
+        ".".join(f.relative_to(folder).with_suffix("").parts)
+        for f in folder.rglob("*.py")
+        if "(Attack):" in f.read_text() and f.stem != "base"
+    ]
     assert len(defining) >= 16
     assert all(f"sfumato.attacks.{stem} import" in text for stem in defining)

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from sfumato.attacks import LikelihoodInference, LikelihoodLinkage, Sight, Targets
-from sfumato.attacks.correlated import JointLogs, noise_given
-from sfumato.attacks.likelihood import Likelihood
-from sfumato.attacks.moments import linear_view
+from sfumato.attacks.linear._moments import linear_view
+from sfumato.attacks.linkage._correlated_likelihood import JointLogs, noise_given
+from sfumato.attacks.linkage._likelihood import Likelihood
 from sfumato.channels import Gaussian
 from sfumato.channels.correlated import CorrelatedGaussian
-from sfumato.observed import Column
 from sfumato.randomness import Rows, SecretKey
 from sfumato.schema import Attribute, Interval, Kind
+from sfumato.table import Column
 
 KEY = SecretKey(bytes(range(32)))
 NAMES = ("a", "b", "c")

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from sfumato.attacks import ColumnPosterior, GivenAnother, Sight
-from sfumato.attacks.belief import smallest_sets
-from sfumato.attacks.conditional import Conditional, grouped_counts
-from sfumato.attacks.given import groups_of, most_telling, shared
-from sfumato.attacks.group_priors import drawn
-from sfumato.attacks.rates import central_width
+from sfumato.attacks.posterior._belief import smallest_sets
+from sfumato.attacks.posterior._conditional import Conditional, grouped_counts
+from sfumato.attacks.posterior._group_priors import drawn
+from sfumato.attacks.posterior.conditional_posterior import groups_of, most_telling, shared
+from sfumato.auditing.rates import central_width
 from sfumato.channels import CHANNELS, Gaussian, Intervals, Laplace, Projective, SquareWave, Substitution, Uniform
 from sfumato.channels.correlated import CorrelatedGaussian
-from sfumato.observed import Column
 from sfumato.randomness import Rows, SecretKey
 from sfumato.schema import Attribute, Categories, Interval, Kind
+from sfumato.table import Column
 
 KEY = SecretKey(bytes(range(32)))
 LAWS = {

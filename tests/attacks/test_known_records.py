@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from sfumato.attacks import ClusterLinear, KnownInput, Pairs, Reflection, Sight
-from sfumato.attacks.known_input import procrustes
+from sfumato.attacks.linear.known_input import procrustes
 from sfumato.channels import Gaussian
 from sfumato.errors import UsageError
-from sfumato.guided.geometric import haar_rotation
-from sfumato.observed import Column
+from sfumato.guided.cluster.geometric import haar_rotation
 from sfumato.randomness import SecretKey, Stream
 from sfumato.schema import Attribute, Interval, Kind
+from sfumato.table import Column
 
 ATTRIBUTES = tuple(Attribute(f"a{i}", Kind.REAL, Interval(0, 1)) for i in range(4))
 

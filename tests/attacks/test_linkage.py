@@ -18,12 +18,12 @@ from sfumato.attacks import (
     Sight,
     Targets,
 )
-from sfumato.attacks.linkability import chance
+from sfumato.attacks.linkage.linkability import chance
 from sfumato.channels import Gaussian, Substitution
 from sfumato.errors import UsageError
-from sfumato.observed import Column
 from sfumato.randomness import Rows, SecretKey
 from sfumato.schema import Attribute, Categories, Interval, Kind, Role
+from sfumato.table import Column
 
 KEY = SecretKey(bytes(range(32)))
 LABELS = ("a", "b", "c", "d")

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from sfumato.attacks.base import RankedSets, Sets
-from sfumato.attacks.belief import CONFIDENCE, smallest_sets
-from sfumato.attacks.calibrated import DOUBT, honest_widths
-from sfumato.attacks.ranked import RankedLabels
-from sfumato.channels import Projective, Substitution, two_levels
-from sfumato.channels.two_levels import two_levels as matrix_of
+from sfumato.attacks.posterior._belief import CONFIDENCE, smallest_sets
+from sfumato.attacks.posterior._ranked_labels import RankedLabels
+from sfumato.auditing.score import DOUBT, honest_widths
+from sfumato.channels import Projective, Substitution
+from sfumato.channels import _operators as two_levels
+from sfumato.channels._operators import two_levels as matrix_of
 from sfumato.counts import Grid
 from sfumato.schema import Attribute, Categories, Kind
 

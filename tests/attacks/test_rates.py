@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.attacks.rates import (
+from sfumato.auditing.rates import (
     Rate,
     advantage,
     central_width,

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from sfumato.attacks import ColumnPosterior, RowOrder, Sight
-from sfumato.attacks.rates import central_width
-from sfumato.attacks.windows import _fits, agreement, half_widths, smoothed, window_sums
+from sfumato.attacks.posterior._windows import _fits, agreement, half_widths, smoothed, window_sums
+from sfumato.auditing.rates import central_width
 from sfumato.channels import CHANNELS, Gaussian, Intervals, Laplace, Projective, SquareWave, Substitution, Uniform
-from sfumato.observed import Column
 from sfumato.randomness import Rows, SecretKey
 from sfumato.schema import Attribute, Categories, Interval, Kind
+from sfumato.table import Column
 
 KEY = SecretKey(bytes(range(32)))
 LAWS = {

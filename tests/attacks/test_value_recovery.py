@@ -18,16 +18,16 @@ from sfumato.attacks import (
     Sight,
     Spectral,
 )
-from sfumato.attacks.bayes import bayes_estimate
-from sfumato.attacks.belief import best_guesses, smallest_sets
-from sfumato.attacks.moments import linear_view
-from sfumato.attacks.spectral import noise_bounds
+from sfumato.attacks.linear._moments import linear_view
+from sfumato.attacks.linear.be_dr import bayes_estimate
+from sfumato.attacks.linear.spectral import noise_bounds
+from sfumato.attacks.posterior._belief import best_guesses, smallest_sets
 from sfumato.channels import CHANNELS, Gaussian, Intervals, Laplace, SquareWave, Substitution, Uniform
 from sfumato.channels.correlated import CorrelatedGaussian
 from sfumato.counts import Grid
-from sfumato.observed import Column
 from sfumato.randomness import Rows, SecretKey
 from sfumato.schema import Attribute, Categories, Interval, Kind
+from sfumato.table import Column
 
 KEY = SecretKey(bytes(range(32)))
 LAWS = {

@@ -8,7 +8,9 @@ import pytest
 from click.testing import CliRunner
 
 from sfumato.cli.app import VERBS, cli, main
-from sfumato.releases import Plan, create_key, release
+from sfumato.plans import Plan
+from sfumato.releases import create_key
+from sfumato.releasing import release
 
 
 @pytest.fixture(scope="module")

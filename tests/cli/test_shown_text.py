@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sfumato.cli.show import table
+from sfumato.cli.output import table
 
 
 @pytest.mark.parametrize("text", ["glucose [mg/dL]", "[a]", "[/]", "[bold]x[/bold]", "[10,20)", "a\\[b", ":smile:"])

@@ -7,9 +7,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from sfumato.clusters.cactus import cactus, maximal_cliques
 from sfumato.errors import UsageError
 from sfumato.generators import csd as customers
+from sfumato.papers.cactus import cactus, maximal_cliques
 
 DOMAINS = (customers.COUNTRIES, customers.CARS, customers.PROFESSIONS, customers.STATUS)
 

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from sfumato.clusters import privacy
-from sfumato.clusters.privacy import (
+from sfumato.clusters import disclosure as privacy
+from sfumato.clusters.disclosure import (
     cluster_privacy,
     known_sample_attack,
     linear_residual,

@@ -5,11 +5,13 @@ import json
 import numpy as np
 import pytest
 
+from sfumato.auditing.comparison import cluster, compare
 from sfumato.cli import main
-from sfumato.comparing import cluster, compare
 from sfumato.errors import UsageError
-from sfumato.releases import Plan, create_key, release
-from sfumato.views import distributions, plotted
+from sfumato.mining.distributions import distributions, plotted
+from sfumato.plans import Plan
+from sfumato.releases import create_key
+from sfumato.releasing import release
 
 HEAD = "seen,age,bmi,kind\n"
 

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from sfumato.channels import Projective, Substitution, suited
+from sfumato.channels._projective_space import ProjectiveSpace
 from sfumato.channels.projective import best_space, report_variance, reports_win, response_variance
-from sfumato.channels.projective_space import ProjectiveSpace
 from sfumato.errors import UsageError
 from sfumato.privacy import figures, matrix_entropy, privacy_loss
 from sfumato.privacy.entropy import entropy_privacy
 from sfumato.randomness import Rows, SecretKey
-from sfumato.reconstruction.reported import unbiased
-from sfumato.reconstruction.substituted import inverse_counts
+from sfumato.reconstruction._reports import unbiased
+from sfumato.reconstruction.closed_form import inverse_counts
 from sfumato.schema import Attribute, Categories, Interval, Kind, Missing
 
 KEY = SecretKey(bytes(range(32)))

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from sfumato.channels import Projective, Substitution
-from sfumato.channels.projective_space import ProjectiveSpace
-from sfumato.channels.two_levels import DENSE_LABELS, WithGap, is_implied, label_matrix, two_levels
+from sfumato.channels._operators import DENSE_LABELS, WithGap, is_implied, label_matrix, two_levels
+from sfumato.channels._projective_space import ProjectiveSpace
 from sfumato.counts import Grid
 from sfumato.privacy import entropy_privacy, mutual_information
+from sfumato.reconstruction.closed_form import gamma_of
 from sfumato.reconstruction.separable import joint_em
-from sfumato.reconstruction.substituted import gamma_of
 from sfumato.schema import Attribute, Categories, Kind
 
 SIZE = 60

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
+from tests.support.owned_tables import category, mixed, table
 
 from sfumato.errors import UsageError
-from sfumato.guided import class_noise as noise
-from sfumato.guided.leaves import Leaves
+from sfumato.guided.tree import class_noise as noise
+from sfumato.guided.tree.owner_tree import Leaves
 from sfumato.randomness import SecretKey, Stream
-from sfumato.trees.c45 import c45
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "trees"))
-
-from owned_tables import category, mixed, table
+from sfumato.trees.grow.c45 import c45
 
 
 def stream(number=0):

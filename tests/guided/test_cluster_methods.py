@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from sfumato.clusters.kmeans import kmeans
-from sfumato.clusters.method import CLUSTER_METHODS, method_class
 from sfumato.errors import DataError, UsageError
-from sfumato.guided import geometric, racc, racc_v, rdd, swap_v
+from sfumato.guided.cluster import geometric, racc, rdd, swap_v
+from sfumato.guided.cluster import racc as racc_v
+from sfumato.guided.cluster.base import CLUSTER_METHODS, method_class
 from sfumato.randomness import SecretKey, Stream
 
 KEY = SecretKey(bytes(range(4, 36)))

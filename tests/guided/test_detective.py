@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
+from tests.support.owned_tables import category, mixed, table
 
 from sfumato.errors import UsageError
-from sfumato.guided.detective import Detective, dealt, expected_change, similarity_table
-from sfumato.guided.segments import Segments, similar_values, value_pairs
+from sfumato.guided.tree._segments import Segments, similar_values, value_pairs
+from sfumato.guided.tree.detective import Detective, dealt, expected_change, similarity_table
 from sfumato.papers.owners import synthetic
 from sfumato.randomness import SecretKey, Stream
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "trees"))
-
-from owned_tables import category, mixed, table
 
 
 def stream(key=0):

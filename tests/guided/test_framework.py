@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
+from tests.support.owned_tables import mixed
 
 from sfumato.errors import DataError, UsageError
-from sfumato.guided import class_noise, detective, framework, innocent, leaf_swap  # noqa: F401 - they enter the registry
-from sfumato.guided.framework import Framework
-from sfumato.guided.leaves import Leaves
-from sfumato.guided.tree_method import TREE_METHODS, method_class
+from sfumato.guided.tree.base import TREE_METHODS, method_class
+from sfumato.guided.tree.framework import Framework
+from sfumato.guided.tree.owner_tree import Leaves
 from sfumato.papers.owners import synthetic
 from sfumato.randomness import SecretKey, Stream
-from sfumato.trees.c45 import c45
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "trees"))
-
-from owned_tables import mixed
+from sfumato.trees.grow.c45 import c45
 
 LAWS = ("class-random", "class-probabilistic", "class-all-leaves", "innocent", "detective", "framework", "leaf-swap")
 

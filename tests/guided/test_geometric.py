@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import pdist
 
-from sfumato.clusters.privacy import known_sample_attack, random_known_rows
+from sfumato.clusters.disclosure import known_sample_attack, random_known_rows
 from sfumato.errors import UsageError
-from sfumato.guided.geometric import Geometric, haar_rotation
+from sfumato.guided.cluster.geometric import Geometric, haar_rotation
 from sfumato.randomness import SecretKey, Stream
 
 KEY = SecretKey(bytes(range(2, 34)))

@@ -13,19 +13,18 @@ import pytest
 
 from sfumato.engines import Local
 from sfumato.errors import LedgerError, UsageError
-from sfumato.guided.by_counts import _reader, counted_release
-from sfumato.guided.class_noise import expected_changes
-from sfumato.guided.releasing import guided_method, guided_release
-from sfumato.guided.segments import Segments
+from sfumato.guided.tree._segments import Segments
+from sfumato.guided.tree.class_noise import expected_changes
+from sfumato.io.sources import open_table
+from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
-from sfumato.releases import Plan, Release
+from sfumato.releases import Release
 from sfumato.releases.ledger import Ledger
-from sfumato.releases.original import true_table
-from sfumato.releases.reading import CountedTable
-from sfumato.releases.sampling import sampled
+from sfumato.releases.reader import CountedTable, sampled, true_table
+from sfumato.releasing.by_counts import _reader, counted_release
+from sfumato.releasing.whole_table import guided_method, guided_release
 from sfumato.schema import Role
-from sfumato.tables import open_table
-from sfumato.trees.c45 import c45
+from sfumato.trees.grow.c45 import c45
 
 KEY = SecretKey(bytes(range(32)))
 

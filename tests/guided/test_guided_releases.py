@@ -7,12 +7,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from sfumato.auditing.comparison import cluster, compare
 from sfumato.channels import Substitution
-from sfumato.comparing import cluster, compare
 from sfumato.errors import DataError, LedgerError, UsageError
-from sfumato.guided.releasing import guided_method, guided_release, method_names
+from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
-from sfumato.releases import Plan, Release, release
+from sfumato.releases import Release
+from sfumato.releasing import release
+from sfumato.releasing.whole_table import guided_method, guided_release, method_names
 from sfumato.schema import Consent, Role, Schema
 
 KEY = SecretKey(bytes(range(32)))
@@ -151,7 +153,7 @@ def test_a_plan_can_name_the_method(tmp_path):
 def test_a_plan_with_a_method_is_never_released_value_by_value(tmp_path):
     from dataclasses import replace
 
-    from sfumato.releases import release
+    from sfumato.releasing import release
 
     plan = replace(Plan.propose("iris"), method={"law": "leaf-swap"}, channels={})
     with pytest.raises(UsageError, match="guided_release"):

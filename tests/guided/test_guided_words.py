@@ -6,16 +6,16 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from sfumato.auditing.comparison import compare
 from sfumato.clusters.agreement import fixed_point
 from sfumato.clusters.kmeans import kmeans
 from sfumato.clusters.scaling import Scaling
-from sfumato.comparing import compare
-from sfumato.guided.clustered import whole_with_sums
-from sfumato.guided.releasing import guided_method, guided_release, method_names
-from sfumato.guided.statement import fitting
+from sfumato.guided.cluster.clustered import whole_with_sums
+from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
-from sfumato.releases import Plan, Release
-from sfumato.releases.guided_words import READS, SAYINGS, USES
+from sfumato.releases import Release
+from sfumato.releases.readme import METHOD_SAYINGS, READS, USES
+from sfumato.releasing.whole_table import fitting, guided_method, guided_release, method_names
 from sfumato.schema import Attribute, Interval, Kind
 
 KEY = SecretKey(bytes(range(32)))
@@ -89,7 +89,7 @@ def test_a_guided_readme_never_speaks_of_noise_to_be_corrected_nor_denies_true_c
 
 
 def test_every_method_has_its_words():
-    assert set(SAYINGS) == set(method_names())
+    assert set(METHOD_SAYINGS) == set(method_names())
     assert {"class", "moved"} | (set(TREES) | {"swap-v"}) - {t for t in TREES if t.startswith("class")} == set(READS)
     assert {"class", "tree", "leaf-swap", "clusters", "geometric"} == set(USES)
 

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
+from tests.support.owned_tables import category, number, table
 
 from sfumato.errors import UsageError
-from sfumato.guided.innocent import noisy_columns, perturbed_cells
-from sfumato.guided.intruder import intrude
-from sfumato.guided.leaves import Leaves
-from sfumato.guided.tree_method import with_values
-from sfumato.guided.value_noise import ValueNoise
+from sfumato.guided.tree.base import with_values
+from sfumato.guided.tree.innocent import noisy_columns, perturbed_cells
+from sfumato.guided.tree.owner_tree import Leaves
+from sfumato.guided.tree.value_noise import ValueNoise
+from sfumato.papers.intruder import intrude
 from sfumato.randomness import SecretKey, Stream
 from sfumato.schema import Kind
-from sfumato.trees.c45 import c45
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "trees"))
-
-from owned_tables import category, number, table
+from sfumato.trees.grow.c45 import c45
 
 
 def stream(key=0):
@@ -48,7 +42,7 @@ def test_with_noise_the_belief_is_the_product_of_the_chances():
     noise = ValueNoise("additive", 0.5)
     cells = {"x": np.array([True, True, True])}
     found = intrude(owned, released, leaves, cells, noise, ["x", "k"])
-    from sfumato.guided.value_noise import Room
+    from sfumato.guided.tree.value_noise import Room
 
     room = Room(np.zeros(3), np.full(3, 10.0), 1.0)
     chances = noise.chances(x, np.array([2.0, 2.0, 8.0]), float(x.std()), room)

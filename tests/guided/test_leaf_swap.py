@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from tests.support.owned_tables import category, mixed, number, table
 
 from sfumato.errors import UsageError
-from sfumato.guided.leaf_swap import LeafSwap, dealt, redealt
 from sfumato.guided.rare_classes import rare_records
+from sfumato.guided.tree.leaf_swap import LeafSwap, dealt, redealt
 from sfumato.randomness import SecretKey, Stream
-from sfumato.trees.c45 import c45
+from sfumato.trees.grow.c45 import c45
 from sfumato.trees.similarity import compare_trees
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "trees"))
-
-from owned_tables import category, mixed, number, table
 
 TABLES = st.builds(
     mixed,

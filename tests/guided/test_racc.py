@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from sfumato.errors import UsageError
-from sfumato.guided.racc import RACC, disjoint_pairs, turned_in_pairs
+from sfumato.guided.cluster.racc import RACC, disjoint_pairs, turned_in_pairs
 from sfumato.randomness import SecretKey, Stream
 
 KEY = SecretKey(bytes(range(1, 33)))

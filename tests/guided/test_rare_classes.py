@@ -8,17 +8,18 @@ import pyarrow as pa
 import pytest
 
 from sfumato.auditing.audit import FOUND, _beside, audit
-from sfumato.comparing import compare
+from sfumato.auditing.comparison import compare
 from sfumato.engines import Local
 from sfumato.errors import DataError, UsageError
-from sfumato.guided.by_counts import counted_release
-from sfumato.guided.framework import Framework
-from sfumato.guided.leaf_swap import LeafSwap
-from sfumato.guided.releasing import guided_method, guided_release
-from sfumato.guided.whole import hardly_changed, single, unchanged, whole_records
+from sfumato.guided.tree.framework import Framework
+from sfumato.guided.tree.leaf_swap import LeafSwap
+from sfumato.guided.unchanged import hardly_changed, single, unchanged, whole_records
+from sfumato.plans import Plan
 from sfumato.randomness import SecretKey, Stream
-from sfumato.releases import Plan, Release
-from sfumato.releases.original import true_table
+from sfumato.releases import Release
+from sfumato.releases.reader import true_table
+from sfumato.releasing.by_counts import counted_release
+from sfumato.releasing.whole_table import guided_method, guided_release
 from sfumato.schema import Consent, Schema
 
 KEY = SecretKey(bytes(range(32)))
@@ -104,9 +105,9 @@ def test_numbers_that_the_framework_swaps_follow_the_same_rule_and_noise_does_no
 
 def test_a_record_whom_no_leaf_of_its_class_can_give_anything_swaps_with_its_leaf():
     # Class b: alone on the left, and no value of the others satisfies what the left leaf asks of x, the only column.
-    from sfumato.observed import Column, ObservedTable
     from sfumato.schema import Attribute, Interval, Kind
-    from sfumato.trees.c45 import c45
+    from sfumato.table import Column, ObservedTable
+    from sfumato.trees.grow.c45 import c45
 
     x = np.r_[np.arange(20.0), 100 + np.arange(20.0)]
     classes = np.r_[np.zeros(20), np.ones(20)].astype(np.int64)

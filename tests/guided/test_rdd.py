@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sfumato.errors import UsageError
-from sfumato.guided.rdd import RDD, distance_domains, folded
+from sfumato.guided.cluster.rdd import RDD, distance_domains, folded
 from sfumato.randomness import SecretKey, Stream
 
 KEY = SecretKey(bytes(range(32)))

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
+from tests.support.owned_tables import category, mixed, number, table
 
 from sfumato.errors import UsageError
-from sfumato.guided.innocent import Innocent, perturbed_cells
-from sfumato.guided.leaves import Leaves
-from sfumato.guided.value_noise import Room, ValueNoise, percent_bell
+from sfumato.guided.tree.innocent import Innocent, perturbed_cells
+from sfumato.guided.tree.owner_tree import Leaves
+from sfumato.guided.tree.value_noise import Room, ValueNoise, percent_bell
 from sfumato.randomness import SecretKey, Stream
 from sfumato.schema import Kind
-from sfumato.trees.c45 import c45
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "trees"))
-
-from owned_tables import category, mixed, number, table
+from sfumato.trees.grow.c45 import c45
 
 
 def stream(key=0):

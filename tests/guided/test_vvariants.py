@@ -3,14 +3,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.clusters.kmeans import kmeans
-from sfumato.clusters.lloyd import lloyd, within_scatter
+from sfumato.clusters.disclosure import linear_residual, nearest_neighbour_linkage
+from sfumato.clusters.kmeans import kmeans, lloyd, within_scatter
 from sfumato.clusters.partition import cluster_means
-from sfumato.clusters.privacy import linear_residual, nearest_neighbour_linkage
 from sfumato.errors import DataError, UsageError
-from sfumato.guided.racc_v import RACCV
-from sfumato.guided.swap_v import SwapV
-from sfumato.guided.voronoi import inside, reach, settle, walls
+from sfumato.guided.cluster._voronoi import inside, reach, settle, walls
+from sfumato.guided.cluster.racc import RACCV
+from sfumato.guided.cluster.swap_v import SwapV
 from sfumato.randomness import SecretKey, Stream
 
 KEY = SecretKey(bytes(range(3, 35)))

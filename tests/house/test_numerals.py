@@ -2,7 +2,7 @@
 
 import pytest
 
-from sfumato.numerals import written
+from sfumato.text import written
 
 
 @pytest.mark.parametrize(

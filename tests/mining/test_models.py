@@ -8,10 +8,11 @@ import pytest
 
 from sfumato.channels import Gaussian
 from sfumato.errors import DataError, UsageError
-from sfumato.mining import NAIVE_BAYES, STRATEGIES, Model, mine
+from sfumato.mining.model import NAIVE_BAYES, STRATEGIES, Model, mine
 from sfumato.papers import loans
+from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
-from sfumato.releases import Plan, release
+from sfumato.releasing import release
 
 KEY = SecretKey(bytes(range(32)))
 
@@ -103,9 +104,9 @@ def test_reconstruction_recovers_most_of_what_noise_destroys():
 
 def test_naive_bayes_on_true_values_is_naive_bayes():
     # Against a twin that counts with loops, on a table released as true.
-    from sfumato.naive_bayes import NaiveBayes
-    from sfumato.observed import Column, ObservedTable
+    from sfumato.mining.naive_bayes import NaiveBayes
     from sfumato.schema import Attribute, Categories, Kind
+    from sfumato.table import Column, ObservedTable
 
     rng = np.random.default_rng(0)
     n, sizes = 400, (3, 4)

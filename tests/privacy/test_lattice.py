@@ -7,19 +7,20 @@ import pyarrow as pa
 import pytest
 
 from sfumato.attacks.base import Recovery
-from sfumato.attacks.belief import Belief, values_in_cells
-from sfumato.attacks.score import interval_left
+from sfumato.attacks.posterior._belief import Belief, values_in_cells
 from sfumato.auditing.audit import audit
+from sfumato.auditing.score import interval_left
 from sfumato.channels import Channel, Gaussian, Intervals, Laplace, SquareWave, Substitution, Uniform
 from sfumato.counts import Grid
 from sfumato.errors import UsageError
-from sfumato.observed import Column
+from sfumato.plans import Plan
 from sfumato.privacy import figures
-from sfumato.privacy.lattice import exactly_true, hides_little
+from sfumato.privacy.rounding import exactly_true, hides_little
 from sfumato.randomness import Rows, SecretKey
-from sfumato.releases import Plan, release
-from sfumato.releases.describe import described
+from sfumato.releases.description import described
+from sfumato.releasing import release
 from sfumato.schema import Attribute, Interval, Kind, Schema
+from sfumato.table import Column
 
 RATING = Attribute("rating", Kind.INTEGER, Interval(1, 12))
 QUARTERS = Attribute("quarters", Kind.REAL, Interval(0, 5), resolution=0.25)

@@ -24,8 +24,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from sfumato.generators import get
-from sfumato.releases import Plan
-from sfumato.synthesis import generate_table, plan_for
+from sfumato.generators.files import generate_table, plan_for
+from sfumato.plans import Plan
 
 LOOPBACK = socket.gethostbyname("localhost")
 PATIENCE = 120.0

@@ -12,10 +12,12 @@ from typing import Any
 import pytest
 
 from sfumato.generators import get
+from sfumato.generators.files import generate_table
+from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
-from sfumato.releases import Plan, Release, release
-from sfumato.releases.kernel import kernel_for
-from sfumato.synthesis import generate_table
+from sfumato.releases import Release
+from sfumato.releasing import release
+from sfumato.releasing.row_by_row import kernel_for
 
 OWNER = SecretKey(bytes(range(100, 132)))
 
@@ -107,8 +109,8 @@ def test_workers_that_have_the_key_file_are_sent_no_key_at_all(
     import pickle
 
     from sfumato.errors import UsageError
-    from sfumato.releases.kernel import KernelByKeyFile, key_fingerprint
     from sfumato.releases.key import load_key
+    from sfumato.releasing.row_by_row import KernelByKeyFile, key_fingerprint
 
     first = release(table, plan, tmp_path / "a", key=tmp_path / "key")
     made = release(table, plan, tmp_path / "b", key=tmp_path / "key", engine=replace(spark, keys_on_workers=True))

@@ -15,10 +15,11 @@ from sfumato.channels import Gaussian
 from sfumato.engines import Spark
 from sfumato.engines.spark import ENCRYPTION, _check_session
 from sfumato.errors import DataError, UsageError
-from sfumato.guided.by_counts import counted_release
-from sfumato.guided.releasing import guided_method
+from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
-from sfumato.releases import Plan, release
+from sfumato.releasing import release
+from sfumato.releasing.by_counts import counted_release
+from sfumato.releasing.whole_table import guided_method
 from sfumato.schema import Attribute, Categories, Consent, Interval, Kind, Role, Schema
 
 OWNER = SecretKey(bytes(range(32)))

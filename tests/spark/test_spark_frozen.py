@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
+from tests.frozen import test_frozen_outputs as cases
 
 pytestmark = pytest.mark.usefixtures("cluster")
-
-
-def beside() -> ModuleType:
-    file = Path(__file__).parents[1] / "frozen" / "test_frozen_outputs.py"
-    spec = importlib.util.spec_from_file_location("frozen_outputs", file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-cases = beside()
 
 
 @pytest.fixture(scope="module")

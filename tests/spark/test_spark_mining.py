@@ -15,12 +15,14 @@ from click.testing import CliRunner
 from sfumato.cli.app import cli
 from sfumato.engines import Local
 from sfumato.errors import UsageError
-from sfumato.mining import mine
-from sfumato.observed import ObservedTable
-from sfumato.reconstruction.counted import CellCounts
-from sfumato.releases import Plan, Release, release
-from sfumato.releases.describe import described
-from sfumato.views import distributions
+from sfumato.mining.distributions import distributions
+from sfumato.mining.model import mine
+from sfumato.plans import Plan
+from sfumato.reconstruction.columns import CellCounts
+from sfumato.releases import Release
+from sfumato.releases.description import described
+from sfumato.releasing import release
+from sfumato.table import ObservedTable
 
 pytestmark = pytest.mark.usefixtures("cluster")
 

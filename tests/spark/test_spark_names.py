@@ -12,13 +12,14 @@ import pytest
 
 from sfumato.channels import Gaussian
 from sfumato.errors import DataError
-from sfumato.guided.by_counts import counted_release
-from sfumato.guided.releasing import guided_method
-from sfumato.mining import mine
+from sfumato.mining.distributions import distributions
+from sfumato.mining.model import mine
+from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
-from sfumato.releases import Plan, release
+from sfumato.releasing import release
+from sfumato.releasing.by_counts import counted_release
+from sfumato.releasing.whole_table import guided_method
 from sfumato.schema import Attribute, Categories, Consent, Interval, Kind, Role, Schema
-from sfumato.views import distributions
 
 OWNER = SecretKey(bytes(range(32)))
 NAMES = ["lab.value", "a`b", "c d", "e``.f", "c0", "`g`", "h(i)", "x,y bigint"]

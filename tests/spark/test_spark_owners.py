@@ -14,16 +14,18 @@ import pytest
 from click.testing import CliRunner
 
 from sfumato.auditing.audit import audit
-from sfumato.auditing.counted import counted_distances
+from sfumato.auditing.comparison import compare
+from sfumato.auditing.utility import counted_distances
 from sfumato.cli.app import cli
-from sfumato.comparing import compare
 from sfumato.engines import Local
 from sfumato.errors import DataError, EngineError, UsageError
-from sfumato.guided.by_counts import counted_release
-from sfumato.guided.releasing import guided_method
+from sfumato.io.sources import blocks, open_table
+from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
-from sfumato.releases import Plan, Release, release
-from sfumato.tables import blocks, open_table
+from sfumato.releases import Release
+from sfumato.releasing import release
+from sfumato.releasing.by_counts import counted_release
+from sfumato.releasing.whole_table import guided_method
 
 OWNER = SecretKey(bytes(range(32)))
 

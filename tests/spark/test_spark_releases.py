@@ -16,8 +16,10 @@ import pytest
 
 from sfumato.engines import Local
 from sfumato.errors import DataError, UsageError
+from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
-from sfumato.releases import Plan, Release, release
+from sfumato.releases import Release
+from sfumato.releasing import release
 from sfumato.schema import Attribute, Consent, Kind, Role, Schema
 
 OWNER = SecretKey(bytes(range(32)))

@@ -4,9 +4,9 @@ import pytest
 
 from sfumato.channels import CHANNELS
 from sfumato.errors import UsageError
-from sfumato.guided.releasing import method_names
-from sfumato.releases.joint import JOINT_METHODS
-from sfumato.tradeoff.axes import SWEEPS, plan_words, release_options, sweep_for, sweepable
+from sfumato.releasing.joint_noise import JOINT_METHODS
+from sfumato.releasing.whole_table import method_names
+from sfumato.tradeoff.setting import SWEEPS, plan_words, release_options, sweep_for, sweepable
 
 
 def test_every_law_that_a_plan_can_name_is_swept():

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from sfumato.tradeoff import Point, recommend
-from sfumato.tradeoff.axes import AXES
-from sfumato.tradeoff.choice import choose, evened
 from sfumato.tradeoff.point import standard_error
+from sfumato.tradeoff.recommendation import choose, evened
+from sfumato.tradeoff.setting import AXES
 
 
 def point(setting, accuracy, spread=0.01, repeats=4, tested=0):

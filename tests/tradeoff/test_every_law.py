@@ -11,18 +11,17 @@ import pytest
 
 from sfumato.channels import Laplace
 from sfumato.errors import UsageError
-from sfumato.observed import ObservedTable
+from sfumato.io.sources import open_table
+from sfumato.plans import Plan
+from sfumato.plans.document import with_consent
 from sfumato.randomness import SecretKey
-from sfumato.releases import Plan
-from sfumato.releases.joint import joint_law, with_joint_noise
-from sfumato.releases.kernel import bound_laws
-from sfumato.releases.original import true_table
-from sfumato.releases.plan import with_consent
+from sfumato.releases.reader import true_table
+from sfumato.releasing.joint_noise import joint_law, with_joint_noise
+from sfumato.releasing.row_by_row import bound_laws
 from sfumato.schema import Consent, Missing, Schema
-from sfumato.tables import open_table
+from sfumato.table import ObservedTable
 from sfumato.tradeoff import report, tradeoff
-from sfumato.tradeoff.axes import AXES, SWEEPS
-from sfumato.tradeoff.blur import blur_for, law_of
+from sfumato.tradeoff.setting import AXES, SWEEPS, blur_for, law_of
 from sfumato.tradeoff.sweep import _split
 
 INFINITE = {"gaussian", "uniform", "intervals", "correlated-gaussian"}

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 from sfumato.errors import DataError, UsageError
-from sfumato.releases import Plan
-from sfumato.releases.plan import with_consent
+from sfumato.plans import Plan
+from sfumato.plans.document import with_consent
 from sfumato.schema import Consent
 from sfumato.tradeoff import Point, recommend, report, tradeoff
 

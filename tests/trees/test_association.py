@@ -7,13 +7,12 @@ import pytest
 
 from sfumato.channels import Gaussian, Intervals, SquareWave, Substitution, Uniform
 from sfumato.counts import Grid
-from sfumato.observed import Column
 from sfumato.randomness import Rows, SecretKey
-from sfumato.reconstruction.batched import SHARE_OF_THRESHOLD, masses
-from sfumato.reconstruction.loop import chi_square_stop, iterate
+from sfumato.reconstruction.em import SHARE_OF_THRESHOLD, chi_square_stop, iterate, masses
 from sfumato.reconstruction.problem import Problem
 from sfumato.schema import Attribute, Categories, Interval, Kind
-from sfumato.trees.assign import (
+from sfumato.table import Column
+from sfumato.trees.strategies.association import (
     Association,
     dealt,
     draws,

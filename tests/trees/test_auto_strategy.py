@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
-from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.support import mined_tables as tables
 
 from sfumato.channels import Gaussian, Substitution, Uniform
 from sfumato.errors import UsageError
-from sfumato.observed import ObservedTable
-from sfumato.trees.auto import SIMPLEST_FIRST, fit_auto, picked, sentence
-from sfumato.trees.axes import Axis
-from sfumato.trees.heldout import (
+from sfumato.table import ObservedTable
+from sfumato.trees.strategies._axes import Axis
+from sfumato.trees.strategies._products import Products
+from sfumato.trees.strategies.auto import SIMPLEST_FIRST, fit_auto, picked, sentence
+from sfumato.trees.strategies.held_out import (
     Background,
     Verdict,
     admissible,
@@ -24,14 +24,10 @@ from sfumato.trees.heldout import (
     leaf_shares,
     split,
 )
-from sfumato.trees.joint import fit_joint
-from sfumato.trees.products import Products
-from sfumato.trees.strategies import STRATEGIES
+from sfumato.trees.strategies.joint_map import fit_joint
+from sfumato.trees.strategies.published import STRATEGIES
 from sfumato.trees.tree import Node, Test, Tree
 
-_spec = importlib.util.spec_from_file_location("mined_tables", Path(__file__).with_name("mined_tables.py"))
-tables = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(tables)
 truth, released, bands = tables.truth, tables.released, tables.bands
 
 NOISE = {"x": Gaussian(privacy=1.0), "y": Gaussian(privacy=1.0), "junk": Gaussian(privacy=1.0)}
@@ -196,7 +192,7 @@ def test_auto_takes_the_strategy_that_sees_the_interaction_and_says_why(banded):
 
 
 def test_auto_fits_the_winner_to_all_records_with_attributes_chosen_anew(banded, monkeypatch):
-    from sfumato.trees import auto
+    from sfumato.trees.strategies import auto
 
     monkeypatch.setattr(auto, "picked", lambda *_: "joint")
     part = banded.take(np.arange(9000))

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.support import naive_c45
+from tests.support import weka_j48 as weka
+from tests.support.owned_tables import category, mixed, number, table
 
 from sfumato.errors import DataError, UsageError
 from sfumato.papers.owners import boston, bundled
 from sfumato.trees import text
-from sfumato.trees.c45 import c45, with_class
-from sfumato.trees.pessimistic import Pessimistic, added_errors
+from sfumato.trees.grow.c45 import c45, with_class
+from sfumato.trees.grow.pruning import Pessimistic, added_errors
 from sfumato.trees.tree import Tree
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))
-
-import naive_c45  # noqa: E402
-import weka_j48 as weka  # noqa: E402
-from owned_tables import category, mixed, number, table  # noqa: E402
 
 
 def alike(tree, naive, at=0):

@@ -11,16 +11,16 @@ import pytest
 
 from sfumato.channels import Gaussian, Intervals, Laplace, SquareWave, Substitution, Uniform
 from sfumato.errors import DataError, UsageError
-from sfumato.observed import Column, ObservedTable
 from sfumato.randomness import Rows, SecretKey
 from sfumato.schema import Attribute, Categories, Interval, Kind, Missing
-from sfumato.trees import counted as counted_module
-from sfumato.trees import local as local_module
-from sfumato.trees import selection
-from sfumato.trees.assign import quantile_grid
-from sfumato.trees.counted import counted_tree
-from sfumato.trees.prune import MDL
-from sfumato.trees.strategies import STRATEGIES
+from sfumato.table import Column, ObservedTable
+from sfumato.trees.distributed import counted_growth as counted_module
+from sfumato.trees.distributed import order_statistics as selection
+from sfumato.trees.distributed.counted_growth import counted_tree
+from sfumato.trees.grow.pruning import MDL
+from sfumato.trees.strategies import published as local_module
+from sfumato.trees.strategies.association import quantile_grid
+from sfumato.trees.strategies.published import STRATEGIES
 
 KEY = SecretKey(bytes(range(32)))
 

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from sfumato.counts import Grid
 from sfumato.errors import DataError, UsageError
-from sfumato.trees import records
-from sfumato.trees.grow import Limits, grow
-from sfumato.trees.impurity import Entropy, Gini
-from sfumato.trees.prune import KeepAll
-from sfumato.trees.records import CodedRecords
-from sfumato.trees.splits import BinarySplitter
+from sfumato.trees.grow import records
+from sfumato.trees.grow.growth import Limits, grow
+from sfumato.trees.grow.impurity import Entropy, Gini
+from sfumato.trees.grow.pruning import KeepAll
+from sfumato.trees.grow.records import CodedRecords
+from sfumato.trees.grow.splits import BinarySplitter
 
 
 def gini_of(classes, weights, k):

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
-from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.support import mined_tables as tables
 
 from sfumato.channels import Gaussian, Substitution, Uniform
 from sfumato.errors import DataError, UsageError
-from sfumato.observed import ObservedTable
-from sfumato.trees.axes import Axis, class_shares, classified, coarser
-from sfumato.trees.choice import choose_attributes
-from sfumato.trees.grow import Limits, grow
-from sfumato.trees.joint import fit_joint, leads, map_tree, recounted
-from sfumato.trees.maps import MOST_CELLS, JointMap, axis_sizes, cell_numbers, fit_map, map_axes
-from sfumato.trees.strategies import STRATEGIES
+from sfumato.table import ObservedTable
+from sfumato.trees.grow.growth import Limits, grow
+from sfumato.trees.strategies._axes import Axis, class_shares, classified, coarser
+from sfumato.trees.strategies._maps import MOST_CELLS, JointMap, axis_sizes, cell_numbers, fit_map, map_axes
+from sfumato.trees.strategies.attributes import choose_attributes
+from sfumato.trees.strategies.joint_map import fit_joint, leads, map_tree, recounted
+from sfumato.trees.strategies.published import STRATEGIES
 
-_spec = importlib.util.spec_from_file_location("mined_tables", Path(__file__).with_name("mined_tables.py"))
-tables = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(tables)
 truth, released, bands, checkers = tables.truth, tables.released, tables.bands, tables.checkers
 
 NOISE = {"x": Gaussian(privacy=1.0), "y": Gaussian(privacy=1.0), "junk": Gaussian(privacy=1.0)}

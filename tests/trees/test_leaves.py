@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
+from tests.support import mined_tables as tables
 
 from sfumato.channels import Gaussian, Substitution, Uniform
-from sfumato.trees.grow import Limits, grow_from
-from sfumato.trees.leaves import Leaves, boxes, class_shares, leaf_of, summed_up, with_leaves
-from sfumato.trees.prune import MDL
-from sfumato.trees.records import CodedRecords, checked
-from sfumato.trees.splits import BinarySplitter
-from sfumato.trees.strategies import byclass, local, original, prepared
+from sfumato.trees.grow.growth import Limits, grow_from
+from sfumato.trees.grow.pruning import MDL
+from sfumato.trees.grow.records import CodedRecords, checked
+from sfumato.trees.grow.splits import BinarySplitter
+from sfumato.trees.strategies.leaf_counts import Leaves, boxes, class_shares, leaf_of, summed_up, with_leaves
+from sfumato.trees.strategies.published import byclass, local, original, prepared
 
-_spec = importlib.util.spec_from_file_location("mined_tables", Path(__file__).with_name("mined_tables.py"))
-tables = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(tables)
 truth, released, bands = tables.truth, tables.released, tables.bands
 
 NOISE = {"x": Gaussian(privacy=0.5), "y": Uniform(privacy=0.5), "colour": Substitution(gamma=9)}
@@ -139,7 +134,7 @@ def test_reconstructed_leaves_are_nearer_to_the_truth(strategy):
 
 
 def test_long_sets_of_labels_are_cut_short_for_readers():
-    from sfumato.trees.show import _one_of
+    from sfumato.trees.show.as_text import _one_of
 
     assert _one_of(("a",)) == "= a"
     assert _one_of(("a", "b")) == "in {a, b}"

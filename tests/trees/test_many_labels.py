@@ -3,15 +3,16 @@
 import numpy as np
 import pytest
 
-from sfumato.channels import Gaussian, Projective, Substitution, two_levels
-from sfumato.observed import Column, ObservedTable
+from sfumato.channels import Gaussian, Projective, Substitution
+from sfumato.channels import _operators as two_levels
 from sfumato.randomness import SecretKey
 from sfumato.reconstruction import columns
 from sfumato.schema import Attribute, Categories, Interval, Kind
-from sfumato.trees import splits
-from sfumato.trees.auto import fit_auto
-from sfumato.trees.splits import BinarySplitter, class_bits
-from sfumato.trees.strategies import STRATEGIES, byclass, local, original
+from sfumato.table import Column, ObservedTable
+from sfumato.trees.grow import splits
+from sfumato.trees.grow.splits import BinarySplitter, class_bits
+from sfumato.trees.strategies.auto import fit_auto
+from sfumato.trees.strategies.published import STRATEGIES, byclass, local, original
 
 KEY = SecretKey(bytes(range(32)))
 

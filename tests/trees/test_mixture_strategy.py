@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
+from tests.support import mined_tables as tables
 
 from sfumato.channels import Gaussian, Substitution, Uniform
-from sfumato.trees.axes import Axis
-from sfumato.trees.mixture import ClassMixtures, fit_mixture, fit_mixtures, mixture_tree
-from sfumato.trees.products import (
+from sfumato.trees.strategies._axes import Axis
+from sfumato.trees.strategies._products import (
     Indicators,
     Products,
     _passes,
@@ -21,10 +18,8 @@ from sfumato.trees.products import (
     smoothed,
     tilted,
 )
+from sfumato.trees.strategies.mixture import ClassMixtures, fit_mixture, fit_mixtures, mixture_tree
 
-_spec = importlib.util.spec_from_file_location("mined_tables", Path(__file__).with_name("mined_tables.py"))
-tables = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(tables)
 truth, released, bands = tables.truth, tables.released, tables.bands
 
 NOISE = {"x": Gaussian(privacy=1.0), "y": Gaussian(privacy=1.0), "junk": Uniform(privacy=1.0)}

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from sfumato.counts import Grid
-from sfumato.trees.grow import Limits, grow
-from sfumato.trees.prune import MDL, KeepAll, leaf_bits, parameter_bits, split_bits
-from sfumato.trees.splits import subset_bits
+from sfumato.trees.grow.growth import Limits, grow
+from sfumato.trees.grow.pruning import MDL, KeepAll, leaf_bits, parameter_bits, split_bits
+from sfumato.trees.grow.splits import subset_bits
 
 
 def test_the_code_of_a_leaf_by_hand():

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
+from tests.support import mined_tables as tables
 
 from sfumato.channels import Gaussian
-from sfumato.trees.auto import SIMPLEST_FIRST, fit_auto, picked, sentence
-from sfumato.trees.axes import Axis, class_shares
-from sfumato.trees.heldout import TRUST, Verdict, class_blind, judged, judged_by, leaf_shares, noise
-from sfumato.trees.mixture import ClassMixtures, fit_mixtures
-from sfumato.trees.products import Products
-from sfumato.trees.rehearsal import accuracy, draw, held_out_model, rehearsed, seen, tempered, widened
+from sfumato.trees.strategies._axes import Axis, class_shares
+from sfumato.trees.strategies._products import Products
+from sfumato.trees.strategies.auto import SIMPLEST_FIRST, fit_auto, picked, sentence
+from sfumato.trees.strategies.calibration import accuracy, draw, held_out_model, rehearsed, seen, tempered, widened
+from sfumato.trees.strategies.held_out import TRUST, Verdict, class_blind, judged, judged_by, leaf_shares, noise
+from sfumato.trees.strategies.mixture import ClassMixtures, fit_mixtures
 from sfumato.trees.tree import Node, Test, Tree
 
-_spec = importlib.util.spec_from_file_location("mined_tables", Path(__file__).with_name("mined_tables.py"))
-tables = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(tables)
 truth, released, bands = tables.truth, tables.released, tables.bands
 
 NOISE = {"x": Gaussian(privacy=1.0), "y": Gaussian(privacy=1.0), "junk": Gaussian(privacy=1.0)}

@@ -7,12 +7,12 @@ import pytest
 
 from sfumato.channels import Gaussian, Intervals, SquareWave, Substitution, Uniform
 from sfumato.errors import DataError, UsageError
-from sfumato.observed import Column, ObservedTable
 from sfumato.randomness import Rows, SecretKey
 from sfumato.schema import Attribute, Categories, Interval, Kind
-from sfumato.trees import local as local_module
-from sfumato.trees.grow import Limits
-from sfumato.trees.strategies import STRATEGIES, byclass, global_, local, original, randomized
+from sfumato.table import Column, ObservedTable
+from sfumato.trees.grow.growth import Limits
+from sfumato.trees.strategies import published as local_module
+from sfumato.trees.strategies.published import STRATEGIES, byclass, global_, local, original, randomized
 
 KEY = SecretKey(bytes(range(32)))
 ATTRIBUTES = (

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 from sfumato.errors import DataError, UsageError
-from sfumato.observed import MISSING_LABEL, Column, ObservedTable
 from sfumato.schema import Attribute, Categories, Interval, Kind, Missing
+from sfumato.table import MISSING_LABEL, Column, ObservedTable
 from sfumato.trees import Limits, Node, Test, Tree, rules, rules_text, svg, text, to_javascript, to_python, to_sql
-from sfumato.trees.prune import KeepAll
-from sfumato.trees.strategies import byclass
+from sfumato.trees.grow.pruning import KeepAll
+from sfumato.trees.strategies.published import byclass
 
 ODD = 'it\'s "odd" </b> & ü'
 COLUMNS = (

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
+from tests.support.owned_tables import category, mixed, number, table
 
 from sfumato.errors import DataError
-from sfumato.trees.c45 import c45
+from sfumato.trees.grow.c45 import c45
 from sfumato.trees.similarity import Verdict, compare_trees, verdict
 from sfumato.trees.tree import Node, Test, Tree
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from owned_tables import category, mixed, number, table
 
 
 def naive(first, second, owned):

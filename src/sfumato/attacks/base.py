@@ -15,13 +15,13 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.attacks.belief import CONFIDENCE, Belief
-from sfumato.attacks.learned import learned_belief
-from sfumato.attacks.ranked import RankedLabels
+from sfumato.attacks.posterior._belief import CONFIDENCE, Belief
+from sfumato.attacks.posterior._learned import learned_belief
+from sfumato.attacks.posterior._ranked_labels import RankedLabels
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.errors import UsageError, listed
-from sfumato.observed import Column, ObservedTable
 from sfumato.releases import Release
+from sfumato.table import Column, ObservedTable
 
 ATTACKS: dict[str, type[Attack]] = {}
 """Every attack by its name; importing its module enters it here."""

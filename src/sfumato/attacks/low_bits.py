@@ -13,7 +13,7 @@ import numpy as np
 
 from sfumato.attacks.base import Attack, Claim, Recovery, Sight
 from sfumato.counts import FloatArray
-from sfumato.observed import Column
+from sfumato.table import Column
 
 PERCENTS = np.array(sorted(np.arange(-60, 61, 5), key=abs)) / 100.0
 """Figure 3 of Islam & Brankovic 2003: multiples of 5 % up to 60 %; the smaller, the likelier."""

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from sfumato.attacks import Pairs, Sight
-from sfumato.attacks.score import Finding
-from sfumato.auditing import public
+from sfumato.auditing import redaction as public
 from sfumato.auditing.alarms import alarm, grouped, narrowers, repeated, shown_rows
-from sfumato.auditing.counted import counted_distances
+from sfumato.auditing.exposure import Exposure, exposure, record_information
+from sfumato.auditing.ledger_repeats import repeats
 from sfumato.auditing.promises import (
     BROKEN,
     CLEAR,
@@ -28,16 +28,15 @@ from sfumato.auditing.promises import (
     remedies_taken,
     shown,
 )
-from sfumato.auditing.records import Exposure, exposure, record_information
-from sfumato.auditing.repeats import repeats
-from sfumato.auditing.some_rows import SomeRows, rows_of
+from sfumato.auditing.sample import SomeRows, rows_of
+from sfumato.auditing.score import Finding
 from sfumato.auditing.trials import TRIALS, Case
 from sfumato.auditing.truth import attributes_of, read_original, read_truth
-from sfumato.auditing.utility import utility
+from sfumato.auditing.utility import counted_distances, utility
 from sfumato.counts import IntArray
 from sfumato.engines import Engine
 from sfumato.errors import DataError, UsageError
-from sfumato.guided.whole import whole_records
+from sfumato.guided.unchanged import whole_records
 from sfumato.releases import Release
 from sfumato.releases.alignment import refuse_other_rows
 from sfumato.releases.ledger import Ledger
@@ -375,7 +374,7 @@ def _sizes(sight: Sight) -> dict[str, float]:
 
 def _privacy(made: Release, sight: Sight) -> dict[str, Any]:
     """The figures of the laws alone, and what each column tells with its reconstructed distribution as prior."""
-    from sfumato.releases.describe import described
+    from sfumato.releases.description import described
 
     about = described(made.manifest)
     told = dict(_informations(sight))

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from sfumato.attacks.base import Sight
-from sfumato.attacks.belief import cell_widths, smallest_sets
-from sfumato.attacks.rates import central_width
-from sfumato.attacks.score import Finding
+from sfumato.attacks.posterior._belief import cell_widths, smallest_sets
+from sfumato.auditing.rates import central_width
+from sfumato.auditing.score import Finding
 from sfumato.auditing.truth import distribution
 from sfumato.channels import Channel
 from sfumato.counts import FloatArray
-from sfumato.numerals import written
-from sfumato.observed import Column
-from sfumato.privacy.lattice import exactly_true, hides_little
+from sfumato.privacy.rounding import exactly_true, hides_little
 from sfumato.releases.manifest import Manifest
+from sfumato.table import Column
+from sfumato.text import written
 
 KEPT, NARROWED, BROKEN, CLEAR, NONE = "kept", "narrowed", "broken", "in the clear", "no promise"
 UNMEASURED = "not measured"

@@ -9,9 +9,9 @@ import numpy as np
 
 from sfumato import attacks as a
 from sfumato.attacks import Claim, Pairs, Sight, Targets
-from sfumato.attacks.conditional import MOST_CELLS
-from sfumato.attacks.linkability import chance
-from sfumato.attacks.score import Finding, score_people, score_values
+from sfumato.attacks.linkage.linkability import chance
+from sfumato.attacks.posterior._conditional import MOST_CELLS
+from sfumato.auditing.score import Finding, score_people, score_values
 from sfumato.auditing.truth import Truth, distribution
 from sfumato.counts import FloatArray, IntArray
 from sfumato.schema import Attribute

@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 
 from sfumato.counts import FloatArray, Grid, IntArray
-from sfumato.encoding import Encoder
 from sfumato.errors import VERY_TABLE, DataError
-from sfumato.guided.left_out import kept_rows
-from sfumato.observed import Column
+from sfumato.guided.suppressed import kept_rows
+from sfumato.io.cells import Encoder
+from sfumato.io.sources import blocks, naming_files, need, open_table
 from sfumato.reconstruction import paper_size
 from sfumato.releases import Release
 from sfumato.releases.manifest import Manifest
-from sfumato.releases.reading import Reader
+from sfumato.releases.reader import Reader
 from sfumato.schema import Attribute, Role
-from sfumato.tables import blocks, naming_files, need, open_table
+from sfumato.table import Column
 
 Truth = dict[str, FloatArray]
 

@@ -8,9 +8,15 @@ from typing import Any
 import numpy as np
 
 from sfumato.attacks.base import Sight
-from sfumato.attacks.moments import linear_view
-from sfumato.counts import FloatArray, Grid
-from sfumato.observed import Column, ObservedTable
+from sfumato.attacks.linear._moments import linear_view
+from sfumato.counts import FloatArray, Grid, IntArray
+from sfumato.engines import Engine
+from sfumato.errors import DataError
+from sfumato.mining.distributions import distributions
+from sfumato.reconstruction.columns import CellCounts
+from sfumato.releases import Release
+from sfumato.releases.reader import CountedTable, Reader
+from sfumato.table import Column, ObservedTable
 
 TEST_SHARE = 3
 """One row in so many is kept to judge trees by."""
@@ -97,7 +103,7 @@ def _correlation(covariance: FloatArray) -> FloatArray:
 def trees(sight: Sight, truth: Mapping[str, FloatArray], seed: int) -> dict[str, Any] | None:
     """Accuracy on true records that no tree was grown from, and how alike the trees' rules are."""
     from sfumato.trees.similarity import compare_trees
-    from sfumato.trees.strategies import byclass, original, randomized
+    from sfumato.trees.strategies.published import byclass, original, randomized
 
     table = sight.classes()
     if table is None or table.classes is None or table.rows < FEWEST_ROWS:
@@ -131,7 +137,7 @@ def trees(sight: Sight, truth: Mapping[str, FloatArray], seed: int) -> dict[str,
 
 def clusters(sight: Sight, truth: Mapping[str, FloatArray], seed: int) -> dict[str, Any] | None:
     """Agreement of k-means on the release with k-means on the original, on the scale of the domains."""
-    from sfumato.attacks.cluster_linear import clustered
+    from sfumato.attacks.linear.cluster_linear import clustered
     from sfumato.clusters.agreement import agreement
 
     columns = [c for c in sight.numeric if c.attribute.interval.range > 0]
@@ -167,3 +173,50 @@ def utility(sight: Sight, truth: Mapping[str, FloatArray], seed: int) -> dict[st
         "trees": trees(sight, truth, seed),
         "clusters": clusters(sight, truth, seed),
     }
+
+
+def counted_distances(
+    release: Release, original: Any, engine: Engine, encoding: str = "utf-8"
+) -> dict[str, dict[str, Any]]:
+    """For every modified column the distance of reconstructed and of released shares to the true ones, over all rows."""
+    truth = CountedTable(Reader.of_original(release.manifest), engine.open(original, encoding), engine)
+    counted = release.counted(engine)
+    columns = {c.name: c for c in counted.table.columns if c.channel is not None}
+    names = tuple(name for name in columns if release.manifest[name].missing < release.manifest.data.rows)
+    if not names:
+        return {}
+    views = distributions(release, list(names), engine=engine)
+    grids = tuple(views[name].overall.grid for name in names)
+    true = truth.fold(CellCounts(names, grids)).tables
+    seen = counted.fold(CellCounts(names, grids)).tables
+    rows = {int(t.sum()) for t in true}
+    if rows != {release.manifest.data.rows}:
+        raise DataError(
+            f"the original has {max(rows):,} rows and the release {release.manifest.data.rows:,}; "
+            "give the very table that the release was made from"
+        )
+    out = {}
+    for name, grid, before, after in zip(names, grids, true, seen, strict=True):
+        if not before[:, 1:].any():
+            continue
+        mass, p, q = views[name].overall.mass, _count_shares(before), _count_shares(after)
+        about: dict[str, Any] = {
+            "rows": int(before.sum()),
+            "total_variation": total_variation(mass, p),
+        }
+        channel = columns[name].channel
+        if channel is None or channel.reports is None:  # reports are no values, so their shares are none
+            about["total_variation_released"] = total_variation(q, p)
+        if columns[name].attribute.kind.numeric:
+            about |= {
+                "kolmogorov_smirnov": kolmogorov_smirnov(mass, p),
+                "wasserstein": wasserstein(grid, mass, p),
+                "wasserstein_released": wasserstein(grid, q, p),
+            }
+        out[name] = about
+    return out
+
+
+def _count_shares(counts: IntArray) -> FloatArray:
+    cells = counts[:, 1:].sum(axis=0).astype(np.float64)
+    return np.asarray(cells / max(cells.sum(), 1.0))

@@ -16,11 +16,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sfumato.channels.base import Guarantee, snap
+from sfumato.channels.base import Channel, Guarantee, snap
+from sfumato.channels.covariance import Moments, published, without_empty_directions
 from sfumato.channels.gaussian import Gaussian
-from sfumato.channels.shapes import Moments, published, without_empty_directions
 from sfumato.counts import FloatArray
-from sfumato.errors import UsageError, listed
+from sfumato.errors import DataError, UsageError, listed
 from sfumato.randomness import Addresses, CellWords, Entities, SecretKey, normal
 from sfumato.schema import Attribute
 
@@ -208,3 +208,13 @@ class Marginal(Gaussian):
     def to_dict(self) -> dict[str, Any]:
         """The column's own law as plain data; the joint law is stated once for all its columns."""
         return Gaussian(sigma=self.sigma, step=self.step, low=self.low, high=self.high).to_dict()
+
+
+def rejoined(law: CorrelatedGaussian, name: str, channel: Channel | None) -> Channel:
+    """A manifest's gaussian column as a member of its joint law; refuses one that does not fit it."""
+    place = law.names.index(name)
+    if not isinstance(channel, Gaussian) or channel.sigma is None:
+        raise DataError(f"{name}: a column of {law.law} noise must be gaussian by itself")
+    if abs(channel.sigma**2 / law.covariance[place][place] - 1) > 1e-6:
+        raise DataError(f"{name}: sigma = {channel.sigma:g} does not agree with the joint covariance")
+    return law.member(channel)

@@ -21,9 +21,9 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.channels._projective_space import ProjectiveSpace
 from sfumato.channels.base import Guarantee, Kernel, bound, exactly_one, positive, wish
 from sfumato.channels.discrete import Discrete
-from sfumato.channels.projective_space import ProjectiveSpace
 from sfumato.channels.substitution import Substitution
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.errors import UsageError

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from sfumato.cli.engines import cluster, engine_options, opened
-from sfumato.cli.show import finite, force_option, give, json_option, progress, refuse_ending, say, table
-from sfumato.numerals import written
+from sfumato.cli.options import cluster, engine_options, opened
+from sfumato.cli.output import finite, force_option, give, json_option, progress, refuse_ending, say, table
+from sfumato.text import written
 
 
 @click.command(epilog="Example:  sfumato audit adult release -o report.html")
@@ -58,7 +58,7 @@ def audit(
 
     from sfumato.auditing.audit import audit as attack
     from sfumato.errors import UsageError
-    from sfumato.releases.folder import refuse_taken, write_whole
+    from sfumato.io.atomic import refuse_taken, write_whole
     from sfumato.releases.ledger import Ledger
 
     if key_file and ledger_file:

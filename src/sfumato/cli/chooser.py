@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from sfumato.cli.show import finite, force_option, give, json_option, progress, refuse_ending, say, table, warn
+from sfumato.cli.output import finite, force_option, give, json_option, progress, refuse_ending, say, table, warn
 
 
 @click.command(epilog="Example:  sfumato tradeoff adult --target class --levels 0.25,0.5,1 -o tradeoff.html")
@@ -59,11 +59,11 @@ def tradeoff(
     """Sweep the settings of a law on INPUT and show accuracy, error and ε of each; nothing is released."""
     import json
 
-    from sfumato.releases.folder import refuse_taken, write_whole
+    from sfumato.io.atomic import refuse_taken, write_whole
     from sfumato.tradeoff import report
     from sfumato.tradeoff import tradeoff as sweep
-    from sfumato.tradeoff.axes import plan_words
-    from sfumato.tradeoff.page import HEAD, cells, infinite, release_command
+    from sfumato.tradeoff.setting import plan_words
+    from sfumato.tradeoff.tradeoff_page import HEAD, cells, infinite, release_command
 
     refuse_ending(output, ".html", ".json")
     refuse_taken(output, force=force)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from sfumato.cli.show import force_option, give, json_option, say
+from sfumato.cli.output import force_option, give, json_option, say
 
 
 @click.command(epilog="Example:  sfumato demo -o demo")
@@ -18,7 +18,7 @@ from sfumato.cli.show import force_option, give, json_option, say
 @json_option
 def demo(output: Path, key_file: Path | None, force: bool, as_json: bool) -> None:
     """The main job end to end on bundled data: release, reconstruct, mine, and a report to open."""
-    from sfumato.demo import run_demo
+    from sfumato.demonstration import run_demo
 
     result = run_demo(output, key_file=key_file, force=force, say=say)
     a = result.accuracy

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from sfumato.cli.engines import cluster, engine_options, opened
-from sfumato.cli.show import force_option, give, json_option, progress, refuse_ending, say, table, warn
+from sfumato.cli.options import cluster, engine_options, opened
+from sfumato.cli.output import force_option, give, json_option, progress, refuse_ending, say, table, warn
 
 encoding_option = click.option("--encoding", default="utf-8", show_default=True, help="Encoding of a CSV file.")
 
@@ -44,8 +44,8 @@ def reconstruct(
     as_json: bool,
 ) -> None:
     """The distributions of the true values behind the release in DIR, with 95 % bands."""
-    from sfumato.releases.folder import refuse_taken, write_whole
-    from sfumato.views import distributions, plotted
+    from sfumato.io.atomic import refuse_taken, write_whole
+    from sfumato.mining.distributions import distributions, plotted
 
     refuse_ending(plot, ".svg")
     refuse_taken(plot, force=force)
@@ -101,8 +101,8 @@ def mine(
     as_json: bool,
 ) -> None:
     """Grow a decision tree from the release in DIR; the tree and its rules go to stderr."""
-    from sfumato.mining import mine as grow
-    from sfumato.releases.folder import refuse_taken, write_whole
+    from sfumato.io.atomic import refuse_taken, write_whole
+    from sfumato.mining.model import mine as grow
     from sfumato.trees.tree import Tree
 
     refuse_ending(exported, ".py", ".js", ".sql")
@@ -146,9 +146,9 @@ def mine(
 def predict(model_file: Path, table_: str, output: Path, encoding: str, force: bool, as_json: bool) -> None:
     """Apply MODEL to the true values in INPUT, on the side of whoever holds them."""
     from sfumato.errors import OutputError
-    from sfumato.mining import Model
-    from sfumato.releases.folder import refuse_taken
-    from sfumato.tables import write_table
+    from sfumato.io.atomic import refuse_taken
+    from sfumato.io.sources import write_table
+    from sfumato.mining.model import Model
 
     refuse_taken(output, force=force)
     if output.exists() and Path(table_).exists() and output.samefile(table_):
@@ -167,7 +167,7 @@ def predict(model_file: Path, table_: str, output: Path, encoding: str, force: b
 @json_option
 def evaluate(model_file: Path, table_: str, encoding: str, as_json: bool) -> None:
     """The accuracy of MODEL on the true values in INPUT."""
-    from sfumato.mining import Model
+    from sfumato.mining.model import Model
 
     result: dict[str, Any] = Model.load(model_file).evaluate(table_, encoding)
     if as_json:

@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from sfumato.cli.engines import cluster, engine_options
-from sfumato.cli.show import finite, force_option, give, json_option, progress, say, settings, table, warn
+from sfumato.cli.options import cluster, engine_options
+from sfumato.cli.output import finite, force_option, give, json_option, progress, say, settings, table, warn
 
 DEFAULT_KEY = "sfumato.key"
 set_option = click.option(
@@ -42,8 +42,8 @@ def generate(
 ) -> None:
     """Write the synthetic table NAME: agrawal, plateau, triangles, …"""
     from sfumato.generators import get
-    from sfumato.releases.folder import refuse_taken, write_whole
-    from sfumato.synthesis import generate_table, plan_for
+    from sfumato.generators.files import generate_table, plan_for
+    from sfumato.io.atomic import refuse_taken, write_whole
 
     refuse_taken(output, plan_file, force=force)
     generator = get(name)
@@ -90,8 +90,8 @@ def plan(
     as_json: bool,
 ) -> None:
     """Look at INPUT (.csv, .csv.gz, .tsv, .parquet or a bundled table's name) and propose a plan."""
-    from sfumato.releases import Plan
-    from sfumato.releases.folder import refuse_taken, write_whole
+    from sfumato.io.atomic import refuse_taken, write_whole
+    from sfumato.plans import Plan
 
     _refuse_method(law)
     refuse_taken(output, force=force)
@@ -184,10 +184,10 @@ def release(
 
     from sfumato.engines import Local
     from sfumato.errors import UsageError
-    from sfumato.releases import Plan
-    from sfumato.releases import release as make_release
-    from sfumato.releases.joint import JOINT_METHODS, joint_method, with_joint_noise
+    from sfumato.plans import Plan
     from sfumato.releases.readme import cautions
+    from sfumato.releasing import release as make_release
+    from sfumato.releasing.joint_noise import JOINT_METHODS, joint_method, with_joint_noise
 
     _refuse_method(law)
     spark = cluster(engine, master)
@@ -241,8 +241,8 @@ def release(
     common: dict[str, Any] = {"key": key_file, "again": again, "force": force, "format": form, "encoding": encoding}
     with _no_key_without_release(key_file):
         if proposal.method is not None and not joint_method(proposal):
-            from sfumato.guided.by_counts import counted_release
-            from sfumato.guided.releasing import guided_method, guided_release
+            from sfumato.releasing.by_counts import counted_release
+            from sfumato.releasing.whole_table import guided_method, guided_release
 
             wanted = dict(proposal.method)
             way = guided_method(wanted.pop("law"), wanted)
@@ -278,7 +278,7 @@ def _refuse_method(law: str | None) -> None:
 
     if law is None or law in CHANNELS:
         return
-    from sfumato.guided.releasing import method_names
+    from sfumato.releasing.whole_table import method_names
 
     if law in method_names():
         raise UsageError(
@@ -312,7 +312,7 @@ def describe(folder: Path, engine: str, master: str | None, as_json: bool) -> No
     """
     from sfumato.errors import listed
     from sfumato.releases import Release
-    from sfumato.releases.describe import described
+    from sfumato.releases.description import described
 
     about = described(Release.open(folder).manifest)
     if as_json:

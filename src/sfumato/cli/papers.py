@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from sfumato.cli.show import force_option, give, json_option, progress, say
+from sfumato.cli.output import force_option, give, json_option, progress, say
 
 PAPERS = ("as2000", "ib2003", "detective2005", "dowd2006", "liu2012")
 
@@ -22,8 +22,8 @@ PAPERS = ("as2000", "ib2003", "detective2005", "dowd2006", "liu2012")
 @json_option
 def reproduce(paper: str, output: Path, full: bool, workers: int, force: bool, as_json: bool) -> None:
     """The tables and figures of PAPER: results.json, results.md and drawings. A stopped run goes on where it was."""
+    from sfumato.io.atomic import appearing
     from sfumato.papers.base import Bench
-    from sfumato.releases.folder import appearing
 
     experiment = importlib.import_module(f"sfumato.papers.{paper}")
     cache = output.parent / f".{output.name}.units"

@@ -14,8 +14,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sfumato.clusters.kmeans import kmeans
-from sfumato.clusters.lloyd import lloyd
+from sfumato.clusters.kmeans import kmeans, lloyd
 from sfumato.clusters.partition import LabelArray, finite_table
 from sfumato.clusters.scaling import Scaling
 from sfumato.counts import FloatArray

@@ -19,9 +19,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.csv_files import check_header
 from sfumato.engines.base import Mapped, Progress, Target
-from sfumato.engines.work import (
+from sfumato.engines.worker import (
     NUMBER,
     OURS,
     PART,
@@ -38,8 +37,9 @@ from sfumato.engines.work import (
     wrong_number,
 )
 from sfumato.errors import DataError, EngineError, OutputError, UsageError, listed
-from sfumato.pieces import Piece, pieces_of
-from sfumato.tables import BLOCK_ROWS, Block, Source, Written, need, open_table
+from sfumato.io.csv_files import check_header
+from sfumato.io.pieces import Piece, pieces_of
+from sfumato.io.sources import BLOCK_ROWS, Block, Source, Written, need, open_table
 
 T = TypeVar("T")
 

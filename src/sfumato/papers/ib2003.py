@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.clusters.privacy import nearest_neighbour_linkage
+from sfumato.clusters.disclosure import nearest_neighbour_linkage
 from sfumato.errors import UsageError
-from sfumato.guided.class_noise import (
+from sfumato.guided.tree.base import TreeMethod, with_values
+from sfumato.guided.tree.class_noise import (
     ClassAllLeaves,
     ClassProbabilistic,
     ClassRandom,
@@ -29,16 +30,15 @@ from sfumato.guided.class_noise import (
     random_variance,
     redrawn,
 )
-from sfumato.guided.innocent import Innocent, noisy_columns, perturbed_cells
-from sfumato.guided.intruder import intrude
-from sfumato.guided.leaf_swap import LeafSwap
-from sfumato.guided.leaves import Leaves
-from sfumato.guided.tree_method import TreeMethod, with_values
-from sfumato.guided.value_noise import ValueNoise
-from sfumato.observed import ObservedTable
+from sfumato.guided.tree.innocent import Innocent, noisy_columns, perturbed_cells
+from sfumato.guided.tree.leaf_swap import LeafSwap
+from sfumato.guided.tree.owner_tree import Leaves
+from sfumato.guided.tree.value_noise import ValueNoise
 from sfumato.papers.base import BEATEN, NOT_REPRODUCED, REPORTED, REPRODUCED, Bench, Cell, Progress, Results
+from sfumato.papers.intruder import intrude
 from sfumato.papers.owners import boston, bundled, numbers, repeatable, sample
-from sfumato.trees.c45 import c45
+from sfumato.table import ObservedTable
+from sfumato.trees.grow.c45 import c45
 from sfumato.trees.similarity import compare_trees
 
 SAMPLE_ROWS = {"boston": 300, "wbc": 350}

@@ -17,17 +17,16 @@ import numpy as np
 
 from sfumato import datasets
 from sfumato.clusters.agreement import Spread, fixed_point, rerun, single_start
+from sfumato.clusters.disclosure import cluster_privacy, known_sample_attack, linear_residual, random_known_rows
 from sfumato.clusters.kmeans import KMeans, kmeans
-from sfumato.clusters.method import ClusterMethod
 from sfumato.clusters.partition import LabelArray
-from sfumato.clusters.privacy import cluster_privacy, known_sample_attack, linear_residual, random_known_rows
 from sfumato.clusters.scaling import Scaling
 from sfumato.counts import FloatArray
-from sfumato.guided.geometric import Geometric
-from sfumato.guided.racc import RACC
-from sfumato.guided.racc_v import RACCV
-from sfumato.guided.rdd import RDD
-from sfumato.guided.swap_v import SwapV
+from sfumato.guided.cluster.base import ClusterMethod
+from sfumato.guided.cluster.geometric import Geometric
+from sfumato.guided.cluster.racc import RACC, RACCV
+from sfumato.guided.cluster.rdd import RDD
+from sfumato.guided.cluster.swap_v import SwapV
 from sfumato.papers.base import BEATEN, NOT_REPRODUCED, REPORTED, REPRODUCED, Bench, Cell, Results
 from sfumato.randomness import SecretKey, Stream
 from sfumato.report import charts, svg

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from sfumato.channels import Channel
 from sfumato.counts import IntArray
 from sfumato.generators import get
-from sfumato.observed import Column, ObservedTable
 from sfumato.randomness import SecretKey
 from sfumato.schema import Attribute, Interval, Kind
+from sfumato.table import Column, ObservedTable
 
 AGRAWAL = get("agrawal")
 LABELS = ("A", "B")

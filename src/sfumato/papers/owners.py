@@ -11,11 +11,11 @@ import numpy as np
 
 from sfumato import datasets, generators
 from sfumato.counts import FloatArray
-from sfumato.encoding import Encoder
 from sfumato.errors import DataError
-from sfumato.observed import Column, ObservedTable
+from sfumato.io.cells import Encoder
 from sfumato.randomness import SecretKey, Stream
 from sfumato.schema import Attribute, Categories, Interval, Kind
+from sfumato.table import Column, ObservedTable
 
 BOSTON_WHOLE = ("chas", "rad", "tax")
 BOSTON_CLASS = "medv"

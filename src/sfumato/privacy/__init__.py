@@ -16,7 +16,7 @@ from sfumato.privacy.gamma import (
     rho1_of_gamma,
     rho2_of_gamma,
 )
-from sfumato.privacy.gaussian import gaussian_delta, gaussian_epsilon
+from sfumato.privacy.gaussian_noise import gaussian_delta, gaussian_epsilon
 
 __all__ = [
     "condition_number",

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from sfumato.channels import Channel, Gaussian, Projective, Substitution
+from sfumato.channels._operators import label_matrix
 from sfumato.channels.projective import best_space, report_variance, response_variance
-from sfumato.channels.two_levels import label_matrix
 from sfumato.counts import Grid
 from sfumato.privacy.entropy import entropy_privacy, matrix_entropy, privacy_loss, substitution_entropy
 from sfumato.privacy.gamma import record_gamma, rho1_of_gamma, rho2_of_gamma
-from sfumato.privacy.gaussian import gaussian_epsilon
-from sfumato.privacy.lattice import exactly_true
+from sfumato.privacy.gaussian_noise import gaussian_epsilon
+from sfumato.privacy.rounding import exactly_true
 from sfumato.schema import Attribute, Missing
 
 CONFIDENCES = {"50": 0.5, "95": 0.95, "999": 0.999}

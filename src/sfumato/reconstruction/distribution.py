@@ -11,7 +11,7 @@ import numpy as np
 from sfumato.counts import FloatArray, Grid
 from sfumato.errors import UsageError
 from sfumato.reconstruction.bands import Bands, bands, multinomial_bands
-from sfumato.reconstruction.loop import Fit
+from sfumato.reconstruction.em import Fit
 from sfumato.reconstruction.problem import Problem
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from sfumato.counts import FloatArray
 from sfumato.errors import UsageError
-from sfumato.reconstruction.loop import Fit, ems, iterate, step_stop
+from sfumato.reconstruction.em import Fit, ems, iterate, step_stop
 from sfumato.reconstruction.problem import Problem
 from sfumato.reconstruction.quadratic import Differences, solve_penalised
 

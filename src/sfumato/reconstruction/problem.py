@@ -9,7 +9,7 @@ import numpy as np
 
 from sfumato.counts import FloatArray
 from sfumato.errors import DataError, UsageError
-from sfumato.reconstruction.reported import Design, transposed
+from sfumato.reconstruction._reports import Design, transposed
 
 TINY = 1e-300
 """Keeps a quotient finite where both of its parts are zero."""

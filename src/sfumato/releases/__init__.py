@@ -1,8 +1,7 @@
-"""From a plan to a release folder: plan (intent), key (private), manifest (public), release (data and manifest), ledger."""
+"""What a release is: data plus a public statement of how it was randomised, and the owner's key and ledger beside it."""
 
+from sfumato.releases.folder import Release
 from sfumato.releases.key import create_key, load_key
-from sfumato.releases.making import Release, release
 from sfumato.releases.manifest import Manifest
-from sfumato.releases.plan import Plan
 
-__all__ = ["Manifest", "Plan", "Release", "create_key", "load_key", "release"]
+__all__ = ["Manifest", "Release", "create_key", "load_key"]

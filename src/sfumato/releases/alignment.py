@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray
 from sfumato.errors import VERY_TABLE, DataError
-from sfumato.observed import Column
 from sfumato.schema import Missing
+from sfumato.table import Column
 
 BoolArray = NDArray[np.bool_]
 

@@ -1,117 +1,83 @@
-"""A folder that appears whole or not at all."""
+"""A release: data plus a public statement of how it was randomised."""
 
 from __future__ import annotations
 
-import ctypes
-import os
-import shutil
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
-from sfumato import partials
-from sfumato.errors import OutputError
+import pyarrow as pa
 
-RENAME_EXCHANGE = 2
-AT_FDCWD = -100
-
-
-@contextmanager
-def appearing(folder: Path, *, force: bool = False) -> Iterator[Path]:
-    """Give a hidden folder to fill; when the block ends well it takes its name at once, else it is removed.
-
-    An existing folder is refused without `force`; with it, the two change places in one step where the system can.
-    """
-    folder = Path(folder)
-    if folder.exists() and not force:
-        raise OutputError(f"{folder} exists already; name another output, or replace it with --force")
-    if force and folder.exists() and not (folder.is_dir() and _ours(folder)):
-        raise OutputError(
-            f"{folder} is not something this program wrote, so --force does not replace it; name another output"
-        )
-    _refuse_file_above(folder)
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        for left in partials.abandoned(folder):
-            shutil.rmtree(left, ignore_errors=True)
-        if (hidden := partials.partial(folder)).exists():
-            raise OutputError(f"{folder} is being written already, in {hidden}; name another output, or wait")
-        partials.begin(hidden)
-    except OSError as error:
-        raise OutputError(f"{folder} cannot be written: {error.strerror}; name another output") from None
-    try:
-        yield hidden
-        _sync(hidden)
-        if folder.exists():
-            if not force:
-                raise OutputError(f"{folder} appeared while this was running; name another output")
-            _exchange(hidden, folder)
-        else:
-            hidden.rename(folder)
-    except OSError as error:
-        raise OutputError(f"{folder} cannot be written: {error.strerror or error}; name another output") from None
-    finally:
-        shutil.rmtree(hidden, ignore_errors=True)
-        partials.end(hidden)
+from sfumato.engines import Engine
+from sfumato.errors import RELEASE_AGAIN, DataError
+from sfumato.io.sources import BLOCK_ROWS, Source, blocks, checksum, naming_files, need, open_table
+from sfumato.releases.manifest import Manifest
+from sfumato.releases.reader import CountedTable, Reader, typed_cells
+from sfumato.table import ObservedTable
 
 
-def _ours(folder: Path) -> bool:
-    with suppress(OSError, ValueError):
-        if "sfumato_manifest" in (folder / "manifest.json").read_text("utf-8"):
-            return True
-    made = {"report.html", "owner.key"}, {"results.json", "results.md"}
-    inside = {path.name for path in folder.iterdir()}
-    return not inside or any(names <= inside for names in made)
+@dataclass(frozen=True)
+class Release:
+    """A release folder, opened: what a miner holds."""
 
+    folder: Path
+    manifest: Manifest
+    notes: tuple[str, ...] = ()
+    """What the owner should know of the making of it; nothing of this is in the folder."""
 
-def _sync(folder: Path) -> None:
-    for path in (*folder.rglob("*"), folder):
-        if path.is_file() or os.name == "posix":
-            descriptor = os.open(path, os.O_RDONLY)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+    @classmethod
+    def open(cls, folder: str | Path) -> Release:
+        """Open a release folder and check that its data file is there."""
+        folder = Path(folder)
+        release = cls(folder, Manifest.load(folder))
+        if not release.data_path.exists():
+            raise DataError(f"{folder} lacks its data file {release.manifest.data.file}; get the release again")
+        return release
 
+    @property
+    def data_path(self) -> Path:
+        """The data file, or the folder of its parts."""
+        return self.folder / self.manifest.data.file
 
-def _exchange(new: Path, old: Path) -> None:
-    """Swap two folders: in one step on Linux, else in two with the old one set aside meanwhile."""
-    if sys.platform == "linux":
-        rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
-        if rename and rename(AT_FDCWD, os.fsencode(new), AT_FDCWD, os.fsencode(old), RENAME_EXCHANGE) == 0:
-            return
-    aside = old.parent / f".{old.name}.replaced-{partials.machine()}-{os.getpid()}"
-    old.rename(aside)
-    new.rename(old)
-    shutil.rmtree(aside, ignore_errors=True)
+    def verify(self) -> None:
+        """Check the data against the manifest's checksum."""
+        if checksum(self.data_path) != self.manifest.data.sha256:
+            raise DataError(
+                f"{self.data_path} is not the data the manifest speaks of (checksum); get the release again"
+            )
 
+    def observed(self, names: list[str] | None = None, block_rows: int = BLOCK_ROWS) -> ObservedTable:
+        """The released values with their laws, in memory, for mining."""
+        reader = Reader.of(self.manifest, names)
+        source = self._source(open_table(self.data_path), reader)
+        with naming_files(source):
+            table = reader.joined([reader(block) for block in blocks(source, reader.names, block_rows)])
+        if reader.names:
+            self._check_rows(table.rows)
+        return table
 
-def refuse_taken(*paths: Path | None, force: bool = False) -> None:
-    """Say before any work is done that an output exists already, or cannot be there."""
-    for path in paths:
-        if path is None:
-            continue
-        if path.exists() and not force:
-            raise OutputError(f"{path} exists already; name another output, or replace it with --force")
-        _refuse_file_above(path)
+    def counted(self, engine: Engine, names: list[str] | None = None) -> CountedTable:
+        """The released values with their laws, to be counted by an engine and never held."""
+        reader = Reader.of(self.manifest, names)
+        return CountedTable(reader, self._source(engine.open(self.data_path), reader), engine)
 
+    def _source(self, source: Source, reader: Reader) -> Source:
+        """The data, if it holds what the manifest states, as far as that is known without reading it."""
+        need(source, reader.names, RELEASE_AGAIN)
+        if source.rows is not None:
+            self._check_rows(source.rows)
+        return source
 
-def _refuse_file_above(path: Path) -> None:
-    if file := next((p for p in path.parents if p.exists() and not p.is_dir()), None):
-        raise OutputError(f"{path} cannot be written: {file} is a file, not a folder; name another output")
+    def _check_rows(self, rows: int) -> None:
+        if rows != (stated := self.manifest.data.rows):
+            raise DataError(
+                f"{self.data_path} holds {rows:,} rows, and the manifest states {stated:,}; {RELEASE_AGAIN}"
+            )
 
-
-def write_whole(path: Path, content: str | bytes, *, force: bool = False) -> None:
-    """Write one file so that it appears whole or not at all."""
-    path = Path(path)
-    refuse_taken(path, force=force)
-    hidden = partials.partial(path)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        hidden.write_bytes(content.encode() if isinstance(content, str) else content)
-        hidden.replace(path)
-    except OSError as error:
-        raise OutputError(f"{path} cannot be written: {error.strerror}; name another output") from None
-    finally:
-        partials.discard(hidden)
+    def to_arrow(self) -> pa.Table:
+        """The released data as an Arrow table. Texts of a CSV file become what the manifest says: numbers, days, labels."""
+        source = open_table(self.data_path)
+        table = pa.Table.from_batches([b.batch for b in blocks(source)])
+        for place, name in enumerate(table.column_names):
+            if table.schema.field(place).type == pa.string() and name in self.manifest.schema.names:
+                table = table.set_column(place, name, typed_cells(self.manifest[name], table[name]))
+        return table

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import LedgerError, UsageError, listed
-from sfumato.releases.sketch import Sketch
+from sfumato.releases.fingerprint import Sketch
 
 SAME_TABLE = 0.3
 """From this share of common rows on, two tables are taken for one."""

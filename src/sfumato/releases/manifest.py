@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.channels import CHANNELS, Channel
-from sfumato.channels.correlated import CorrelatedGaussian
+from sfumato.channels.correlated import CorrelatedGaussian, rejoined
 from sfumato.errors import RELEASE_AGAIN, DataError, SfumatoError, listed
-from sfumato.releases.joint import rejoined
+from sfumato.io.sources import Written
 from sfumato.schema import Attribute, Missing, Schema
-from sfumato.tables import Written
 
 VERSION = 1
 NONE = "none"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from sfumato.tradeoff.axes import AXES, Axis, release_options
+from sfumato.tradeoff.setting import AXES, Axis, release_options
 
 REPEATS = 3
 

@@ -14,20 +14,28 @@ import numpy as np
 from sfumato.channels import Intervals
 from sfumato.counts import FloatArray
 from sfumato.errors import DataError, SfumatoError, UsageError, listed
-from sfumato.mining import STRATEGIES
-from sfumato.observed import ObservedTable
+from sfumato.mining.model import STRATEGIES
+from sfumato.plans import Plan
+from sfumato.plans.document import DEFAULT_LAW, with_consent
 from sfumato.randomness import SecretKey
 from sfumato.reconstruction import reconstruct
-from sfumato.releases import Plan
-from sfumato.releases.joint import JOINT_METHODS
-from sfumato.releases.original import true_table
-from sfumato.releases.plan import DEFAULT_LAW, with_consent
+from sfumato.releases.reader import true_table
+from sfumato.releasing.joint_noise import JOINT_METHODS
 from sfumato.schema import Attribute, Consent
-from sfumato.tradeoff.axes import Sweep, in_words, sweep_for
-from sfumato.tradeoff.blur import Blur, blur_for, law_of, modified, refuse_nothing_to_blur
-from sfumato.tradeoff.choice import choose, recommend
+from sfumato.table import ObservedTable
 from sfumato.tradeoff.point import REPEATS, Point, Tradeoff, standard_error
-from sfumato.trees.strategies import original as tree_of_truth
+from sfumato.tradeoff.recommendation import choose, recommend
+from sfumato.tradeoff.setting import (
+    Blur,
+    Sweep,
+    blur_for,
+    in_words,
+    law_of,
+    modified,
+    refuse_nothing_to_blur,
+    sweep_for,
+)
+from sfumato.trees.strategies.published import original as tree_of_truth
 
 TEST_SHARE = 1 / 3
 FEWEST_ROWS = 30

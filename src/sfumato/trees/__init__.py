@@ -5,15 +5,15 @@
 >>> print(text(tree))  # doctest: +SKIP
 """
 
-from sfumato.trees.drawing import svg
-from sfumato.trees.export import to_javascript, to_python, to_sql
-from sfumato.trees.grow import Growth, Limits, grow, grow_from
-from sfumato.trees.impurity import Entropy, Gini
-from sfumato.trees.prune import MDL, KeepAll
+from sfumato.trees.grow.growth import Growth, Limits, grow, grow_from
+from sfumato.trees.grow.impurity import Entropy, Gini
+from sfumato.trees.grow.pruning import MDL, KeepAll
+from sfumato.trees.grow.splits import BinarySplitter
 from sfumato.trees.rules import Rule, rules
-from sfumato.trees.show import rules_text, text
-from sfumato.trees.splits import BinarySplitter
-from sfumato.trees.strategies import STRATEGIES
+from sfumato.trees.show.as_code import to_javascript, to_python, to_sql
+from sfumato.trees.show.as_svg import svg
+from sfumato.trees.show.as_text import rules_text, text
+from sfumato.trees.strategies.published import STRATEGIES
 from sfumato.trees.tree import Node, Test, Tree
 
 __all__ = [

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray
 from sfumato.errors import CellError, DataError, listed
-from sfumato.observed import Column, ObservedTable
 from sfumato.schema import Attribute, Kind, Missing, day_number
+from sfumato.table import Column, ObservedTable
 
 Columns = Mapping[str, Any] | ObservedTable
 """Columns by name (arrays, lists, a dataframe), or the table of a release."""

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray
-from sfumato.observed import MISSING_LABEL
 from sfumato.schema import Attribute
+from sfumato.table import MISSING_LABEL
 from sfumato.trees.inputs import Columns, encoded
 from sfumato.trees.tree import Test, Tree
 

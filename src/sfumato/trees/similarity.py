@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray, IntArray
 from sfumato.errors import DataError
-from sfumato.observed import ObservedTable
+from sfumato.table import ObservedTable
 from sfumato.trees.inputs import encoded
 from sfumato.trees.rules import Condition, rules
-from sfumato.trees.show import rule_text
+from sfumato.trees.show.as_text import rule_text
 from sfumato.trees.tree import Tree
 
 VERY_SIMILAR = (0.85, 0.90)

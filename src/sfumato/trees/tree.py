@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from sfumato.channels.base import inner_cuts
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.errors import DataError, UsageError, listed
-from sfumato.observed import MISSING_LABEL
 from sfumato.schema import Attribute, Kind
+from sfumato.table import MISSING_LABEL
 from sfumato.trees.inputs import Columns, encoded
 
 if TYPE_CHECKING:
-    from sfumato.trees.grow import Growth
+    from sfumato.trees.grow.growth import Growth
 
 FORMAT = "sfumato-tree"
 VERSION = 1

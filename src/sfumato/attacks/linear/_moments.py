@@ -1,0 +1,116 @@
+"""A release as linear attacks see it: unbiased views of the true values, and the covariance of the noise in them.
+
+Additive noise is such a view by itself. Other laws are brought to it: E[w | x] ≈ a x + b, so u = (w − b)/a = x + noise. For
+gamma-diagonal substitution this is exact with a = (γ−1)/(γ+N−1) and b = (1−a) × mean of the domain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sfumato.attacks.base import Recovery, Sight
+from sfumato.attacks.posterior._belief import Belief
+from sfumato.channels.correlated import Marginal
+from sfumato.counts import FloatArray, Grid, IntArray
+from sfumato.table import Column
+
+PROBES = 33
+CLEAR = 1e-9
+"""Noise of a column released as true, as a share of its variance: none, but a matrix wants to be inverted."""
+
+
+@dataclass(frozen=True, eq=False)
+class LinearView:
+    """u = x + noise for the rows that have all numeric columns: means, covariance of u, covariance of the noise."""
+
+    names: tuple[str, ...]
+    rows: IntArray
+    values: FloatArray
+    noise: FloatArray
+    total: int
+
+    @property
+    def mean(self) -> FloatArray:
+        """μ_u = μ_x."""
+        return self.values.mean(axis=0)
+
+    @property
+    def covariance(self) -> FloatArray:
+        """Σ_u."""
+        return np.atleast_2d(np.cov(self.values, rowvar=False))
+
+    @property
+    def signal(self) -> FloatArray:
+        """Σ_x = Σ_u − Σ_r with negative eigenvalues, which only chance can give, cut off."""
+        values, vectors = np.linalg.eigh(self.covariance - self.noise)
+        return (vectors * np.maximum(values, 0.0)) @ vectors.T
+
+    def claimed(self, estimate: FloatArray) -> tuple[Recovery, ...]:
+        """The estimates as recoveries over all rows of the release."""
+        out = []
+        for i, name in enumerate(self.names):
+            full = np.full(self.total, np.nan)
+            full[self.rows] = estimate[:, i]
+            out.append(Recovery(name, full, full))
+        return tuple(out)
+
+
+def linear_view(sight: Sight) -> LinearView | None:
+    """The unbiased view of the numeric columns; None where fewer than two of them, or too few complete rows, are there."""
+    columns = sight.numeric
+    if len(columns) < 2:
+        return None
+    table = np.column_stack([c.values for c in columns])
+    complete = np.flatnonzero(~np.isnan(table).any(axis=1))
+    if len(complete) <= 2 * len(columns):
+        return None
+    laws = [line_of(sight.beliefs[c.name]) for c in columns]
+    gain, shift = np.array([law[0] for law in laws]), np.array([law[1] for law in laws])
+    values = (table[complete] - shift) / gain
+    floor = CLEAR * values.var(axis=0)
+    noise = np.diag(np.maximum([law[2] for law in laws], floor)) + joint_part(columns, gain)
+    if sight.noise is not None:
+        noise = sight.noise
+    return LinearView(tuple(c.name for c in columns), complete, values, noise, sight.rows)
+
+
+def joint_part(columns: Sequence[Column], gain: FloatArray) -> FloatArray:
+    """Covariances between the noise of columns that a joint law drew together; 0 for all others, and on the diagonal."""
+    out = np.zeros((len(columns), len(columns)))
+    for i, first in enumerate(columns):
+        for j, second in enumerate(columns):
+            law = first.channel.joint if isinstance(first.channel, Marginal) else None
+            if i != j and law is not None and law == getattr(second.channel, "joint", None):
+                out[i, j] = law.among([first.name, second.name])[0, 1] / (gain[i] * gain[j])
+    return out
+
+
+def line_of(belief: Belief) -> tuple[float, float, float]:
+    """(a, b, v): E[w | x] = a x + b, and v the variance of (w − b)/a around x, on average over the prior."""
+    channel = belief.column.channel
+    if belief.clear:
+        return 1.0, 0.0, 0.0
+    edges = belief.grid.finite_edges
+    probes = np.linspace(edges[0], edges[-1], PROBES)
+    if channel is None:
+        probes, law, centres = belief.grid.centres, belief.kernel, belief.observed.centres
+    else:
+        if belief.grid.atoms is not None:
+            probes = belief.grid.atoms
+        observed = channel.observed_grid(belief.grid)
+        law, centres = channel.transition(Grid(atoms=probes), observed), observed.centres
+    mean = centres @ law
+    variance = np.maximum(centres**2 @ law - mean**2, 0.0)
+    x, p = belief.grid.centres, belief.prior
+    m, v = np.interp(x, probes, mean), np.interp(x, probes, variance)
+    x_mean, m_mean = p @ x, p @ m
+    spread = p @ (x - x_mean) ** 2
+    gain = float((p @ ((x - x_mean) * (m - m_mean))) / spread) if spread > 0 else 1.0
+    if abs(gain) < 1e-6:
+        gain = 1e-6  # a release that says nothing of this column: its view is all noise
+    shift = float(m_mean - gain * x_mean)
+    bend = p @ (m - gain * x - shift) ** 2
+    return gain, shift, float((p @ v + bend) / gain**2)

@@ -1,0 +1,43 @@
+"""PCA-based data reconstruction, PCA-DR (Huang, Du & Chen 2005, section 5): keep the directions in which the data vary."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.attacks.base import Attack, Claim, Sight
+from sfumato.attacks.linear._moments import linear_view
+from sfumato.counts import FloatArray
+
+
+def dominant(values: FloatArray, noise: FloatArray) -> int:
+    """How many of the (descending) eigenvalues of Σ_x to keep: those that exceed the noise in their own direction.
+
+    Keeping a direction costs its noise, dropping it costs its signal, so each is kept when signal ≥ noise; at least one.
+    """
+    return max(1, int(np.sum(values >= noise)))
+
+
+@dataclass(frozen=True)
+class PCA(Attack):
+    """X̂ = μ + (u − μ) Q Qᵀ, Q the leading eigenvectors of Σ_x = Σ_u − Σ_r."""
+
+    name: ClassVar[str] = "pca"
+    title: ClassVar[str] = "PCA data reconstruction"
+    assumes: ClassVar[str] = "The manifest; that columns are correlated and the noise has a known covariance."
+
+    def run(self, sight: Sight) -> Claim:
+        """One recovery a numeric column."""
+        view = linear_view(sight)
+        if view is None:
+            return Claim(notes={"skipped": "fewer than two numeric columns with complete rows"})
+        # Columns of unlike units are laid on one scale first, or the one with the largest numbers would be all there is.
+        scale = np.sqrt(np.maximum(np.diag(view.covariance), 1e-300))
+        values, vectors = np.linalg.eigh(view.signal / np.outer(scale, scale))
+        values, vectors = values[::-1], vectors[:, ::-1]
+        noise = np.einsum("ij,ik,kj->j", vectors, view.noise / np.outer(scale, scale), vectors)
+        kept = vectors[:, : dominant(values, noise)]
+        estimate = ((view.values - view.mean) / scale) @ kept @ kept.T * scale + view.mean
+        return Claim(view.claimed(estimate), {"components": int(kept.shape[1]), "columns": len(values)})

@@ -1,0 +1,113 @@
+"""Value inference (attribute disclosure): the release tells a person's secret from what is known of them.
+
+Not every success is a breach: what follows from the patterns of the population follows for people outside the release too.
+So each attack has a control, the same attack on a release without the person.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.attacks.base import Attack, Claim, Recovery, Sight, Targets
+from sfumato.attacks.linkage._correlated_likelihood import JointSecret
+from sfumato.attacks.linkage._likelihood import Likelihood
+from sfumato.attacks.linkage._logs import LogArray, weights_of
+from sfumato.attacks.linkage._neighbours import Space
+from sfumato.attacks.posterior._belief import Belief, best_guesses
+from sfumato.counts import FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class LikelihoodInference(Attack):
+    """P(secret | known) = Σ_rows P(row | known) P(secret | released secret of the row), all through the channels.
+
+    Every column of `secrets` is the secret in its turn, with the other columns known.
+    """
+
+    name: ClassVar[str] = "inference"
+    title: ClassVar[str] = "Secret inferred from the other columns"
+    assumes: ClassVar[str] = "True values of all other columns of the targets, and the manifest."
+    targets: Targets
+    secrets: tuple[str, ...]
+
+    def run(self, sight: Sight) -> Claim:
+        """One recovery a secret, one guess a target."""
+        likelihood = Likelihood.of(sight, self.targets)
+        shares = {s: _Shares.of(sight.beliefs[s]) for s in self.secrets}
+        together_with = {s: _joint_secret(sight, likelihood, s) for s in self.secrets}
+        found: dict[str, list[tuple[FloatArray, FloatArray]]] = {s: [] for s in self.secrets}
+        for part in likelihood.parts():
+            together = likelihood.logs(part)
+            for secret in self.secrets:
+                weights = weights_of(likelihood.without(secret, together, part))
+                mixed = shares[secret].mixed(weights)
+                joint = together_with[secret]
+                posterior = mixed if joint is None else joint.mixed(weights, part, mixed)
+                found[secret].append(_guessed(sight.beliefs[secret], posterior))
+        recoveries = []
+        for secret, parts in found.items():
+            means, picks = (np.concatenate(kind) for kind in zip(*parts, strict=True))
+            recoveries.append(Recovery(secret, means, picks))
+        return Claim(tuple(recoveries))
+
+
+def _guessed(belief: Belief, posterior: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The mean and the best guess, a target each."""
+    return posterior @ belief.grid.centres, best_guesses(belief.grid, posterior, belief.tolerance)
+
+
+def _joint_secret(sight: Sight, likelihood: Likelihood, secret: str) -> JointSecret | None:
+    joint = likelihood.joint_of(secret)
+    return None if joint is None else JointSecret.of(sight.beliefs[secret], joint, sight[secret].values)
+
+
+@dataclass(frozen=True, eq=False)
+class _Shares:
+    """Rows in the order of their released secret, so that weights add up by cell in one sweep."""
+
+    belief: Belief
+    order: IntArray
+    starts: IntArray
+    cells: IntArray
+
+    @classmethod
+    def of(cls, belief: Belief) -> _Shares:
+        known = np.flatnonzero(belief.codes >= 0)
+        order = known[np.argsort(belief.codes[known], kind="stable")]
+        cells, starts = np.unique(belief.codes[order], return_index=True)
+        return cls(belief, order, starts.astype(np.int64), cells)
+
+    def mixed(self, weights: LogArray) -> FloatArray:
+        """Σ_rows w(row) P(p | s(row)), normalised over the rows whose secret is there."""
+        if not len(self.cells):
+            return np.full((len(weights), self.belief.grid.size), 1.0 / self.belief.grid.size)
+        by_cell = np.add.reduceat(weights[:, self.order], self.starts, axis=1).astype(np.float64)
+        total = by_cell.sum(axis=1, keepdims=True)
+        by_cell = np.where(total > 1e-30, by_cell / np.maximum(total, 1e-300), 1.0 / len(self.cells))
+        if self.belief.ranked is None:
+            return np.asarray(by_cell @ self.belief.posterior[self.cells])
+        # P(p | s) = K[s, p] π_p/P(s), so that the sum over s is one product with the law for each target.
+        by_law = np.zeros((len(weights), len(self.belief.evidence)))
+        by_law[:, self.cells] = by_cell / np.maximum(self.belief.evidence[self.cells], 1e-300)
+        return np.asarray((by_law @ self.belief.kernel) * self.belief.prior)
+
+
+@dataclass(frozen=True)
+class NearestInference(Attack):
+    """The secret of the nearest released row, taken at its word (Giomi et al. 2022)."""
+
+    name: ClassVar[str] = "nearest-inference"
+    title: ClassVar[str] = "Secret of the nearest row"
+    assumes: ClassVar[str] = "True values of the named columns of the targets; nothing of the noise."
+    targets: Targets
+    secret: str
+    seed: int = 0
+
+    def run(self, sight: Sight) -> Claim:
+        """One guess a target."""
+        space = Space.of(sight, self.targets.known, list(self.targets.known), self.seed)
+        guess = sight[self.secret].at_its_word().values[space.nearest(self.targets, 1)[:, 0]]
+        return Claim((Recovery(self.secret, guess, guess),))

@@ -1,0 +1,42 @@
+"""Class inference from the leaf: a tree grown from the release sorts a known person into a leaf, whose class is the guess.
+
+Under class noise that permutes labels inside leaves this is all there is to learn: posterior = leaf prior (Islam & Brankovic
+2003). That much holds for people outside the release too, so the control is a tree grown without the targets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.attacks.base import Attack, Claim, Recovery, Sight, Targets
+from sfumato.counts import FloatArray
+from sfumato.table import Column, ObservedTable
+
+
+@dataclass(frozen=True)
+class LeafClass(Attack):
+    """Majority class of the leaf, in the tree that the miner would grow."""
+
+    name: ClassVar[str] = "leaf-class"
+    title: ClassVar[str] = "Class inferred from the leaf"
+    assumes: ClassVar[str] = "True values of the other columns of the targets; that the class follows from them."
+    targets: Targets
+
+    def run(self, sight: Sight) -> Claim:
+        """One guess a target."""
+        from sfumato.trees.strategies.published import byclass
+
+        if self.targets.without is not None:
+            kept = np.ones(sight.rows, dtype=bool)
+            kept[self.targets.without] = False
+            sight = sight.take(kept)
+        table = sight.classes()
+        if table is None or table.classes is None or len(np.unique(table.classes[table.classes >= 0])) < 2:
+            return Claim(notes={"skipped": "the release has no class of two or more labels"})
+        tree = byclass(table)
+        people = ObservedTable(tuple(Column(c.attribute, None, self.targets.known[c.name]) for c in table.columns))
+        guess: FloatArray = tree.predict_codes(people).astype(np.float64)
+        return Claim((Recovery(str(sight.target), guess, guess),), {"leaves": tree.leaves})

@@ -1,0 +1,244 @@
+"""What a released value tells about the true one: the channel's law and the reconstructed distribution, by Bayes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import cast
+
+import numpy as np
+
+from sfumato.attacks.posterior._ranked_labels import RankedLabels
+from sfumato.channels import Channel, Substitution
+from sfumato.channels._operators import TwoLevels, is_implied, label_matrix
+from sfumato.counts import FloatArray, Grid, IntArray
+from sfumato.table import Column
+
+CONFIDENCE = 0.95
+TOLERANCE = 0.05
+"""A number counts as found when the guess is within this share of the domain's range."""
+
+
+@dataclass(frozen=True, eq=False)
+class Belief:
+    """P(true cell p | released cell s) ∝ K[s, p] π_p, for every s at once: rows only look theirs up."""
+
+    column: Column
+    grid: Grid
+    prior: FloatArray
+    observed: Grid
+    kernel: FloatArray
+    learned: bool = False
+    """Whether the kernel came from known records, since the release states no law of single values."""
+
+    @property
+    def clear(self) -> bool:
+        """Whether the released value is the true one."""
+        return self.column.channel is None and not self.learned
+
+    @classmethod
+    def of(cls, column: Column) -> Belief:
+        """The belief about one column of a release."""
+        grid, mass = prior(column)
+        observed = column.observed_grid(grid)
+        return cls(column, grid, mass, observed, law_matrix(column.channel, grid, observed))
+
+    @cached_property
+    def ranked(self) -> RankedLabels | None:
+        """Where labels are many: their posteriors by rank, since an array of them would fill the memory."""
+        return RankedLabels(cast("TwoLevels", self.kernel), self.prior) if is_implied(self.kernel) else None
+
+    def given(self, codes: IntArray, cells: IntArray) -> FloatArray:
+        """K[codes[i], cells[i]]."""
+        return self.kernel[codes, cells] if self.ranked is None else self.ranked.kernel.at(codes, cells)
+
+    @cached_property
+    def codes(self) -> IntArray:
+        """The released cell of each row, −1 where missing."""
+        return self.column.located(self.observed)
+
+    @cached_property
+    def evidence(self) -> FloatArray:
+        """P(s) = Σ_p K[s, p] π_p."""
+        return self.kernel @ self.prior
+
+    @cached_property
+    def posterior(self) -> FloatArray:
+        """P(p | s); where no reconstructed value explains s, the nearest likelihood decides, and failing that the prior."""
+        joint = self.kernel * self.prior
+        total = joint.sum(axis=1, keepdims=True)
+        likelihood = self.kernel.sum(axis=1, keepdims=True)
+        rest = np.where(likelihood > 0, self.kernel / np.maximum(likelihood, 1e-300), self.prior)
+        return np.where(total > 1e-280, joint / np.maximum(total, 1e-300), rest)
+
+    @cached_property
+    def widths(self) -> FloatArray:
+        """The size of each true cell in the attribute's unit; one for a label."""
+        return cell_widths(self.grid)
+
+    @cached_property
+    def means(self) -> FloatArray:
+        """E[x | s]."""
+        if self.ranked is not None:
+            return (self.kernel @ (self.prior * self.grid.centres)) / np.maximum(self.evidence, 1e-300)
+        return self.posterior @ self.grid.centres
+
+    @cached_property
+    def picks(self) -> FloatArray:
+        """For each s the guess that is right most often: the likeliest label, or the middle of the likeliest window."""
+        if self.ranked is not None:
+            return self._guesses[0]
+        return best_guesses(self.grid, self.posterior, self.tolerance)
+
+    @property
+    def tolerance(self) -> float:
+        """How far off a guess may be; 0 for labels."""
+        attribute = self.column.attribute
+        return TOLERANCE * attribute.interval.range if attribute.kind.numeric else 0.0
+
+    @cached_property
+    def credible(self) -> FloatArray:
+        """`credit[s, p]`: the smallest set of 95 % posterior probability, its last cell in part."""
+        return smallest_sets(self.posterior, self.widths)
+
+    @cached_property
+    def set_widths(self) -> FloatArray:
+        """The size of that set for each s; nothing where one value of a grid holds 95 % alone, and so is known."""
+        if self.ranked is not None:
+            return self._guesses[1]
+        sizes = self.credible @ self.widths
+        if self.column.channel is None or isinstance(self.column.channel, Substitution):
+            return sizes  # substitution promises a number of values, a known one counted as one
+        alone = values_in_cells(self.grid) == 1
+        return np.where((self.posterior[:, alone] >= CONFIDENCE).any(axis=1), 0.0, sizes)
+
+    @cached_property
+    def _guesses(self) -> tuple[FloatArray, FloatArray]:
+        """Among many labels the likeliest and the size of the set, for each s that some row has; NaN for others."""
+        assert self.ranked is not None
+        picks, widths = (np.full(len(self.evidence), np.nan) for _ in range(2))
+        seen = np.unique(self.codes[self.codes >= 0])
+        picks[seen], widths[seen] = self.ranked.guesses(seen, CONFIDENCE)
+        return picks, widths
+
+    def of_rows(self, table: FloatArray) -> FloatArray:
+        """A value a released cell, looked up for every row; NaN where the cell is missing."""
+        out = np.full(len(self.codes), np.nan)
+        present = self.codes >= 0
+        out[present] = table[self.codes[present]]
+        return out
+
+
+def law_matrix(channel: Channel | None, grid: Grid, observed: Grid) -> FloatArray:
+    """K[s, p] as an array, or as what takes its place where labels are many."""
+    if (implied := label_matrix(channel, grid)) is not None:
+        return implied
+    return np.eye(grid.size) if channel is None else channel.transition(grid, observed)
+
+
+def cell_widths(grid: Grid) -> FloatArray:
+    """Widths of cells; an atom of a lattice is as wide as the lattice's step, a label counts one, a lone atom nothing.
+
+    Cells of a lattice that are hardly wider than its step are as wide as the values that they hold: [11, 12] may hold two.
+    """
+    if grid.labels is not None:
+        return np.ones(grid.size)
+    if grid.size == 1 and grid.atoms is not None:
+        return np.zeros(1)
+    widths = np.diff(grid.finite_edges)
+    return grid.step * values_in_cells(grid) if grid.step and widths.max() < 2 * grid.step else widths
+
+
+def values_in_cells(grid: Grid) -> FloatArray:
+    """How many values of the grid's lattice lie in each cell; an atom is one, and off a lattice there are endlessly many."""
+    if grid.atoms is not None:
+        return np.ones(grid.size)
+    if not grid.step:
+        return np.full(grid.size, np.inf)
+    cuts = np.ceil(grid.points / grid.step - 1e-9)
+    cuts[-1] = np.floor(grid.points[-1] / grid.step + 1e-9) + 1  # the last cell is closed
+    return np.diff(cuts)
+
+
+def smallest_sets(posterior: FloatArray, widths: FloatArray, confidence: float = CONFIDENCE) -> FloatArray:
+    """For each row the cells of highest density until `confidence` is reached; the last one only as far as needed."""
+    density = posterior / np.maximum(widths, 1e-300)
+    order = np.argsort(-density, axis=1, kind="stable")
+    mass = np.take_along_axis(posterior, order, axis=1)
+    before = np.cumsum(mass, axis=1) - mass
+    taken = np.minimum(np.maximum(confidence - before, 0.0), mass)
+    share = np.where(mass > 0, taken / np.where(mass > 0, mass, 1.0), 0.0)
+    out = np.empty_like(posterior)
+    np.put_along_axis(out, order, share, axis=1)
+    return out
+
+
+def best_guesses(grid: Grid, posterior: FloatArray, tolerance: float) -> FloatArray:
+    """The guess with the most posterior probability within ± tolerance of it; without a tolerance, the likeliest value."""
+    if tolerance <= 0 or grid.size == 1:
+        return grid.centres[np.argmax(posterior, axis=1)]
+    starts, mass = window_masses(grid, posterior, 2 * tolerance)
+    return starts[np.argmax(mass, axis=1)] + tolerance
+
+
+def window_masses(grid: Grid, posterior: FloatArray, size: float) -> tuple[FloatArray, FloatArray]:
+    """Windows of this size that begin at an atom or a cell's edge, and P(x in the window).
+
+    Between atoms no window is better than one that begins at an atom; over cells, whose mass lies evenly, one that begins
+    (or, by symmetry, ends) at an edge is best up to a cell.
+    """
+    cumulative = np.concatenate([np.zeros((len(posterior), 1)), np.cumsum(posterior, axis=1)], axis=1)
+    if grid.atoms is not None:
+        high = np.searchsorted(grid.atoms, grid.atoms + size * (1 + 1e-9), side="right")
+        return grid.atoms, cumulative[:, high] - cumulative[:, :-1]
+    edges = grid.finite_edges
+    at = np.interp(edges[:-1] + size, edges, np.arange(len(edges), dtype=np.float64))
+    whole = np.minimum(at.astype(np.int64), grid.size - 1)
+    part = at - whole
+    upto = cumulative[:, whole] * (1 - part) + cumulative[:, whole + 1] * part
+    return edges[:-1], upto - cumulative[:, :-1]
+
+
+MOST_CELLS = 800
+CELLS_A_WIDTH = 20
+"""So many cells make up the interval that the law promises, so that its width is not one of rounding."""
+
+
+def reconstructed(column: Column) -> tuple[Grid, FloatArray]:
+    """Grid and masses of the true values behind a released column."""
+    from sfumato.reconstruction import reconstruct
+
+    found = reconstruct(column)
+    return found.grid, found.mass
+
+
+def prior(column: Column) -> tuple[Grid, FloatArray]:
+    """The reconstructed distribution, on cells fine enough for the law; counts themselves where values are true.
+
+    A column without a single value has the distribution that knows nothing.
+    """
+    if np.isnan(column.values).all():
+        grid = column.true_grid(100)
+        return grid, np.full(grid.size, 1.0 / grid.size)
+    if column.channel is None:
+        grid = column.true_grid(100)
+        codes = column.located(grid)
+        counts = np.bincount(codes[codes >= 0], minlength=grid.size).astype(np.float64)
+        return grid, counts / counts.sum()
+    return refined(*reconstructed(column), column.channel.interval_width(0.95))
+
+
+def refined(grid: Grid, mass: FloatArray, width: float) -> tuple[Grid, FloatArray]:
+    """The same masses on cells of at most width/20, each old cell cut evenly."""
+    if grid.edges is None or not np.isfinite(grid.edges).all():
+        return grid, mass
+    coarsest = float(np.diff(grid.edges).max())
+    factor = min(math.ceil(coarsest * CELLS_A_WIDTH / width), max(1, MOST_CELLS // grid.size)) if width > 0 else 1
+    if grid.step:
+        factor = min(factor, max(1, math.floor(coarsest / grid.step + 1e-9)))
+    if factor <= 1:
+        return grid, mass
+    places = np.arange(grid.size * factor + 1) / factor
+    edges = np.interp(places, np.arange(grid.size + 1), grid.edges)
+    return Grid(edges=edges, step=grid.step), np.repeat(mass / factor, factor)

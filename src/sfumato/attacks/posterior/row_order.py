@@ -1,0 +1,255 @@
+"""The order of the rows as a witness: in a table sorted by income a row's neighbours say what its income is.
+
+Noise on single values leaves the order of the rows as it was. Where it means something, neighbours are alike, their noise
+averages out, and what they say is a prior for the row between them. The window is the one that predicts the released values
+it leaves out best, so that an order that chance has made says nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sfumato.attacks.base import Attack, Claim, Recovery, Sight
+from sfumato.attacks.posterior._belief import Belief
+from sfumato.attacks.posterior._conditional import MOST_CELLS, Conditional, grouped_counts
+from sfumato.attacks.posterior._group_priors import Bells
+from sfumato.attacks.posterior._windows import (
+    FEWEST_ROWS,
+    SURE,
+    Smoothed,
+    agreement,
+    half_widths,
+    smoothed,
+    window_sums,
+)
+from sfumato.attacks.posterior.column_posterior import recovered
+from sfumato.counts import FloatArray, IntArray
+
+BANDS = 32
+"""Groups of rows by what their neighbours say, in which the link to the row itself is learned."""
+ROWS_A_BAND = 25
+FINENESS = 2000
+"""Places of a domain at which priors are worked out."""
+APART = 0.1
+"""The share of bands, beforehand, whose width may be unlike the one that the bands have in common."""
+DRAWN = 1 - 1e-9
+"""A law that gives a released value more than this leaves nothing to chance, and has no noise to average out."""
+NATS = 10.0
+"""What the neighbours must add to the likelihood of all released values."""
+
+
+@dataclass(frozen=True)
+class RowOrder(Attack):
+    """Bayes' rule with a prior for every row from the rows around it.
+
+    ``regardless`` names columns for which a guess is handed over even where the order says nothing (the posterior of the
+    column then), so that the attack can be compared with itself on rows in another order.
+    """
+
+    name: ClassVar[str] = "row-order"
+    title: ClassVar[str] = "Neighbours in the order of the rows"
+    assumes: ClassVar[str] = "The manifest, and that the rows stand as they stood in the table."
+    regardless: tuple[str, ...] = ()
+
+    def run(self, sight: Sight) -> Claim:
+        """One recovery for each modified column whose neighbouring rows are alike."""
+        recoveries, windows = [], {}
+        for column in sight.columns:
+            belief = sight.beliefs[column.name]
+            if column.channel is None or not 1 < belief.grid.size <= MOST_CELLS:
+                continue
+            found, about = along_rows(belief)
+            if found is not None:
+                recoveries.append(found)
+                windows[column.name] = about
+            elif column.name in self.regardless:
+                recoveries.append(recovered(belief))
+        if not recoveries:
+            return Claim(notes={"skipped": "neighbouring rows are no more alike than any others"})
+        return Claim(tuple(recoveries), {"windows": windows})
+
+
+def along_rows(belief: Belief) -> tuple[Recovery | None, dict[str, Any]]:
+    """What the neighbours say of each row, with the window that was chosen; None where the order says nothing."""
+    if not belief.column.attribute.kind.numeric:
+        runs, about = along_runs(belief)
+        return None if runs is None else runs.recovery(), about
+    if np.all(belief.kernel.max(axis=0) > DRAWN):
+        steps = between_steps(belief)
+        return steps, {} if steps is None else {"sorted": True}
+    near = smoothed(belief.column.values)
+    found = None if near is None else _between(belief, near)
+    if near is None or found is None:
+        return None, {}
+    return found.recovery(), {"rows_each_side": near.half, "sloped": near.sloped}
+
+
+def _between(belief: Belief, near: Smoothed) -> Conditional | None:
+    """x given the neighbours' m: a bell around a line c + b m, its width learned band by band from the rows' own values.
+
+    The neighbours' noise is none of the row's, so the released values of the rows of a band, through the law, tell how x
+    lies around the line: their likelihood chooses c, b and the widths. In every law that draws at all E[y | x] is
+    linear in x.
+    """
+    usable = ~np.isnan(near.around) & (belief.codes >= 0)
+    around = near.around[usable]
+    bands = max(2, min(BANDS, len(around) // ROWS_A_BAND))
+    edges = np.unique(np.quantile(around, np.arange(1, bands) / bands))
+    band = np.full(len(near.around), -1, np.int64)
+    band[usable] = np.searchsorted(edges, around, side="right")
+    size = (len(edges) + 1, belief.observed.size)
+    counts = grouped_counts(band, belief.codes, size)
+    rows = counts.sum(axis=1)
+    middle = np.bincount(band[usable], around, minlength=size[0]) / np.maximum(rows, 1)
+    bells = Bells(belief.grid, belief.prior, belief.kernel)
+    fit = bells.likelihoods(counts)
+    line = _line(bells, fit, middle, rows)
+    weights, gain = _widths(bells, fit, line[0] + line[1] * middle, belief, counts)
+    if gain < NATS:
+        return None
+    places, groups = _placed(belief, line[0] + line[1] * near.around, band)
+    priors = np.vstack([bells.mixed(places[:, 0], weights[places[:, 1].astype(np.int64)]), belief.prior])
+    return Conditional(belief, priors, np.where(groups < 0, len(places), groups))
+
+
+def _placed(belief: Belief, means: FloatArray, band: IntArray) -> tuple[FloatArray, IntArray]:
+    """The means rounded to `FINENESS` places of the domain, with their band, and which of them each row has; −1 for none."""
+    ends = belief.grid.finite_edges
+    step = (ends[-1] - ends[0]) / FINENESS
+    there = band >= 0
+    place = np.rint((np.clip(means[there], ends[0], ends[-1]) - ends[0]) / step).astype(np.int64)
+    key, which = np.unique(place * BANDS + band[there], return_inverse=True)
+    groups = np.full(len(band), -1, np.int64)
+    groups[there] = which
+    return np.column_stack([ends[0] + (key // BANDS) * step, key % BANDS]), groups
+
+
+def _at(bells: Bells, fit: FloatArray, means: FloatArray) -> FloatArray:
+    """The log-likelihood of each band and width at a mean between two of the bells' places."""
+    at = np.interp(means, bells.places, np.arange(len(bells.places), dtype=np.float64))
+    low = np.minimum(at.astype(np.int64), len(bells.places) - 2)
+    part = (at - low)[:, None]
+    bands = np.arange(len(means))
+    return np.asarray((1 - part) * fit[bands, :, low] + part * fit[bands, :, low + 1])
+
+
+def _averaged(logs: FloatArray, usual: FloatArray) -> FloatArray:
+    top = logs.max(axis=1)
+    return np.asarray(top + np.log((np.exp(logs - top[:, None]) * usual).sum(axis=1)))
+
+
+def _line(bells: Bells, fit: FloatArray, middle: FloatArray, rows: FloatArray) -> tuple[float, float]:
+    """c and b of the largest likelihood, from the line through the likeliest place of each band."""
+    from scipy.optimize import minimize
+
+    usual = bells.beforehand
+    best = bells.places[np.argmax(fit.max(axis=1), axis=1)]
+    centre = float(np.average(middle, weights=rows))
+    spread = float(np.sqrt(np.average((middle - centre) ** 2, weights=rows))) or 1.0
+    slope, level = np.polyfit((middle - centre) / spread, best, 1, w=np.sqrt(rows))
+    span = float(bells.places[-1] - bells.places[0])
+
+    def loss(at: FloatArray) -> float:
+        means = at[0] + at[1] * (middle - centre) / spread
+        beyond = np.maximum(np.abs(means - np.clip(means, bells.places[0], bells.places[-1])) / span, 0).sum()
+        return float(beyond - _averaged(_at(bells, fit, means), usual).sum())
+
+    start = np.array([level, slope])
+    simplex = start + span / 50 * np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    found = minimize(loss, start, method="Nelder-Mead", options={"initial_simplex": simplex, "maxiter": 200}).x
+    b = float(found[1]) / spread
+    return float(found[0]) - b * centre, b
+
+
+def _widths(
+    bells: Bells, fit: FloatArray, means: FloatArray, belief: Belief, counts: FloatArray
+) -> tuple[FloatArray, float]:
+    """The weight of each width in each band, mostly the one they have in common, and the nats gained over the whole table."""
+    logs = _at(bells, fit, means)
+    start = bells.beforehand
+    common = _posterior(logs.sum(axis=0)[None, :], start)[0]
+    weights = _posterior(logs, (1 - APART) * common + APART * start)
+    alone = counts @ np.log(np.maximum(belief.evidence, 1e-300))
+    gain = float((_averaged(logs, start) - alone).sum())
+    return weights, gain
+
+
+def _posterior(logs: FloatArray, usual: FloatArray) -> FloatArray:
+    weight = np.exp(logs - logs.max(axis=1, keepdims=True)) * usual
+    return np.asarray(weight / weight.sum(axis=1, keepdims=True))
+
+
+LOOKS = (1, 8, 64, 512)
+"""Half-widths at which runs are looked for."""
+ALIKE = (0.1, 0.3, 0.5, 0.7, 0.9, 0.97, 0.995)
+TRIED_ROWS = 6000
+"""Rows on which windows are compared."""
+MOST_NUMBERS = 30_000_000
+"""Rows times labels whose priors are held; of a larger table rows in equal steps are attacked."""
+TINY = 1e-300
+
+
+def along_runs(belief: Belief) -> tuple[Conditional | None, dict[str, Any]]:
+    """The priors of single rows from the labels around them; None where the order of the rows says nothing."""
+    codes = belief.codes
+    if max(agreement(codes, h) for h in LOOKS) < SURE:
+        return None, {}
+    known = np.flatnonzero(codes >= 0)
+    tried = known[np.linspace(0, len(known) - 1, min(TRIED_ROWS, len(known))).astype(np.int64)]
+    best = max((_gain(belief, tried, half, alike), half, alike) for alike in ALIKE for half in half_widths(len(codes)))
+    if best[0] < NATS:
+        return None, {}
+    _, half, alike = best
+    most = max(1, MOST_NUMBERS // belief.grid.size)
+    rows = known if len(known) <= most else known[np.linspace(0, len(known) - 1, most).astype(np.int64)]
+    groups = np.full(len(codes), -1, np.int64)
+    groups[rows] = np.arange(len(rows))
+    about = {"rows_each_side": half, "neighbours_alike": alike}
+    return Conditional(belief, _priors(belief, rows, half, alike), groups), about
+
+
+def _priors(belief: Belief, rows: IntArray, half: int, alike: float) -> FloatArray:
+    """π(p) Π_j (ρ K[s_j, p] + (1 − ρ) P(s_j)) over the neighbours j, brought to sum one."""
+    said = np.log(np.maximum(alike * belief.kernel + (1 - alike) * belief.evidence[:, None], TINY))
+    logs = window_sums(said, belief.codes, rows, half)
+    logs += np.log(np.maximum(belief.prior, TINY))
+    logs -= logs.max(axis=1, keepdims=True)
+    np.exp(logs, out=logs)
+    return np.asarray(logs / logs.sum(axis=1, keepdims=True))
+
+
+def _gain(belief: Belief, rows: IntArray, half: int, alike: float) -> float:
+    """Nats by which the neighbours predict released labels better than the whole table does."""
+    own = belief.codes[rows]
+    seen = (belief.kernel[own] * _priors(belief, rows, half, alike)).sum(axis=1)
+    return float(np.log(np.maximum(seen, TINY) / np.maximum(belief.evidence[own], TINY)).sum())
+
+
+FEWEST_STEPS = 2
+
+
+def between_steps(belief: Belief) -> Recovery | None:
+    """Values on straight lines from step to step; None where the released values neither only rise nor only fall."""
+    known = np.flatnonzero(belief.codes >= 0)
+    codes = belief.codes[known]
+    climbs = np.diff(codes)
+    if len(known) < FEWEST_ROWS or not (np.all(climbs >= 0) or np.all(climbs <= 0)):
+        return None
+    at = np.flatnonzero(climbs)
+    if len(at) < FEWEST_STEPS:
+        return None
+    edges = belief.grid.finite_edges
+    holds = belief.kernel > 0
+    low, high = edges[np.argmax(holds, axis=1)], edges[holds.shape[1] - np.argmax(holds[:, ::-1], axis=1)]
+    before, after = codes[at], codes[at + 1]
+    rising = climbs[at] > 0
+    steps = (np.where(rising, high[before], low[before]) + np.where(rising, low[after], high[after])) / 2
+    first = low[codes[0]] if rising[0] else high[codes[0]]
+    last = high[codes[-1]] if rising[-1] else low[codes[-1]]
+    places = np.concatenate([[-0.5], at + 0.5, [len(codes) - 0.5]])
+    values = np.full(len(belief.codes), np.nan)
+    values[known] = np.interp(np.arange(len(codes)), places, np.concatenate([[first], steps, [last]]))
+    return Recovery(belief.column.name, values, values)

@@ -1,0 +1,137 @@
+"""Several releases of the same rows: independent noise averages out, and the channels say exactly how.
+
+The posterior from releases y₁ … y_k is ∝ π(x) Π K_r(y_r | x): for gaussian noise that is the average, for other laws it is
+the right thing in its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.attacks.base import CHUNK, Attack, Claim, Recovery, Sight
+from sfumato.attacks.posterior._belief import Belief, best_guesses, law_matrix, smallest_sets
+from sfumato.channels._operators import ROW_CELLS, TwoLevels
+from sfumato.counts import FloatArray, Grid, IntArray
+from sfumato.table import Column
+
+SAME = 0.9
+"""From this share of equal cells on, two columns hold one and the same noise."""
+
+
+@dataclass(frozen=True)
+class Averaging(Attack):
+    """Combine this release with others of the same rows, laid side by side by position."""
+
+    name: ClassVar[str] = "averaging"
+    title: ClassVar[str] = "Averaging over repeated releases"
+    assumes: ClassVar[str] = "The manifests of all releases, and that their rows stand in the same order."
+    others: tuple[Sight, ...] = ()
+
+    def run(self, sight: Sight) -> Claim:
+        """One recovery for each column that occurs, with fresh noise, in another release."""
+        recoveries, fresh = [], {}
+        for column in sight.columns:
+            if column.channel is None:
+                continue
+            views = independent(column, [s[column.name] for s in self.others if column.name in s.names])
+            fresh[column.name] = len(views)
+            if len(views) > 1:
+                recoveries.append(combined(sight.beliefs[column.name], views[1:]))
+        if not recoveries:
+            return Claim(notes={"skipped": "the other releases add no independent noise", "views": fresh})
+        return Claim(tuple(recoveries), {"views": fresh})
+
+
+def independent(column: Column, others: list[Column]) -> list[Column]:
+    """The column and those of the others whose noise differs from all before: the same noise again teaches nothing."""
+    kept = [column]
+    for other in others:
+        if len(other.values) != len(column.values):
+            continue
+        if all(_equal_share(other, k) < SAME for k in kept):
+            kept.append(other)
+    return kept
+
+
+def _equal_share(first: Column, second: Column) -> float:
+    if first.channel != second.channel:
+        return 0.0
+    known = ~np.isnan(first.values) & ~np.isnan(second.values)
+    if first.channel is not None and len(np.unique(first.values[known])) <= 50:
+        # Few possible values agree by chance too; only complete agreement tells.
+        return float(np.array_equal(first.values[known], second.values[known]))
+    return float(np.mean(first.values[known] == second.values[known])) if known.any() else 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Combined:
+    """Several views of one column: a table of log-likelihoods and a released cell for each row, view by view."""
+
+    belief: Belief
+    views: tuple[tuple[FloatArray | TwoLevels, IntArray], ...]
+    """Of many labels the law itself stands in the place of its table."""
+
+    @classmethod
+    def of(cls, belief: Belief, others: list[Column]) -> Combined:
+        """The column of this release and of others."""
+        views = [(_table(belief.kernel), belief.codes)]
+        for other in others:
+            observed = other.observed_grid(belief.grid)
+            kernel = law_matrix(other.channel, belief.grid, observed)
+            views.append((_table(kernel), other.located(observed)))
+        return cls(belief, tuple(views))
+
+    @property
+    def grid(self) -> Grid:
+        """The true cells."""
+        return self.belief.grid
+
+    def posteriors(self) -> Iterator[tuple[IntArray, FloatArray]]:
+        """Rows that all views hold, some at a time, with their posterior over the true cells."""
+        known = np.flatnonzero(np.all([codes >= 0 for _, codes in self.views], axis=0))
+        start = _logs(self.belief.prior)
+        step = CHUNK if self.belief.ranked is None else max(1, ROW_CELLS // self.belief.grid.size)
+        for begin in range(0, len(known), step):
+            rows = known[begin : begin + step]
+            yield rows, _normalised(start + sum(_lines(table, codes[rows]) for table, codes in self.views))
+
+    def covers(self, truth: FloatArray) -> FloatArray:
+        """Whether the true value lies in the smallest 95 % set of its row."""
+        out = np.full(len(truth), np.nan)
+        for rows, posterior in self.posteriors():
+            there = ~np.isnan(truth[rows])
+            credit = smallest_sets(posterior[there], self.belief.widths)
+            out[rows[there]] = credit[np.arange(len(credit)), self.belief.grid.locate(truth[rows[there]])]
+        return out
+
+
+def combined(belief: Belief, others: list[Column]) -> Recovery:
+    """The posterior from all views, row by row."""
+    views = Combined.of(belief, others)
+    mean, pick, width = (np.full(len(belief.codes), np.nan) for _ in range(3))
+    for rows, posterior in views.posteriors():
+        mean[rows] = posterior @ belief.grid.centres
+        pick[rows] = best_guesses(belief.grid, posterior, belief.tolerance)
+        width[rows] = smallest_sets(posterior, belief.widths) @ belief.widths
+    return Recovery(belief.column.name, mean, pick, width, views)
+
+
+def _logs(values: FloatArray) -> FloatArray:
+    return np.log(np.maximum(values, 1e-300))
+
+
+def _table(kernel: FloatArray | TwoLevels) -> FloatArray | TwoLevels:
+    return kernel if isinstance(kernel, TwoLevels) else _logs(kernel)
+
+
+def _lines(table: FloatArray | TwoLevels, codes: IntArray) -> FloatArray:
+    return _logs(table.dense(codes)) if isinstance(table, TwoLevels) else table[codes]
+
+
+def _normalised(logs: FloatArray) -> FloatArray:
+    weights = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))

@@ -1,0 +1,69 @@
+"""Noise that was used twice: two releases at two scales with one and the same draw give the original away.
+
+With y₁ = x + σ₁z and y₂ = x + σ₂z the intruder solves x = (σ₂ y₁ − σ₁ y₂)/(σ₂ − σ₁). The releases alone show whether it is so:
+the variance of y₁ − y₂ is (σ₁ − σ₂)² then, and σ₁² + σ₂² when the draws are independent.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.attacks.base import Attack, Claim, Recovery, Sight
+from sfumato.channels.additive import Additive
+from sfumato.counts import FloatArray
+from sfumato.table import Column
+
+
+def solved(first: FloatArray, second: FloatArray, scales: tuple[float, float]) -> FloatArray:
+    """X = (s₂ y₁ − s₁ y₂)/(s₂ − s₁)."""
+    s1, s2 = scales
+    return (s2 * first - s1 * second) / (s2 - s1)
+
+
+@dataclass(frozen=True)
+class NoiseReuse(Attack):
+    """Look for additive columns whose noise in two releases is one draw at two scales."""
+
+    name: ClassVar[str] = "noise-reuse"
+    title: ClassVar[str] = "Noise used twice"
+    assumes: ClassVar[str] = "Two releases of the same rows in the same order, and both manifests."
+    others: tuple[Sight, ...] = ()
+
+    def run(self, sight: Sight) -> Claim:
+        """One recovery for each column whose noise was used twice; notes on those that repeat the same values."""
+        recoveries, repeated, fresh = [], [], []
+        for column in sight.columns:
+            for other in (s[column.name] for s in self.others if column.name in s.names):
+                if column.channel is None or len(other.values) != len(column.values):
+                    continue
+                if column.channel == other.channel and np.array_equal(column.values, other.values, equal_nan=True):
+                    repeated.append(column.name)
+                elif (found := _shared(column, other)) is not None:
+                    recoveries.append(Recovery(column.name, found, found))
+                else:
+                    fresh.append(column.name)
+        notes = {"same_values_again": repeated, "independent_noise": fresh}
+        if not recoveries:
+            return Claim(notes=notes | {"skipped": "no noise was used twice at different scales"})
+        return Claim(tuple(recoveries), notes)
+
+
+def _shared(first: Column, second: Column) -> FloatArray | None:
+    a, b = first.channel, second.channel
+    if not (isinstance(a, Additive) and isinstance(b, Additive) and type(a) is type(b)):
+        return None
+    s1, s2 = a.scale or math.nan, b.scale or math.nan
+    if not abs(s1 - s2) > 1e-9 * max(s1, s2):
+        return None
+    difference = first.values - second.values
+    unit = a.quantile_width(0.5) / 2
+    measured = float(np.nanmedian(np.abs(difference))) / unit
+    slack = (a.step or 0.0) + (b.step or 0.0)
+    one_draw, two_draws = abs(s1 - s2), math.hypot(s1, s2)
+    if measured - slack > (one_draw + two_draws) / 2:
+        return None
+    return solved(first.values, second.values, (s1, s2))

@@ -1,0 +1,41 @@
+"""Repeated perturbation (Dowd, Xu & Zhang 2006, section 4): blur the release again and again, hoping to come back to x.
+
+It works where f(f(x)) = x, as for a reflection. For a channel it cannot: the intruder's copy is a function of the release
+and of chance, so it knows no more than the release does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.attacks.base import Attack, Claim, Recovery, Sight
+from sfumato.attacks.naive import clipped
+
+
+@dataclass(frozen=True)
+class RepeatedPerturbation(Attack):
+    """Send the released values through the public law once more, `times` times over, with chance of the intruder's own."""
+
+    name: ClassVar[str] = "repeated-perturbation"
+    title: ClassVar[str] = "Perturbing the release again"
+    assumes: ClassVar[str] = "The manifest; that doing the same again may undo it."
+    times: int = 1
+    seed: int = 0
+
+    def run(self, sight: Sight) -> Claim:
+        """One recovery for each modified column."""
+        rng = np.random.default_rng(self.seed)
+        out = []
+        for column in sight.columns:
+            if column.channel is None:
+                continue
+            values = column.values.copy()
+            known = ~np.isnan(values)
+            for _ in range(self.times):
+                words = rng.integers(0, 2**64, (int(known.sum()), 2), dtype=np.uint64)
+                values[known] = column.channel.sample(clipped(column, values[known]), words)
+            out.append(Recovery(column.name, values, clipped(column, values)))
+        return Claim(tuple(out), {"times": self.times})

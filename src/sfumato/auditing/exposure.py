@@ -1,0 +1,166 @@
+"""Who is exposed: for each record the bits by which its released row points at it.
+
+i(x; y) = Σ_a log₂ P(y_a | x_a)/P(y_a): how much likelier this row is for this record than for anybody. To single one out of n
+rows takes log₂ n bits; a record whose row carries more stands out for whoever knows it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sfumato.attacks.base import Sight, Targets
+from sfumato.attacks.linkage.row_linkage import LikelihoodLinkage
+from sfumato.auditing.redaction import to_unit, unit
+from sfumato.channels.correlated import CorrelatedGaussian, Marginal
+from sfumato.counts import FloatArray, IntArray
+
+WORST = 20
+LEAST = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Exposure:
+    """Bits a record, the worst records, and what gives them away."""
+
+    bits: FloatArray
+    needed: float
+    worst: IntArray
+    worst_bits: FloatArray
+    worst_linked: FloatArray
+    worst_effective: FloatArray
+    worst_column: tuple[str, ...]
+
+    @property
+    def over(self) -> float:
+        """The share of records whose row carries more bits than it takes to single one out."""
+        return float(np.mean(self.bits > self.needed)) if len(self.bits) else 0.0
+
+    def to_dict(self, *, public: bool) -> dict[str, Any]:
+        """Plain data; the public edition names nobody and rounds what is said of the whole."""
+        quantiles = np.quantile(self.bits, [0.5, 0.95, 0.99]) if len(self.bits) else np.zeros(3)
+        about: dict[str, Any] = {
+            "bits_needed_to_single_out": round(self.needed, 2),
+            "bits_median": round(float(quantiles[0]), 1),
+            "bits_95": round(float(quantiles[1]), 1),
+            "bits_99": round(float(quantiles[2]), 1),
+            "share_over": to_unit(self.over, unit(len(self.bits))) if public else self.over,
+        }
+        if public:
+            return about
+        edges, counts = self.histogram()
+        return about | {
+            "histogram": {"edges": edges.tolist(), "counts": counts.tolist()},
+            "worst": [
+                {
+                    "row": int(r) + 1,
+                    "bits": float(b),
+                    "found_with_probability": float(p),
+                    "hidden_among": float(e),
+                    "given_away_by": c,
+                }
+                for r, b, p, e, c in zip(
+                    self.worst, self.worst_bits, self.worst_linked, self.worst_effective, self.worst_column, strict=True
+                )
+            ],
+        }
+
+    def histogram(self, cells: int = 40) -> tuple[FloatArray, IntArray]:
+        """Counts of records by bits."""
+        low, high = float(self.bits.min()), float(self.bits.max())
+        edges = np.linspace(low, max(high, low + 1e-9), cells + 1)
+        return edges, np.histogram(self.bits, edges)[0].astype(np.int64)
+
+
+def column_bits(sight: Sight, name: str, truth: FloatArray) -> FloatArray:
+    """log₂ P(y | x)/P(y) for each row of one column; a cell missing in both says what share is missing."""
+    column = sight[name]
+    out = np.zeros(len(truth))
+    missing = np.isnan(column.values)
+    if missing.any() and not missing.all():
+        share = float(missing.mean())
+        out[missing] -= math.log2(share)
+        out[~missing] -= math.log2(1 - share)
+    if sight.beliefs[name].clear:
+        _, places, counts = np.unique(column.values[~missing], return_inverse=True, return_counts=True)
+        out[~missing] -= np.log2(counts[places] / counts.sum()) if len(counts) else 0.0
+        return out
+    belief = sight.beliefs[name]
+    seen = (belief.codes >= 0) & ~np.isnan(truth)
+    given = belief.given(belief.codes[seen], belief.grid.locate(truth[seen]))
+    out[seen] += np.log2(np.maximum(given, LEAST)) - np.log2(np.maximum(belief.evidence[belief.codes[seen]], LEAST))
+    return out
+
+
+def joint_groups(sight: Sight) -> dict[CorrelatedGaussian, list[str]]:
+    """Columns whose noise was drawn together, by their law."""
+    out: dict[CorrelatedGaussian, list[str]] = {}
+    for column in sight.columns:
+        if isinstance(column.channel, Marginal) and column.channel.joint is not None:
+            out.setdefault(column.channel.joint, []).append(column.name)
+    return out
+
+
+def joint_bits(sight: Sight, law: CorrelatedGaussian, names: list[str], truth: Mapping[str, FloatArray]) -> FloatArray:
+    """log₂ f(y | x)/f(y) over columns whose noise was drawn together, y taken as normal; NaN where a value is missing."""
+    x, y = (np.column_stack([table[n] for n in names]) for table in (truth, {n: sight[n].values for n in names}))
+    complete = ~np.isnan(x).any(axis=1) & ~np.isnan(y).any(axis=1)
+    out = np.full(len(x), np.nan)
+    if complete.sum() <= len(names):
+        return out
+    spread = np.atleast_2d(np.cov(y[complete], rowvar=False))
+    given = _log_normal(y[complete] - x[complete], law.among(names))
+    out[complete] = (given - _log_normal(y[complete] - y[complete].mean(axis=0), spread)) / math.log(2)
+    return out
+
+
+def _log_normal(r: FloatArray, covariance: FloatArray) -> FloatArray:
+    """Log of the normal density, less the constant that both sides of a ratio share."""
+    root = np.linalg.cholesky(covariance)
+    white = np.linalg.solve(root, r.T)
+    return np.asarray(-0.5 * (white**2).sum(axis=0) - np.log(np.diag(root)).sum())
+
+
+def record_information(sight: Sight, bits: Mapping[str, float]) -> dict[str, Any]:
+    """What a whole record tells at most: Σ I(X_a; Z_a), since noise drawn cell by cell adds no more than that.
+
+    Of columns whose noise was drawn together it is h(Z) − h(R) ≤ ½ log₂ |Σ_z|/|Σ_r|, as a normal Z is the most uncertain.
+    """
+    if any(sight.beliefs[n].clear or sight[n].channel is None for n in sight.names if n != sight.target):
+        return {"bits_at_most": None, "privacy_loss_at_most": None}
+    groups = joint_groups(sight)
+    together = [n for names in groups.values() for n in names]
+    total = sum(b for n, b in bits.items() if n not in together)
+    for law, names in groups.items():
+        y = np.column_stack([sight[n].values for n in names])
+        y = y[~np.isnan(y).any(axis=1)]
+        if len(y) <= len(names):
+            return {"bits_at_most": None, "privacy_loss_at_most": None}
+        spread = np.atleast_2d(np.cov(y, rowvar=False))
+        determinants = [np.linalg.slogdet(m)[1] for m in (spread, law.among(names))]
+        total += max(0.5 * float(determinants[0] - determinants[1]) / math.log(2), 0.0)
+    words = (
+        f"A whole record tells at most {total:.1f} bits over all modified columns (privacy loss {1 - 2**-total:.1%})."
+    )
+    return {"bits_at_most": total, "privacy_loss_at_most": 1 - 2**-total, "information_in_words": words}
+
+
+def exposure(sight: Sight, truth: Mapping[str, FloatArray], worst: int = WORST) -> Exposure:
+    """Bits of all records; for the worst, the chance that an intruder who knows them picks their row."""
+    by_column = np.stack([column_bits(sight, n, truth[n]) for n in sight.names])
+    for law, names in joint_groups(sight).items():
+        places = [sight.names.index(n) for n in names]
+        together = joint_bits(sight, law, names, truth)
+        # What the joint law says of all of them takes the place of their sum, which keeps its proportions.
+        missing = np.nan_to_num((together - by_column[places].sum(axis=0)) / len(places))
+        by_column[places] += missing
+    bits = by_column.sum(axis=0)
+    rows = np.argsort(-bits, kind="stable")[: min(worst, len(bits))].astype(np.int64)
+    links = LikelihoodLinkage(Targets({n: truth[n][rows] for n in sight.names})).run(sight)
+    leading = tuple(sight.names[int(i)] for i in by_column[:, rows].argmax(axis=0))
+    needed = math.log2(max(sight.rows, 1))
+    return Exposure(bits, needed, rows, bits[rows], links.probability(rows), links.effective, leading)

@@ -1,0 +1,336 @@
+"""Where claims meet the truth, and the only place where they do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sfumato.attacks.base import Attack, Claim, Claimed, RankedSets, Recovery
+from sfumato.attacks.posterior._belief import CONFIDENCE, TOLERANCE, smallest_sets
+from sfumato.auditing.rates import (
+    Rate,
+    advantage,
+    central_width,
+    central_width_interval,
+    mean_interval,
+    rmse_interval,
+    surprise,
+    wilson,
+)
+from sfumato.counts import FloatArray
+from sfumato.schema import Attribute
+
+NUMBERS = f"share of values found to within {TOLERANCE:.0%} of the range"
+LABELS = "share of labels found"
+BOTH = f"share of cells found (numbers to within {TOLERANCE:.0%} of the range)"
+PEOPLE = "share of people found"
+LEAST_COVERAGE, MOST_COVERAGE = 0.93, 0.97
+BEYOND_CHANCE = 0.001
+"""The probability of a success by chance below which it is none; an audit has some forty findings."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One attack, measured: its success beside the best guess without the release, and beside a release without the person."""
+
+    name: str
+    title: str
+    attributes: tuple[str, ...]
+    success: float
+    baseline: float
+    interval: tuple[float, float]
+    unit: str
+    seed: int
+    trials: int
+    assumes: str
+    control: float | None = None
+    control_interval: tuple[float, float] | None = None
+    left: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
+    """For each attribute the width of the 95 % interval that the attack leaves, with its own interval."""
+    details: Mapping[str, Any] = field(default_factory=dict)
+    judged: bool | None = None
+    """Whether it gains, where the figures here are rounded and can no longer tell."""
+
+    @property
+    def reference(self) -> float:
+        """What the success is to be compared with: the control where there is one, else the baseline."""
+        return self.baseline if self.control is None else max(self.control, self.baseline)
+
+    @property
+    def advantage(self) -> float:
+        """The share of what was unknown that the release gives away."""
+        return advantage(self.success, self.reference)
+
+    @property
+    def gains(self) -> bool:
+        """Whether the success is beyond chance: above the baseline by a test that many findings can share, and the control."""
+        if self.judged is not None:
+            return self.judged
+        if self.control_interval is not None and self.interval[0] <= self.control_interval[1]:
+            return False
+        return self.success > self.baseline and surprise(self.success, self.trials, self.baseline) < BEYOND_CHANCE
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, the contract's fields first."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "attributes": list(self.attributes),
+            "success": self.success,
+            "baseline": self.baseline,
+            "control": self.control,
+            "interval": list(self.interval),
+            "unit": self.unit,
+            "seed": self.seed,
+            "trials": self.trials,
+            "advantage": self.advantage,
+            "gains": self.gains,
+            "assumes": self.assumes,
+            "interval_left_95": {n: w[0] for n, w in self.left.items()},
+            "details": dict(self.details),
+        }
+
+
+def hits(attribute: Attribute, guess: FloatArray, truth: FloatArray) -> FloatArray:
+    """1 where the guess is right: the same label, or a number within the tolerance; NaN where the truth is missing."""
+    within = TOLERANCE * attribute.interval.range * (1 + 1e-9) if attribute.kind.numeric else 0.0
+    right = np.abs(guess - truth) <= within
+    return np.where(np.isnan(truth) | np.isnan(guess), np.nan, right.astype(np.float64))
+
+
+def best_constant(attribute: Attribute, truth: FloatArray) -> float:
+    """The success of the best single guess for everybody, which needs no release at all."""
+    known = np.sort(truth[~np.isnan(truth)])
+    if not len(known):
+        return 0.0
+    if not attribute.kind.numeric:
+        return float(np.unique(known, return_counts=True)[1].max() / len(known))
+    window = 2 * TOLERANCE * attribute.interval.range * (1 + 1e-9)
+    upto = np.searchsorted(known, known + window, side="right")
+    return float((upto - np.arange(len(known))).max() / len(known))
+
+
+def interval_left(
+    recovery: Recovery, truth: FloatArray, coverage: float | None, numeric: bool, seed: int, step: float = 0.0
+) -> tuple[float, float, float] | None:
+    """The mean size of the claimed 95 % sets, or the central 95 % width of truth − estimate where none are claimed.
+
+    A set that does not hold the truth is no interval: where claims cover less than 93 %, numbers are judged by
+    their errors instead, and sets of labels are widened until they cover 95 %. Where claims of numbers cover more than 97 %,
+    they are wider than need be, and the errors decide if they are narrower.
+
+    Errors of guesses on the column's grid count as the cells of a set do: from −1 to 1 there are three values, three steps of
+    width, as far as a law could promise; only where there is no error at all nothing is left.
+    """
+    known = ~np.isnan(recovery.mean) & ~np.isnan(truth)
+    if not known.any():
+        return None
+    if recovery.width is not None and (coverage is None or coverage >= LEAST_COVERAGE):
+        widths = recovery.width[known]
+        claimed = (float(widths.mean()), *mean_interval(widths, seed=seed))
+        if not numeric or coverage is None or coverage <= MOST_COVERAGE:
+            return claimed
+        found = _width_of_errors(truth[known] - recovery.mean[known], step, seed)
+        return claimed if claimed[0] <= found[0] else found
+    if not numeric:
+        if recovery.sets is None:
+            return None
+        widths = honest_widths(recovery.sets, truth)[known]
+        return (float(widths.mean()), *mean_interval(widths, seed=seed))
+    return _width_of_errors(truth[known] - recovery.mean[known], step, seed)
+
+
+def _width_of_errors(errors: FloatArray, step: float, seed: int) -> tuple[float, float, float]:
+    found = (central_width(errors), *central_width_interval(errors, seed=seed))
+    if not step or not np.allclose(errors / step, np.round(errors / step), atol=1e-6):
+        return found
+    width, low, high = (w + step if w > 0 else 0.0 for w in found)
+    return width, low, high
+
+
+def score_values(
+    attack: Attack,
+    claim: Claim,
+    attributes: Mapping[str, Attribute],
+    truth: Mapping[str, FloatArray],
+    *,
+    seed: int,
+    together: bool = False,
+    leaves: bool = True,
+) -> list[Finding]:
+    """Findings for recovered values: one an attribute, or one for all of them `together`."""
+    scored = [_scored(r, attributes[r.attribute], truth[r.attribute], seed, leaves) for r in claim.recoveries]
+    scored = [s for s in scored if len(s.hits)]
+    if not scored:
+        return []
+    if together:
+        return [_joined(attack, scored, claim.notes, seed)]
+    return [_finding(attack, s, claim.notes, seed) for s in scored]
+
+
+@dataclass(frozen=True, eq=False)
+class _Scored:
+    attribute: Attribute
+    hits: FloatArray
+    baseline: float
+    left: tuple[float, float, float] | None
+    details: dict[str, Any]
+
+
+def _scored(recovery: Recovery, attribute: Attribute, truth: FloatArray, seed: int, leaves: bool) -> _Scored:
+    found = hits(attribute, recovery.pick, truth)
+    details: dict[str, Any] = {}
+    known = ~np.isnan(recovery.mean) & ~np.isnan(truth)
+    if attribute.kind.numeric and known.any():
+        errors = truth[known] - recovery.mean[known]
+        spread = float(np.std(truth[known]))
+        rmse = float(np.sqrt(np.mean(errors**2)))
+        details = {
+            "rmse": rmse,
+            "rmse_interval": list(rmse_interval(errors, seed=seed)),
+            "rmse_without_release": spread,
+            "variance_explained": 1 - (rmse / spread) ** 2 if spread > 0 else None,
+        }
+    coverage = None
+    if recovery.sets is not None:
+        covered = recovery.sets.covers(truth)
+        coverage = float(np.nanmean(covered)) if (~np.isnan(covered)).any() else None
+        details["coverage_95"] = coverage
+    numeric = attribute.kind.numeric
+    step = attribute.step if numeric else 0.0
+    left = interval_left(recovery, truth, coverage, numeric, seed, step) if leaves else None
+    return _Scored(attribute, found[~np.isnan(found)], best_constant(attribute, truth), left, details)
+
+
+def _finding(attack: Attack, scored: _Scored, notes: Mapping[str, Any], seed: int) -> Finding:
+    rate = Rate.of(scored.hits)
+    name = scored.attribute.name
+    return Finding(
+        attack.name,
+        attack.title,
+        (name,),
+        rate.value,
+        scored.baseline,
+        rate.interval,
+        NUMBERS if scored.attribute.kind.numeric else LABELS,
+        seed,
+        rate.trials,
+        attack.assumes,
+        left={} if scored.left is None else {name: scored.left},
+        details=scored.details | dict(notes),
+    )
+
+
+def _joined(attack: Attack, scored: list[_Scored], notes: Mapping[str, Any], seed: int) -> Finding:
+    """All attributes in one rate. Cells of a row are no independent trials, so the interval counts rows only."""
+    sizes = np.array([len(s.hits) for s in scored], dtype=np.float64)
+    success = float(np.average([s.hits.mean() for s in scored], weights=sizes))
+    kinds = {s.attribute.kind.numeric for s in scored}
+    rows = int(sizes.max())
+    by_attribute = {
+        s.attribute.name: {"success": float(s.hits.mean()), "baseline": s.baseline} | s.details for s in scored
+    }
+    return Finding(
+        attack.name,
+        attack.title,
+        tuple(s.attribute.name for s in scored),
+        success,
+        float(np.average([s.baseline for s in scored], weights=sizes)),
+        wilson(success, rows),
+        BOTH if len(kinds) > 1 else NUMBERS if True in kinds else LABELS,
+        seed,
+        rows,
+        attack.assumes,
+        left={s.attribute.name: s.left for s in scored if s.left is not None},
+        details={"by_attribute": by_attribute} | dict(notes),
+    )
+
+
+def score_people(
+    attack: Attack,
+    credit: FloatArray,
+    attributes: tuple[str, ...],
+    *,
+    baseline: float,
+    seed: int,
+    control: FloatArray | None = None,
+    unit: str = PEOPLE,
+    details: Mapping[str, Any] | None = None,
+) -> Finding:
+    """A finding about people found or linked; credit 1/t for a guess among t equals."""
+    rate = Rate.of(credit)
+    shadow = None if control is None else Rate.of(control)
+    value = 0.0 if math.isnan(rate.value) else rate.value
+    return Finding(
+        attack.name,
+        attack.title,
+        attributes,
+        value,
+        baseline,
+        rate.interval,
+        unit,
+        seed,
+        rate.trials,
+        attack.assumes,
+        None if shadow is None else shadow.value,
+        None if shadow is None else shadow.interval,
+        details=details or {},
+    )
+
+
+DOUBT = 1e-6
+"""The share of every posterior that may be any label: without it no level would reach a label held to be impossible."""
+
+
+def honest_widths(sets: Claimed, truth: FloatArray, confidence: float = CONFIDENCE) -> FloatArray:
+    """The sizes of the sets at the least level that covers `confidence` of the known truth; NaN where there is no set.
+
+    At level c the set of a row takes labels by falling probability m_1, m_2, …; of label j it holds
+    min(1, max(0, c − (m_1 + … + m_{j−1})) / m_j), which grows with c, so that the level is found by halving.
+    """
+    if isinstance(sets, RankedSets):
+        before, own = sets.places(truth, DOUBT)
+        known = ~np.isnan(before)
+        return sets.widths(_level(before[known], own[known], confidence), DOUBT)
+    level = _level(*_places(sets, truth), confidence)
+    out = np.full(len(truth), np.nan)
+    for rows, posterior in sets.posteriors():
+        doubted = _doubted(posterior)
+        out[rows] = smallest_sets(doubted, np.ones(doubted.shape[1]), level).sum(axis=1)
+    return out
+
+
+def _doubted(posterior: FloatArray) -> FloatArray:
+    return (1 - DOUBT) * posterior + DOUBT / posterior.shape[1]
+
+
+def _places(sets: Claimed, truth: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """For every known truth: the probability of all labels before it in its row's order, and its own."""
+    before, own = [np.zeros(0)], [np.zeros(0)]
+    for rows, posterior in sets.posteriors():
+        there = ~np.isnan(truth[rows])
+        mass = _doubted(posterior[there])
+        order = np.argsort(-mass, axis=1, kind="stable")
+        ranked = np.take_along_axis(mass, order, axis=1)
+        place = np.argmax(order == sets.grid.locate(truth[rows[there]])[:, None], axis=1)
+        at = np.arange(len(mass))
+        own.append(ranked[at, place])
+        before.append(np.cumsum(ranked, axis=1)[at, place] - ranked[at, place])
+    return np.concatenate(before), np.concatenate(own)
+
+
+def _level(before: FloatArray, own: FloatArray, confidence: float) -> float:
+    low, high = 0.0, 1.0
+    if not len(own):
+        return confidence
+    for _ in range(60):
+        middle = (low + high) / 2
+        if np.clip((middle - before) / own, 0.0, 1.0).mean() < confidence:
+            low = middle
+        else:
+            high = middle
+    return high

@@ -1,0 +1,234 @@
+"""What a distant worker does with its share of the rows. Frozen values that travel as they are; no cluster is known here.
+
+An error meant for a person comes back as a result: raised on a worker it would be tried again in vain, and its words, which
+may hold a cell of the original, would stand in the cluster's logs.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import tempfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sfumato.engines.base import Target
+from sfumato.errors import CellError, DataError, SfumatoError
+from sfumato.io.pieces import Piece
+from sfumato.io.sources import Block, Written, writing
+
+PART = "__sfumato_part"
+NUMBER = "__sfumato_number"
+OURS = (PART, NUMBER)
+"""Names that stand beside a table's own columns on their way to a worker, so no table may have them."""
+RESULT = pa.schema([(PART, pa.int64()), ("result", pa.binary())])
+WORDS = pa.schema([("word", pa.int64()), ("row", pa.int64())])
+
+
+@dataclass(frozen=True)
+class Failed:
+    """An error for a person, on its way to the driver."""
+
+    error: SfumatoError
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """Rows that the worker reads itself: the cluster hands it the numbers of pieces."""
+
+    pieces: tuple[Piece, ...]
+    columns: tuple[str, ...]
+    block_rows: int
+
+    def parts(self, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, Iterator[Block]]]:
+        """The number of each part of the work, and its blocks."""
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                yield number, self.pieces[number].blocks(self.columns, self.block_rows)
+
+    def named(self, part: int, error: SfumatoError) -> SfumatoError:
+        """The error with the file of the cell that it speaks of, where the table has several."""
+        if not isinstance(error, CellError) or len({p.path for p in self.pieces}) == 1:
+            return error
+        piece = self.pieces[part]
+        return error.in_file(piece.name, error.row - piece.start + piece.begin)
+
+
+@dataclass(frozen=True)
+class Batches:
+    """Rows that the cluster hands over: our columns by their places, then the number of the row, where it has one, and
+    that of the part.
+    """
+
+    columns: tuple[str, ...]
+    numbered: str | None
+    """The name that the column of row numbers has in the table."""
+
+    def parts(self, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, Iterator[Block]]]:
+        """One part, as a worker is given one partition at a time; none where that is empty."""
+        rest = iter(batches)
+        first = next((b for b in rest if b.num_rows), None)
+        if first is not None:
+            yield first.column(PART)[0].as_py(), self._blocks(first, rest)
+
+    def named(self, part: int, error: SfumatoError) -> SfumatoError:  # noqa: ARG002 - as `Pieces` has it
+        """The error as it is: there are no files."""
+        return error
+
+    def _blocks(self, first: pa.RecordBatch, rest: Iterator[pa.RecordBatch]) -> Iterator[Block]:
+        done = 0
+        for batch in (b for bs in ((first,), rest) for b in bs):
+            numbers = self._numbers(batch)
+            start = int(numbers[0]) if numbers is not None and len(numbers) else done
+            own = pa.RecordBatch.from_arrays(batch.columns[: len(self.columns)], names=list(self.columns))
+            yield Block(start, own, numbers)
+            done += batch.num_rows
+
+    def _numbers(self, batch: pa.RecordBatch) -> NDArray[np.int64] | None:
+        if self.numbered is None:
+            return None
+        column = batch.column(NUMBER)
+        if column.null_count:
+            raise DataError(wrong_number(self.numbered, None))
+        numbers: NDArray[np.int64] = column.to_numpy().astype(np.int64)
+        if len(numbers) and numbers.min() < 0:
+            raise DataError(wrong_number(self.numbered, int(numbers.min())))
+        return numbers
+
+
+def wrong_number(column: str, number: int | None) -> str:
+    """Why a row number is none."""
+    found = "a row has no number" if number is None else f"the row number {number} is negative"
+    return f"{column}: {found}; give every row of the DataFrame a whole number of its own, from 0 on"
+
+
+Rows = Pieces | Batches
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Adds up a kernel's results over the rows of a worker's share."""
+
+    rows: Rows
+    kernel: Callable[[Block], Any]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """One small table, or none where there were no rows."""
+        total: Any = None
+        first = 0
+        for part, blocks in self.rows.parts(batches):
+            try:
+                for block in blocks:
+                    found = self.kernel(block)
+                    first = part if total is None else first
+                    total = found if total is None else total + found
+            except SfumatoError as error:
+                yield packed(part, Failed(self.rows.named(part, error)))
+                return
+        if total is not None:
+            yield packed(first, total)
+
+
+@dataclass(frozen=True)
+class Write:
+    """Maps blocks and writes them, one file a part; adds up the tallies."""
+
+    rows: Rows
+    kernel: Callable[[Block], Any]
+    target: Target
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """For each part what was written, and the tally."""
+        for part, blocks in self.rows.parts(batches):
+            try:
+                result = self._written(part, blocks)
+            except SfumatoError as error:
+                yield packed(part, Failed(self.rows.named(part, error)))
+                return
+            if result is not None:
+                yield packed(part, result)
+
+    def _written(self, part: int, blocks: Iterator[Block]) -> tuple[Written, Any] | None:
+        """Write under a name of the attempt's own, then take the final one at once.
+
+        That one holds the checksum. So an attempt that was given up and still runs cannot spoil what another one wrote.
+        """
+        total: Any = None
+        folder = self.target.folder
+        with tempfile.TemporaryDirectory(prefix=f".attempt-{part:05d}-", dir=folder) as own:
+            with writing(Path(own), self.target.form, self.target.schema) as (put, done):
+                for block in blocks:
+                    found = self.kernel(block)
+                    put(found.batch)
+                    total = found.tally if total is None else total + found.tally
+            if total is None:
+                return None
+            name = f"part-{part:05d}-{done[0].sha256[:12]}.{self.target.form}"
+            with (Path(own) / done[0].file).open("rb") as file:
+                os.fsync(file.fileno())
+            (Path(own) / done[0].file).replace(folder / name)
+        return replace(done[0], file=name), total
+
+
+@dataclass(frozen=True)
+class Words:
+    """One word a row, with the row's number, for the cluster to look for words that occur twice."""
+
+    rows: Rows
+    kernel: Callable[[Block], Any]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Words as they are; errors were found when the same rows were mapped."""
+        for _, blocks in self.rows.parts(batches):
+            for block in blocks:
+                arrays = [pa.array(self.kernel(block).view(np.int64)), pa.array(block.row_numbers, pa.int64())]
+                yield pa.RecordBatch.from_arrays(arrays, schema=WORDS)
+
+
+@dataclass(frozen=True)
+class Assign:
+    """Rows with the group they belong to, for the cluster to bring together."""
+
+    rows: Rows
+    kernel: Callable[[Block], pa.RecordBatch]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """As the kernel gives them; errors were found when the same rows were counted."""
+        for _, blocks in self.rows.parts(batches):
+            for block in blocks:
+                yield self.kernel(block)
+
+
+@dataclass(frozen=True)
+class Count:
+    """The rows of each piece."""
+
+    pieces: tuple[Piece, ...]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """One number a piece."""
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                try:
+                    yield packed(number, self.pieces[number].count())
+                except SfumatoError as error:
+                    yield packed(number, Failed(error))
+
+
+def packed(part: int, result: Any) -> pa.RecordBatch:
+    """A result as one row: counts are mostly zeros and small numbers, and shrink well."""
+    return pa.RecordBatch.from_pydict(
+        {PART: [part], "result": [zlib.compress(pickle.dumps(result, pickle.HIGHEST_PROTOCOL), 1)]}, schema=RESULT
+    )
+
+
+def unpacked(data: bytes) -> Any:
+    """The inverse, for what our own workers sent."""
+    return pickle.loads(zlib.decompress(data))  # noqa: S301 - from workers that ran our own code under the driver's orders

@@ -1,0 +1,145 @@
+"""Rotation around the centre of clustering, RACC (Liu et al. 2012, section 3.2), in any number of dimensions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.clusters.partition import LabelArray, Partition
+from sfumato.counts import FloatArray
+from sfumato.errors import UsageError
+from sfumato.guided.cluster._voronoi import checked_margin, reach, scatter, settle, walls
+from sfumato.guided.cluster.base import ClusterMethod
+from sfumato.parameters import parameter
+from sfumato.randomness import Stream
+
+ROTATIONS = ("pairs", "haar")
+RATIO_LAWS = ("constant", "uniform", "ball")
+
+Pairs = tuple[tuple[int, int], ...]
+
+
+def disjoint_pairs(attributes: int, stream: Stream) -> Pairs:
+    """Random disjoint pairs of attributes; an odd one out is paired with one already rotated, lest it stay in clear."""
+    order = stream.permutation(attributes).tolist()
+    pairs = [(order[i], order[i + 1]) for i in range(0, attributes - 1, 2)]
+    if attributes > 1 and attributes % 2:
+        pairs.append((order[-1], order[0]))
+    return tuple(pairs)
+
+
+def turned_in_pairs(offsets: FloatArray, pairs: Pairs, stream: Stream) -> FloatArray:
+    """Each pair of each record turned by its own angle in [0, 2π) (eqs. 4 and 5).
+
+    r cos(θ + α) and r sin(θ + α) with α = atan2(y, x) are the rotation matrix applied to (x, y); no arctangent, so
+    nothing is undefined at x = 0. One attribute alone has two directions only: a random sign.
+    """
+    rows, attributes = offsets.shape
+    if attributes == 1:
+        return offsets * _signs(rows, stream)[:, None]
+    out = offsets.copy()
+    for a, b in pairs:
+        theta = stream.uniform(rows)
+        theta *= 2 * np.pi
+        cos, sin = np.cos(theta), np.sin(theta)
+        x, y = out[:, a].copy(), out[:, b]
+        out[:, a] = cos * x - sin * y
+        out[:, b] = sin * x + cos * y
+    return out
+
+
+def turned_anyhow(offsets: FloatArray, stream: Stream) -> FloatArray:
+    """Each record at its own distance in a uniformly random direction: the image under a Haar-distributed rotation."""
+    out = stream.normal(*offsets.shape)
+    if offsets.shape[1] == 1:
+        np.sign(out, out=out)
+    out *= (np.sqrt(np.einsum("ij,ij->i", offsets, offsets)) / np.sqrt(np.einsum("ij,ij->i", out, out)))[:, None]
+    return out
+
+
+def _signs(rows: int, stream: Stream) -> FloatArray:
+    return np.where(stream.uniform(rows) < 0.5, -1.0, 1.0)
+
+
+@dataclass(frozen=True)
+class RACC(ClusterMethod):
+    """Turn every record around its centre by a random angle, and draw it in by a random ratio d_j in (0, 1] (eq. 3)."""
+
+    law: ClassVar[str] = "racc"
+    rotation: str = parameter("pairs", "pairs: an angle per pair of attributes; haar: any direction")
+    ratio_law: str = parameter(
+        "constant", "constant: d = ratio; uniform: on (least, ratio]; ball: ratio · U^(1/attributes)"
+    )
+    ratio: float = parameter(1.0, "the largest ratio of released to original distance from the centre, in (0, 1]")
+    least: float = parameter(0.0, "the least ratio under the uniform law, in [0, ratio)")
+
+    def __post_init__(self) -> None:
+        if self.rotation not in ROTATIONS:
+            raise UsageError(f"{self.law}: rotation = {self.rotation!r} is unknown; choose pairs or haar")
+        if self.ratio_law not in RATIO_LAWS:
+            raise UsageError(f"{self.law}: ratio_law = {self.ratio_law!r} is unknown; choose constant, uniform or ball")
+        if not (0 < self.ratio <= 1 and 0 <= self.least < self.ratio):
+            raise UsageError(
+                f"{self.law}: ratios from {self.least} to {self.ratio}; they need 0 ≤ least < ratio ≤ 1, "
+                "or records leave their cluster"
+            )
+
+    def _turned(self, offsets: FloatArray, pairs: Pairs, stream: Stream) -> FloatArray:
+        """Records as offsets from their centres, turned and drawn in."""
+        out = turned_anyhow(offsets, stream) if self.rotation == "haar" else turned_in_pairs(offsets, pairs, stream)
+        if self.ratio_law == "constant":
+            if self.ratio != 1.0:
+                out *= self.ratio
+            return out
+        u = 1.0 - stream.uniform(len(out))  # on (0, 1]: no record falls onto its centre
+        if self.ratio_law == "uniform":
+            out *= (self.least + (self.ratio - self.least) * u)[:, None]
+        else:
+            out *= (self.ratio * u ** (1 / out.shape[1]))[:, None]
+        return out
+
+    def _pairs(self, attributes: int, stream: Stream) -> Pairs:
+        return disjoint_pairs(attributes, stream) if self.rotation == "pairs" else ()
+
+    def _release(self, table: FloatArray, labels: LabelArray, centres: FloatArray, stream: Stream) -> FloatArray:
+        pairs = self._pairs(table.shape[1], stream)
+        out = self._turned(table - centres[labels], pairs, stream)
+        out += centres[labels]
+        return out
+
+
+@dataclass(frozen=True)
+class RACCV(RACC):
+    """RACC, redrawn for records that leave their cell, then settled: labels and centres are an exact fixed point."""
+
+    law: ClassVar[str] = "racc-v"
+    keeps_labels: ClassVar[bool] = True
+    rotation: str = parameter("haar", "haar: any direction; pairs: an angle per pair of attributes")
+    margin: float = parameter(0.1, "part of the way to its cell's wall that every record stays away from it")
+    tries: int = parameter(50, "redraws of a record outside its cell before it is drawn towards the centre")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checked_margin(self.law, self.margin, self.tries)
+
+    def _release(self, table: FloatArray, labels: LabelArray, centres: FloatArray, stream: Stream) -> FloatArray:
+        pairs = self._pairs(table.shape[1], stream)
+        partition = Partition.of(labels, len(centres))
+        out = np.empty_like(table)
+        for i, place in partition.slices():
+            rows = partition.order[place]
+            cell = walls(centres, i)
+            original = table[rows] - centres[i]
+            offsets = self._turned(original, pairs, stream)
+            outside = np.flatnonzero(reach(offsets, cell) > 1 - self.margin)
+            for _ in range(self.tries):
+                if not len(outside):
+                    break
+                offsets[outside] = self._turned(original[outside], pairs, stream)
+                outside = outside[reach(offsets[outside], cell) > 1 - self.margin]
+            settle(offsets, cell, self.margin, scatter(original))
+            offsets += centres[i]
+            out[rows] = offsets
+        return out

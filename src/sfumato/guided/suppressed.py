@@ -1,0 +1,53 @@
+"""Which rows of the original a release left out, as its owner can find again without the key.
+
+Rare classes follow from the class alone; small cells that were suppressed follow from the tree, which the same table grows
+again. Where it hangs on a draw (labels dealt out first; a record alone in its leaf whom no other leaf has anything for), or a sample
+chose the tree, it cannot be told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.guided.rare_classes import rare_records
+from sfumato.guided.tree.base import TREE_METHODS
+from sfumato.guided.tree.leaf_swap import LeafSwap, cells_of
+from sfumato.releases.manifest import Manifest
+from sfumato.table import ObservedTable
+from sfumato.trees.grow.c45 import c45
+
+
+def kept_rows(manifest: Manifest, original: ObservedTable) -> NDArray[np.bool_] | None:
+    """The rows of the original that the release holds; None where the manifest's method leaves none out, or it cannot be told."""
+    kept = _kept(manifest.method or {}, original, bool(manifest.extra.get("public", {}).get("by_counts")))
+    return kept if kept is not None and int(kept.sum()) == manifest.data.rows else None
+
+
+def _kept(stated: Mapping[str, Any], original: ObservedTable, by_counts: bool) -> NDArray[np.bool_] | None:
+    law = str(stated.get("law"))
+    if law not in TREE_METHODS or original.classes is None:
+        return None
+    method = TREE_METHODS[law].from_dict({k: v for k, v in stated.items() if k != "law"})
+    if not method.leaves_rare_out:
+        return None
+    kept = ~rare_records(original.classes)
+    if isinstance(method, LeafSwap) and not by_counts and kept.any():
+        rest = original.take(kept)
+        kept[kept] = ~_emptied(method, rest)
+    return kept
+
+
+def _emptied(method: LeafSwap, table: ObservedTable) -> NDArray[np.bool_]:
+    """Records in small cells that are left out whatever is drawn."""
+    assert table.classes is not None
+    if method.small == "climb" or (method.small == "suppress" and method.labels):
+        return np.zeros(table.rows, bool)
+    leaf = np.unique(c45(table).apply(table), return_inverse=True)[1]
+    if method.small == "blind":
+        return np.asarray(np.bincount(leaf)[leaf] < 2)
+    cell = cells_of(leaf, table.classes, len(table.labels))
+    return np.asarray(np.bincount(cell)[cell] < method.least)

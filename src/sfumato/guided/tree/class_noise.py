@@ -1,0 +1,190 @@
+"""Noise on the class: Random, Probabilistic, All Leaves (Islam & Brankovic 2003, section 3.1), for any number of classes.
+
+Leaf k holds N_k records, n_kc of class c. All three change E(N) = Σ_k N_k (1 − Σ_c (n_kc/N_k)²) labels on average, which
+for two classes is the paper's Σ 2mn/(m + n). The paper's p for All Leaves lacks a division by the number of records.
+
+Class noise alone hides little: what a leaf predicts stays as predictable as the leaf is pure.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sfumato.counts import FloatArray, IntArray
+from sfumato.guided.tree.base import Perturbed, TreeMethod, with_values
+from sfumato.guided.tree.owner_tree import Leaves
+from sfumato.randomness import Stream
+from sfumato.table import ObservedTable
+
+
+def expected_changes(counts: FloatArray) -> float:
+    """E(N) = Σ_k N_k (1 − Σ_c (n_kc/N_k)²), counts by leaf and class."""
+    n = counts.sum(axis=1)
+    return float((n - np.square(counts).sum(axis=1) / np.where(n > 0, n, 1.0)).sum())
+
+
+def random_variance(counts: FloatArray) -> float:
+    """Variance of the number of changes under Random; Σ 4m²n²/(N²(N − 1)) for two classes.
+
+    Unchanged labels of a leaf number Σ_c X_c, X_c the records of class c that a random permutation gives a label c.
+    Var X_c = n_c²(N − n_c)²/(N²(N − 1)) and Cov(X_c, X_d) = n_c² n_d²/(N²(N − 1)).
+    """
+    n = counts.sum(axis=1)
+    squares = np.square(counts)
+    own = (squares * np.square(n[:, None] - counts)).sum(axis=1)
+    crossed = np.square(squares.sum(axis=1)) - np.square(squares).sum(axis=1)
+    return float(((own + crossed) / np.where(n > 1, n * n * (n - 1), 1.0))[n > 1].sum())
+
+
+def probabilistic_variance(counts: FloatArray) -> float:
+    """Variance under Probabilistic: Σ_k Σ_c n_c f_c (1 − f_c) with f = n_c/N; Σ mn/N for two classes."""
+    share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1.0)
+    return float((counts * share * (1 - share)).sum())
+
+
+def all_leaves_rate(counts: FloatArray) -> float:
+    """The chance p = E(N)/N of every label to change under All Leaves."""
+    total = float(counts.sum())
+    return expected_changes(counts) / total if total else 0.0
+
+
+def all_leaves_variance(counts: FloatArray) -> float:
+    """N p (1 − p)."""
+    p = all_leaves_rate(counts)
+    return float(counts.sum()) * p * (1 - p)
+
+
+def permuted(classes: IntArray, leaf: IntArray, stream: Stream) -> IntArray:
+    """Random: the labels of each leaf in a random order, so that its class totals stay exactly as they are."""
+    return classes[stream.permutation_within(leaf)]
+
+
+def redrawn(leaf: IntArray, counts: FloatArray, stream: Stream) -> IntArray:
+    """Probabilistic: every label drawn from the class shares of its leaf."""
+    return drawn_from(counts, leaf, stream.uniform(len(leaf)))
+
+
+def flipped(classes: IntArray, rate: float, n_classes: int, stream: Stream) -> IntArray:
+    """All Leaves: every label changed with probability `rate`, to each of the others alike."""
+    if n_classes < 2:
+        return classes.copy()
+    change = stream.uniform(len(classes)) < rate
+    shift = 1 + stream.integers(len(classes), n_classes - 1)
+    return np.where(change, (classes + shift) % n_classes, classes)
+
+
+def drawn_from(weights: FloatArray, group: IntArray, u: FloatArray) -> IntArray:
+    """For each place the category at quantile u of its group's weights; a category without weight is never drawn."""
+    below = np.cumsum(weights, axis=1)
+    whole = below / below[:, -1:]
+    # One increasing list for all groups: group g's distribution function runs from g to g + 1.
+    steps = (whole + np.arange(len(whole))[:, None]).ravel()
+    found = np.searchsorted(steps, group + u, side="right") - group * weights.shape[1]
+    last = weights.shape[1] - 1 - np.argmax((weights > 0)[:, ::-1], axis=1)
+    return np.minimum(found, last[group])
+
+
+def leaf_posterior(counts: FloatArray, leaf: IntArray) -> FloatArray:
+    """What an intruder who places a record in its leaf believes of its class under Random and Probabilistic.
+
+    Given the leaf, the released label is independent of the true one, so the belief is the leaf's own distribution: the
+    best guess is right with m/(m + n), minority records are guessed wrong, and homogeneous leaves are disclosed.
+    """
+    return (counts / counts.sum(axis=1, keepdims=True))[leaf]
+
+
+def flip_posterior(counts: FloatArray, leaf: IntArray, released: IntArray, rate: float) -> FloatArray:
+    """The same under All Leaves: Bayes' rule with the leaf's distribution as the prior and the flip rate as the noise."""
+    k = counts.shape[1]
+    likelihood = np.full((len(leaf), k), rate / max(k - 1, 1))
+    likelihood[np.arange(len(leaf)), released] = 1 - rate
+    belief = leaf_posterior(counts, leaf) * likelihood
+    whole = belief.sum(axis=1, keepdims=True)
+    return np.asarray(np.where(whole > 0, belief / np.where(whole > 0, whole, 1.0), leaf_posterior(counts, leaf)))
+
+
+@dataclass(frozen=True)
+class ClassNoise(TreeMethod):
+    """What the three have in common."""
+
+    def _draw(self, table: ObservedTable, leaves: Leaves, stream: Stream, target: str) -> Perturbed:
+        assert table.classes is not None
+        known = np.flatnonzero(table.classes >= 0)
+        classes, leaf = table.classes[known], leaves.number[known]
+        released = self._labels(classes, leaf, leaves.counts, stream)
+        out = table.classes.copy()
+        out[known] = released
+        belief = self._posterior(leaves.counts, leaf, released)
+        guess = np.argmax(belief, axis=1)
+        owner: dict[str, Any] = {
+            "expected_changes": expected_changes(leaves.counts),
+            "variance_of_changes": self._variance(leaves.counts),
+            "changes": int((released != classes).sum()),
+            "leaves": leaves.size,
+            "heterogeneous_leaves": int(leaves.heterogeneous.sum()),
+            "best_guess_right": float(np.mean(guess == classes)),
+            "certainty": belief.max(axis=1),
+        }
+        hidden = float(np.mean(guess != classes))
+        warning = (
+            f"{target}: the class of {100 * hidden:.1f} % of the records is hidden from an intruder who can place a "
+            "record in its leaf; class noise protects minority records only"
+        )
+        return Perturbed.of(table, with_values(table, {}, out), target, owner=owner, warnings=[warning])
+
+    @abstractmethod
+    def _labels(self, classes: IntArray, leaf: IntArray, counts: FloatArray, stream: Stream) -> IntArray:
+        """Released labels."""
+
+    @abstractmethod
+    def _variance(self, counts: FloatArray) -> float:
+        """Of the number of changes."""
+
+    def _posterior(self, counts: FloatArray, leaf: IntArray, released: IntArray) -> FloatArray:  # noqa: ARG002
+        return leaf_posterior(counts, leaf)
+
+
+@dataclass(frozen=True)
+class ClassRandom(ClassNoise):
+    """Labels permuted inside each leaf."""
+
+    law: ClassVar[str] = "class-random"
+
+    def _labels(self, classes: IntArray, leaf: IntArray, counts: FloatArray, stream: Stream) -> IntArray:  # noqa: ARG002
+        return permuted(classes, leaf, stream)
+
+    def _variance(self, counts: FloatArray) -> float:
+        return random_variance(counts)
+
+
+@dataclass(frozen=True)
+class ClassProbabilistic(ClassNoise):
+    """Labels drawn from their leaf's distribution."""
+
+    law: ClassVar[str] = "class-probabilistic"
+
+    def _labels(self, classes: IntArray, leaf: IntArray, counts: FloatArray, stream: Stream) -> IntArray:  # noqa: ARG002
+        return redrawn(leaf, counts, stream)
+
+    def _variance(self, counts: FloatArray) -> float:
+        return probabilistic_variance(counts)
+
+
+@dataclass(frozen=True)
+class ClassAllLeaves(ClassNoise):
+    """Every label changed with the same probability, the natural noise that the paper compares with."""
+
+    law: ClassVar[str] = "class-all-leaves"
+
+    def _labels(self, classes: IntArray, leaf: IntArray, counts: FloatArray, stream: Stream) -> IntArray:  # noqa: ARG002
+        return flipped(classes, all_leaves_rate(counts), counts.shape[1], stream)
+
+    def _variance(self, counts: FloatArray) -> float:
+        return all_leaves_variance(counts)
+
+    def _posterior(self, counts: FloatArray, leaf: IntArray, released: IntArray) -> FloatArray:
+        return flip_posterior(counts, leaf, released, all_leaves_rate(counts))

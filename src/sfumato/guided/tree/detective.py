@@ -1,0 +1,174 @@
+"""DETECTIVE: perturbation of categorical attributes by the leaves of their own trees (Islam & Brankovic 2005, section III).
+
+A record's new value is drawn from its leaf's law q_L (see `Segments.law`) and, given the leaf, does not depend on the old
+one: it changes with probability 1 − Σ f_v q_v. An intruder who can place the record in its leaf guesses the old value with
+max f_v, whatever p is: p distorts, it adds no secrecy against such an intruder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sfumato.counts import FloatArray, IntArray
+from sfumato.errors import UsageError
+from sfumato.guided.tree._segments import Segments
+from sfumato.guided.tree.base import Perturbed, TreeMethod, choice, probability, with_values
+from sfumato.guided.tree.class_noise import drawn_from
+from sfumato.parameters import parameter
+from sfumato.randomness import Stream
+from sfumato.table import ObservedTable
+from sfumato.trees.grow.c45 import CLASS, codes_of, with_class
+from sfumato.trees.tree import Tree
+
+DRAWS = ("shuffle", "iid")
+
+
+@dataclass(frozen=True)
+class Detective(TreeMethod):
+    """New values for categorical attributes, from the leaves of the trees that have them as class."""
+
+    law: ClassVar[str] = "detective"
+    p: float = parameter(0.05, "chance of a sibling leaf's majority value in place of the leaf's own distribution")
+    v: float = parameter(0.0, "chance of any value of the domain")
+    up: int = parameter(1, "1: sibling leaves; more: cousins, all leaves below the ancestor so many levels higher")
+    draws: str = parameter("shuffle", "shuffle: a leaf's values are dealt out again; iid: each is drawn on its own")
+    chained: bool = parameter(False, "find each leaf from the values released so far, which keeps joint structure")
+    attributes: str = parameter("", "columns to perturb, separated by commas; all categorical ones unless said")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        choice(self.law, "draws", self.draws, DRAWS)
+        probability(self.law, p=self.p, v=self.v)
+        if self.up < 1:
+            raise UsageError(f"{self.law}: up = {self.up} reaches no sibling; give 1 for siblings or more for cousins")
+
+    def _prepared(self, table: ObservedTable, tree: Tree, target: str) -> dict[str, Segments]:  # noqa: ARG002
+        names = chosen_columns(table, self.attributes, self.law)
+        if not names:
+            raise UsageError(f"{self.law}: the table has no categorical column; use innocent, framework or leaf-swap")
+        return {name: Segments.of(table, name, target) for name in names}
+
+    def _draw(self, table: ObservedTable, segments: dict[str, Segments], stream: Stream, target: str) -> Perturbed:
+        values = self.new_values(table, segments, stream, target)
+        owner = {"expected_change": {n: expected_change(s, self.p, self.v, self.up) for n, s in segments.items()}}
+        return Perturbed.of(
+            table, with_values(table, values), target, owner=owner, public={"perturbed_columns": list(segments)}
+        )
+
+    def new_values(
+        self,
+        table: ObservedTable,
+        segments: dict[str, Segments],
+        stream: Stream,
+        target: str = CLASS,
+        others: Mapping[str, FloatArray] | None = None,
+        classes: IntArray | None = None,
+    ) -> dict[str, FloatArray]:
+        """New values of every attribute in `segments`; missing values stay missing.
+
+        The paper perturbs each attribute from the original table and then combines the columns. Chained, the attributes
+        come in turn: a record's leaf is found from the values released so far (`others` and `classes` are such values of
+        other columns), the leaf's law from the original table.
+        """
+        released: dict[str, FloatArray] = {}
+        for name, own in segments.items():
+            node = own.node
+            if self.chained and (released or others or classes is not None):
+                seen = with_values(table, {**(others or {}), **released}, classes)
+                node = own.tree.apply(with_class(seen, name, target))
+            released[name] = self._values(table, own, node, stream)
+        return released
+
+    def _values(self, table: ObservedTable, own: Segments, node: IntArray, stream: Stream) -> FloatArray:
+        column = table[own.attribute]
+        codes = codes_of(column)
+        known = np.flatnonzero(codes >= 0)
+        reached, leaf = np.unique(node[known], return_inverse=True)
+        if self.draws == "shuffle":
+            shares = np.array([own.frequencies(int(n)) for n in reached])
+            new = dealt(shares, leaf, stream)
+            new = self._moved(own, reached, leaf, new, stream)
+        else:
+            laws = np.array([own.law(int(n), self.p, self.v, self.up) for n in reached])
+            new = drawn_from(laws, leaf, stream.uniform(len(leaf)))
+        values = column.values.copy()
+        values[known] = new
+        return values
+
+    def _moved(self, own: Segments, reached: IntArray, leaf: IntArray, dealt_: IntArray, stream: Stream) -> IntArray:
+        """With probability p the majority of a random sibling, then with probability v any value."""
+        out = dealt_.copy()
+        kin = [own.majorities[own.siblings(int(n), self.up)] for n in reached]
+        number = np.array([len(k) for k in kin])
+        u = stream.uniform(len(out))
+        moves = np.flatnonzero((u < self.p) & (number[leaf] > 0))
+        if len(moves):
+            table = np.zeros((len(reached), int(number.max())), np.int64)
+            for row, majority in zip(table, kin, strict=True):
+                row[: len(majority)] = majority
+            which = np.floor(stream.uniform(len(moves)) * number[leaf[moves]]).astype(np.int64)
+            out[moves] = table[leaf[moves], which]
+        if self.v > 0:
+            anywhere = np.flatnonzero(stream.uniform(len(out)) < self.v)
+            out[anywhere] = stream.integers(len(anywhere), own.counts.shape[1])
+        return out
+
+
+def chosen_columns(table: ObservedTable, wish: str, law: str) -> tuple[str, ...]:
+    """The categorical columns, or those named."""
+    if not wish:
+        return tuple(c.name for c in table.columns if not c.attribute.kind.numeric)
+    names = tuple(name.strip() for name in wish.split(",") if name.strip())
+    for name in names:
+        if table[name].attribute.kind.numeric:
+            raise UsageError(f"{name}: {law} perturbs categories, and this is a {table[name].attribute.kind} column")
+    return names
+
+
+def dealt(shares: FloatArray, group: IntArray, stream: Stream) -> IntArray:
+    """Values dealt out to the records of each group in the group's proportions, to whom by chance.
+
+    Each record's value follows the shares, and each value's number of records is one of the two whole numbers around its
+    share of the group (systematic sampling); where the shares are the group's own, that is an exact permutation.
+    """
+    sizes = np.bincount(group, minlength=len(shares))
+    order = np.lexsort((stream.words(len(group)), group))
+    place = np.arange(len(group)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    start = stream.uniform(len(shares))
+    whole = np.cumsum(shares * sizes[:, None], axis=1)
+    # Whole numbers but for rounding are whole: else a value that belongs once could come twice.
+    near = np.round(whole)
+    whole = np.where(np.abs(whole - near) < 1e-6, near, whole)
+    at = group[order]
+    out = np.empty(len(group), np.int64)
+    found = np.zeros(len(group), np.int64)
+    position = place + start[at]
+    for value in range(shares.shape[1] - 1):
+        found += position >= whole[at, value]
+    out[order] = found
+    return out
+
+
+def expected_change(own: Segments, p: float, v: float = 0.0, up: int = 1) -> float:
+    """Mean over the records of 1 − Σ f_v q_v: the share of values that DETECTIVE changes on average."""
+    leaves = own.leaves.tolist()
+    sizes = own.counts[leaves].sum(axis=1)
+    kept = np.array([own.frequencies(leaf) @ own.law(leaf, p, v, up) for leaf in leaves])
+    return float(1 - (sizes @ kept) / sizes.sum()) if len(leaves) else 0.0
+
+
+def similarity_table(table: ObservedTable, names: Sequence[str] = (), target: str = CLASS) -> dict[str, Any]:
+    """Which values are alike where, for each categorical attribute: as plain data, for the owner."""
+    from sfumato.guided.tree._segments import similar_values
+
+    out: dict[str, Any] = {}
+    for name in names or chosen_columns(table, "", "detective"):
+        out[name] = [
+            {"leaves": list(s.nodes), "records": s.records, "pairs": [vars(pair) for pair in s.pairs]}
+            for s in similar_values(Segments.of(table, name, target))
+        ]
+    return out

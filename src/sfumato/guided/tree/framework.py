@@ -1,0 +1,100 @@
+"""The whole framework: every attribute perturbed, each by the technique that suits it (2004 framework; 2005, section III).
+
+Numbers get noise: over their domain where the leaf does not test them (LINNAPT), inside the leaf's own interval where it
+does (LINFAPT), so that noise alone moves no record to another leaf. Labels are permuted inside leaves. Categories are
+drawn by DETECTIVE. What nevertheless stays in clear is named in a warning, because it re-identifies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.counts import FloatArray, IntArray
+from sfumato.guided.rare_classes import STATEMENT
+from sfumato.guided.tree._partners import exchanged
+from sfumato.guided.tree._segments import Segments
+from sfumato.guided.tree.base import Perturbed, TreeMethod, choice, with_values
+from sfumato.guided.tree.class_noise import expected_changes, random_variance
+from sfumato.guided.tree.detective import Detective, chosen_columns, expected_change
+from sfumato.guided.tree.innocent import noisy_columns, perturbed_cells
+from sfumato.guided.tree.leaf_swap import cells_of, dealt_again, permuted_labels
+from sfumato.guided.tree.owner_tree import Leaves
+from sfumato.guided.tree.value_noise import SD, ValueNoise
+from sfumato.parameters import parameter
+from sfumato.randomness import Stream
+from sfumato.table import ObservedTable
+from sfumato.trees.tree import Tree
+
+NUMBERS = ("noise", "swap")
+
+
+@dataclass(frozen=True)
+class Framework(TreeMethod):
+    """LINNAPT, LINFAPT, class noise and DETECTIVE in one release."""
+
+    law: ClassVar[str] = "framework"
+    numbers: str = parameter(
+        "noise", "noise: LINNAPT and LINFAPT; swap: dealt out again inside each leaf by the released label"
+    )
+    noise: str = parameter("additive", "additive or relative")
+    sd: float = parameter(SD, "standard deviation of the noise, in that of the attribute, or relative to the value")
+    p: float = parameter(0.1, "DETECTIVE: chance of a sibling leaf's majority value")
+    v: float = parameter(0.0, "DETECTIVE: chance of any value of the domain")
+    up: int = parameter(1, "DETECTIVE: 1 for sibling leaves, more for cousins")
+    chained: bool = parameter(False, "DETECTIVE: find each leaf from the values released so far")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        choice(self.law, "numbers", self.numbers, NUMBERS)
+        choice(self.law, "noise", self.noise, ("additive", "relative"))
+        _ = ValueNoise(self.noise, self.sd), self.detective
+
+    @property
+    def leaves_rare_out(self) -> bool:
+        """Swapped numbers follow their class, and the one record of a class would keep them all together."""
+        return self.numbers == "swap"
+
+    @property
+    def detective(self) -> Detective:
+        """How categories are perturbed."""
+        return Detective(p=self.p, v=self.v, up=self.up, chained=self.chained)
+
+    def _prepared(self, table: ObservedTable, tree: Tree, target: str) -> tuple[Leaves, dict[str, Segments]]:
+        names = chosen_columns(table, "", self.law)
+        return Leaves.of(tree, table), {name: Segments.of(table, name, target) for name in names}
+
+    def _draw(
+        self, table: ObservedTable, prepared: tuple[Leaves, dict[str, Segments]], stream: Stream, target: str
+    ) -> Perturbed:
+        assert table.classes is not None
+        leaves, segments = prepared
+        classes = permuted_labels(table.classes, leaves.number, stream)
+        values = self._numbers(table, classes, leaves, stream)
+        values |= self.detective.new_values(table, segments, stream, target, values, classes)
+        owner = {
+            "expected_changes": expected_changes(leaves.counts),
+            "variance_of_changes": random_variance(leaves.counts),
+            "expected_change": {name: expected_change(own, self.p, self.v, self.up) for name, own in segments.items()},
+        }
+        public = {"limits": [STATEMENT]} if self.leaves_rare_out else {}
+        return Perturbed.of(table, with_values(table, values, classes), target, owner=owner, public=public)
+
+    def _numbers(
+        self, table: ObservedTable, classes: IntArray, leaves: Leaves, stream: Stream
+    ) -> dict[str, FloatArray]:
+        numeric = tuple(c for c in table.columns if c.attribute.kind.numeric)
+        if self.numbers == "swap":
+            assert table.classes is not None
+            k = len(table.labels)
+            cell, to = cells_of(leaves.number, table.classes, k), cells_of(leaves.number, classes, k)
+            values = {c.name: dealt_again(c.values, cell, to, stream) for c in numeric}
+            alone = np.flatnonzero(np.bincount(to)[to] < 2)
+            return exchanged(ObservedTable(numeric, classes, table.labels), values, leaves, alone, stream)[0]
+        noise = ValueNoise(self.noise, self.sd)
+        cells = perturbed_cells(table, leaves, "all")
+        for name in cells:
+            noise.check(table[name])
+        return noisy_columns(table, leaves, cells, noise, stream)

@@ -1,0 +1,240 @@
+"""Leaf swap: every attribute permuted on its own among the records of the same leaf and class.
+
+All records keep their leaf, since the values they receive satisfied its conditions in another record of it; and every
+table of an attribute by class, in every node of the tree, is exactly what it was. So every test of the tree is chosen
+again, and only growth below heterogeneous leaves can differ. There chance may let a subtree survive its pruning that did
+not before; so the release's own tree is grown, and the leaves whose rule it lost are dealt again (`redraws`). The price
+is what a recipient learns from knowing so: of each leaf at most log₂(redraws + 1) bits about which of its permutations
+was drawn.
+
+What it does not do: the class stays as predictable as the leaf is pure; values are genuine, so an extreme value still
+shows that somebody has it; relations between attributes inside a leaf are gone, and with them what other models use; and
+a leaf and class with one record has nobody to swap with (`small` says what happens then).
+
+But for small=keep, nobody is released whole for want of somebody to swap with: rare classes are left out (`rare_classes`),
+a record that finds nobody of its class for any of its values exchanges them with other classes of its leaf, and one that is
+alone in its leaf, too, is left out. That chance lets a record keep all its values is not prevented: were it, the rows that
+did change could be put together again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.counts import FloatArray, IntArray
+from sfumato.errors import UsageError
+from sfumato.guided.rare_classes import STATEMENT
+from sfumato.guided.tree._partners import exchanged
+from sfumato.guided.tree.base import Perturbed, TreeMethod, choice, with_values
+from sfumato.guided.tree.class_noise import permuted
+from sfumato.guided.tree.owner_tree import Leaves
+from sfumato.parameters import parameter
+from sfumato.randomness import Stream
+from sfumato.table import ObservedTable
+from sfumato.trees.grow.c45 import c45
+from sfumato.trees.similarity import record_similarities
+
+SMALL = ("climb", "blind", "suppress", "keep")
+
+LIMITS = (
+    "the class of a record stays as predictable as its leaf is pure",
+    "values are genuine: an extreme value still shows that somebody has it",
+    "relations between attributes inside a leaf are destroyed, and models that need them suffer",
+)
+"""What a recipient is told of every leaf swap, beside what happens in small cells."""
+
+IN_SMALL_CELLS = {
+    "climb": "a record with fewer than {least} in its leaf and class swaps with its class elsewhere in the tree, or else with its "
+    "leaf; a value for which nobody is found there stays, so single values of such records may be true",
+    "blind": "a record with fewer than {least} in its leaf and class swaps with any class of its leaf",
+    "suppress": "records with fewer than {least} in their leaf and class are left out",
+    "keep": "records with fewer than {least} in their leaf and class are released as they are: such a row is a fact about "
+    "somebody, and a rare class shows which row it is",
+}
+
+
+def limits(small: str, least: int) -> list[str]:
+    """All that a recipient is told: rules that hold for any table, and no count of this one."""
+    told = [IN_SMALL_CELLS[small].format(least=least)]
+    return [*LIMITS, *told] if small == "keep" else [*LIMITS, *told, STATEMENT]
+
+
+@dataclass(frozen=True)
+class LeafSwap(TreeMethod):
+    """Permute every attribute inside each leaf and class."""
+
+    law: ClassVar[str] = "leaf-swap"
+    small: str = parameter(
+        "climb", "cells below `least`: climb (swap within the class, up the tree), blind (any class), suppress, or keep"
+    )
+    least: int = parameter(2, "a leaf and class with fewer records is a small cell")
+    redraws: int = parameter(
+        3, "times that leaves whose rule does not come back in the release's own tree are dealt again; 0 for never"
+    )
+    labels: bool = parameter(False, "permute the labels of each leaf too, and deal values out by the released label")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        choice(self.law, "small", self.small, SMALL)
+        if self.redraws < 0:
+            raise UsageError(f"{self.law}: redraws = {self.redraws}; give 0 for one deal, or the times to deal again")
+        if self.least < 2:
+            raise UsageError(
+                f"{self.law}: least = {self.least}; a cell of one record has nobody to swap with, give 2 or more"
+            )
+
+    @property
+    def leaves_rare_out(self) -> bool:
+        """Unless small cells are to be kept as they are."""
+        return self.small != "keep"
+
+    def _draw(self, table: ObservedTable, leaves: Leaves, stream: Stream, target: str) -> Perturbed:
+        deal = dealt(table, leaves.number, stream, labels=self.labels)
+        best = self._settled(table, leaves, deal, stream, target)
+        if not self.redraws:
+            return best
+        alike = record_similarities(leaves.tree, c45(best.table, target=target), table)
+        for _ in range(self.redraws):
+            lost = np.unique(leaves.number[alike < 1])
+            if not len(lost):
+                break
+            tried = redealt(deal, table, np.isin(leaves.number, lost), leaves.number, stream, labels=self.labels)
+            done = self._settled(table, leaves, tried, stream, target)
+            found = record_similarities(leaves.tree, c45(done.table, target=target), table)
+            if found.mean() > alike.mean():
+                deal, best, alike = tried, done, found
+        return best
+
+    def _settled(
+        self, table: ObservedTable, leaves: Leaves, deal: ObservedTable, stream: Stream, target: str
+    ) -> Perturbed:
+        """The release of a deal: small cells seen to, changes counted."""
+        assert deal.classes is not None
+        leaf, given = leaves.number, deal.classes
+        to = cells_of(leaf, given, len(table.labels))
+        small = np.bincount(to)[to] < self.least
+        values = {c.name: c.values for c in deal.columns}
+        lone = np.flatnonzero(small)
+        unmoved = np.full(len(lone), len(values) if self.small == "keep" else 0)
+        blindly = small if self.small == "blind" else np.zeros(table.rows, bool)
+        if self.small == "climb":
+            values, unmoved = exchanged(with_values(table, {}, given), values, leaves, lone, stream)
+            blindly[lone[unmoved == len(values)]] = True
+            unmoved[blindly[lone]] = 0
+        if blindly.any():
+            values = {name: blind(column, leaf, blindly, stream) for name, column in values.items()}
+        out = small if self.small == "suppress" else blindly & (np.bincount(leaf)[leaf] < 2)
+        released = with_values(table, values, given)
+        if out.any():
+            raise_if_all(out)
+            released, table = released.take(~out), table.take(~out)
+        counted = {"records": len(lone), "unmoved": int(unmoved.sum())}
+        warnings = [unmoved_note(counted["unmoved"], len(lone))] if counted["unmoved"] else []
+        if self.small == "climb" and blindly.any():
+            warnings.append(crossed_note(int(blindly.sum())))
+        if out.any():
+            warnings.append(left_out_note(int(out.sum())))
+        public = {"limits": limits(self.small, self.least)}
+        owner = {"small_cells": counted, "small_records": lone, "leaves": leaves.size}
+        done = Perturbed.of(table, released, target, public=public, owner=owner, warnings=warnings)
+        return replace(done, left_out=np.flatnonzero(out))
+
+
+def unmoved_note(values: int, records: int) -> str:
+    """What an owner is told of values that stay where they are."""
+    return (
+        f"{values} values of {records} records in small cells found nobody to swap with and are "
+        "released as they are; small=suppress leaves such records out"
+    )
+
+
+def crossed_note(records: int) -> str:
+    """What an owner is told of records whose class has nobody for them."""
+    return (
+        f"{records} records in small cells found nobody of their class to swap any value with, and exchanged their values "
+        "with other classes of their leaf; small=suppress leaves such records out"
+    )
+
+
+def left_out_note(records: int) -> str:
+    """What an owner is told of records in small cells that are not in the release."""
+    return f"{records} records in small cells have nobody to swap with and are left out of the release"
+
+
+def dealt(table: ObservedTable, leaf: IntArray, stream: Stream, *, labels: bool) -> ObservedTable:
+    """Every attribute permuted inside each leaf and class; with `labels`, the classes of each leaf before that."""
+    assert table.classes is not None
+    given = permuted_labels(table.classes, leaf, stream) if labels else table.classes
+    cell, to = (cells_of(leaf, classes, len(table.labels)) for classes in (table.classes, given))
+    return with_values(table, {c.name: dealt_again(c.values, cell, to, stream) for c in table.columns}, given)
+
+
+def redealt(
+    deal: ObservedTable,
+    table: ObservedTable,
+    among: NDArray[np.bool_],
+    leaf: IntArray,
+    stream: Stream,
+    *,
+    labels: bool,
+) -> ObservedTable:
+    """An earlier deal with fresh permutations in the leaves of some records, `among`."""
+    fresh = dealt(table.take(among), leaf[among], stream, labels=labels)
+    assert deal.classes is not None
+    assert fresh.classes is not None
+    values = {c.name: c.values.copy() for c in deal.columns}
+    for column in fresh.columns:
+        values[column.name][among] = column.values
+    classes = deal.classes.copy()
+    classes[among] = fresh.classes
+    return with_values(deal, values, classes)
+
+
+def raise_if_all(small: NDArray[np.bool_]) -> None:
+    """A release without records is none."""
+    if small.all():
+        raise UsageError("leaf-swap: every leaf and class is a small cell; lower `least`, or choose small=blind")
+
+
+def cells_of(leaf: IntArray, classes: IntArray, n_classes: int) -> IntArray:
+    """Leaf and class as one number; records without a class are a class of their own."""
+    return leaf * (n_classes + 1) + classes + 1
+
+
+def permuted_labels(classes: IntArray, leaf: IntArray, stream: Stream) -> IntArray:
+    """The labels of each leaf in a random order; records without one stay without."""
+    known = np.flatnonzero(classes >= 0)
+    out = classes.copy()
+    out[known] = permuted(classes[known], leaf[known], stream)
+    return out
+
+
+def dealt_again(values: FloatArray, cell: IntArray, to: IntArray, stream: Stream) -> FloatArray:
+    """The values of each cell, in random order, for the records that the cell has now (`to`; the same numbers in each).
+
+    A uniformly random order, with values that may stay: were they forced to move, two records of a cell would exchange
+    all their values, which is no change at all.
+    """
+    out = np.empty_like(values)
+    out[np.argsort(to, kind="stable")] = values[np.lexsort((stream.words(len(cell)), cell))]
+    return out
+
+
+def blind(values: FloatArray, leaf: IntArray, small: NDArray[np.bool_], stream: Stream) -> FloatArray:
+    """Let each record of a small cell exchange its value with a random record of its leaf, whatever the class.
+
+    The leaf's own table of the attribute stays exact; that by class moves by at most one record an exchange.
+    """
+    out = values.copy()
+    order = np.argsort(leaf, kind="stable")
+    sizes = np.bincount(leaf)
+    first = np.cumsum(sizes) - sizes
+    rows = np.flatnonzero(small)
+    places = np.floor(stream.uniform(len(rows)) * sizes[leaf[rows]]).astype(np.int64)
+    for row, partner in zip(rows.tolist(), order[first[leaf[rows]] + places].tolist(), strict=True):
+        out[row], out[partner] = out[partner], out[row]
+    return out

@@ -1,0 +1,190 @@
+"""Noise on numbers, on the attribute's own resolution, kept between two ends; with its exact law.
+
+- additive: A + N(0, (sd · spread of A)²);
+- relative: A (1 + N(0, sd²)), "noise as a percentage of the attribute value" (Islam & Brankovic 2003, Figure 3);
+- percent: A (1 + e) with e a bell on the multiples of 5 % within ±60 %, as that figure draws it.
+
+Additive and relative values are folded back at the ends (mirrored half a step beyond the last value) and rounded to the
+lattice, so nothing piles up. Percent values are rounded and clipped where the attribute has a lattice, and left as they
+are where it has none: then A*/A − 1 lies on the percent grid for the true record and for hardly any other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from sfumato.channels.base import decade, snap
+from sfumato.counts import FloatArray
+from sfumato.errors import UsageError
+from sfumato.randomness import Stream
+from sfumato.schema import Kind
+from sfumato.table import Column
+
+KINDS = ("additive", "relative", "percent")
+SD = 0.276
+PERCENT_STEP = 0.05
+PERCENT_REACH = 0.60
+STEPS_A_SCALE = 500
+"""A continuous column is released on a lattice at least this much finer than its noise."""
+
+MOST_IMAGES = 32
+
+
+@cache
+def percent_bell(sd: float = SD) -> tuple[FloatArray, FloatArray]:
+    """The percentages of Figure 3 and their chances: p_j ∝ exp(−e_j²/2s²) with s solved so that the sd is as stated."""
+    steps = round(PERCENT_REACH / PERCENT_STEP)
+    offsets = np.arange(-steps, steps + 1, dtype=np.float64) * PERCENT_STEP
+
+    def chances(scale: float) -> FloatArray:
+        weight = np.exp(-0.5 * np.square(offsets / scale))
+        return np.asarray(weight / weight.sum())
+
+    widest = float(np.sqrt(np.mean(np.square(offsets))))
+    if not 0 < sd < widest:
+        raise UsageError(
+            f"sd = {sd}: no bell on ±{PERCENT_REACH:.0%} has it; give a number above 0 and below {widest:.3f}"
+        )
+    low, high = 1e-3, 1e3
+    for _ in range(200):
+        middle = np.sqrt(low * high)
+        if float(np.sqrt(chances(middle) @ np.square(offsets))) < sd:
+            low = middle
+        else:
+            high = middle
+    return offsets, chances(high)
+
+
+@dataclass(frozen=True, eq=False)
+class Room:
+    """Where released values of some cells may lie: between `low` and `high` (one each, or one for all), in steps."""
+
+    low: FloatArray
+    high: FloatArray
+    step: float
+
+
+@dataclass(frozen=True)
+class ValueNoise:
+    """The law of the noise; `sd` is in units of the attribute's own standard deviation, or of its value."""
+
+    kind: str = "additive"
+    sd: float = SD
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise UsageError(f"noise = {self.kind!r} is unknown; choose {' or '.join(KINDS)}")
+        if not 0 < self.sd < np.inf:
+            raise UsageError(f"sd = {self.sd} gives no noise; give a positive number, such as {SD}")
+
+    def check(self, column: Column) -> None:
+        """Refuse noise that protects nothing on this column."""
+        attribute = column.attribute
+        if attribute.kind is Kind.DATE and self.kind != "additive":
+            raise UsageError(
+                f"{column.name}: {self.kind} noise on a date is noise relative to 1970; use additive noise"
+            )
+        if self.kind != "percent":
+            return
+        largest = max(abs(attribute.interval.low), abs(attribute.interval.high))
+        if PERCENT_STEP * largest > attribute.step:
+            raise UsageError(
+                f"{column.name}: noise on a grid of percentages gives no protection here. Steps of {PERCENT_STEP:.0%} leave "
+                f"holes between the values of a column with {_resolution(attribute.step)}, so released/true − 1 lies on "
+                "the grid for the true record alone (p = 1). Use additive or relative noise, or leaf-swap"
+            )
+
+    def scale(self, values: FloatArray, spread: float) -> FloatArray:
+        """The standard deviation of the noise of each value."""
+        return np.full(len(values), self.sd * spread) if self.kind == "additive" else self.sd * np.abs(values)
+
+    def step(self, column: Column, spread: float) -> float:
+        """The lattice of the released values: the attribute's own, or one much finer than the noise."""
+        own = column.attribute.step
+        if own or self.kind == "percent" or spread <= 0:
+            return own
+        return decade(self.sd * spread / STEPS_A_SCALE)
+
+    def drawn(self, values: FloatArray, spread: float, room: Room, stream: Stream) -> FloatArray:
+        """Released values for true ones."""
+        if not len(values):
+            return values.copy()
+        if self.kind != "percent":
+            noisy = values + self.scale(values, spread) * stream.normal(len(values))
+            return folded(noisy, values, room)
+        offsets, chances = percent_bell(self.sd)
+        ends = np.cumsum(chances)[:-1]
+        noisy = values * (1 + offsets[np.searchsorted(ends, stream.uniform(len(values)), side="right")])
+        return _clipped(noisy, room) if room.step else noisy
+
+    def chances(self, true: FloatArray, released: FloatArray, spread: float, room: Room) -> FloatArray:
+        """P(released | true), one row a true value; `room` belongs to the released ones."""
+        if self.kind != "percent":
+            return _folded_chances(true, released, self.scale(true, spread), room)
+        out = np.zeros((len(true), len(released)))
+        for offset, chance in zip(*percent_bell(self.sd), strict=True):
+            noisy = true * (1 + offset)
+            if room.step:
+                at = _clipped(np.broadcast_to(noisy[:, None], out.shape), room)
+                near = np.abs(at - released) < room.step / 2
+            else:
+                near = np.abs(noisy[:, None] - released) <= 1e-9 * np.maximum(np.abs(noisy[:, None]), 1e-9)
+            out += chance * near
+        return out
+
+
+def ends(room: Room) -> tuple[FloatArray, FloatArray]:
+    """The first and the last multiple of the step inside the room."""
+    return np.ceil(room.low / room.step - 1e-6), np.floor(room.high / room.step + 1e-6)
+
+
+def folded(noisy: FloatArray, true: FloatArray, room: Room) -> FloatArray:
+    """Noisy values mirrored at the ends until they lie between them, on the lattice.
+
+    Mirrors stand half a step beyond the first and the last value, so that every value of the lattice has the same room.
+    A cell whose room holds no value of the lattice keeps its true one.
+    """
+    if not room.step:
+        return true.copy()  # a constant column: there is no spread, and no noise
+    first, last = ends(room)
+    number = np.maximum(last - first + 1, 1)
+    place = np.mod(noisy / room.step - (first - 0.5), 2 * number)
+    place = np.where(place >= number, 2 * number - place, place)
+    index = first + np.clip(np.floor(place), 0, number - 1)
+    return np.where(last >= first, snap(index * room.step, room.step), true)
+
+
+def _folded_chances(true: FloatArray, released: FloatArray, scale: FloatArray, room: Room) -> FloatArray:
+    """Σ over the mirror images k of the released value of Φ((k + ½ − x)/σ) − Φ((k − ½ − x)/σ), in steps."""
+    from scipy.special import ndtr
+
+    if not room.step:
+        return np.asarray(true[:, None] == released, np.float64)
+    first, last = ends(room)
+    number = last - first + 1
+    x, k = true / room.step, np.round(released / room.step)
+    sigma = scale / room.step
+    out = np.asarray(np.round(x)[:, None] == k, np.float64)  # where the noise is none
+    noisy = np.flatnonzero(sigma > 0)
+    if not len(noisy):
+        return out
+    x, sigma = x[noisy, None], sigma[noisy, None]
+    images = min(MOST_IMAGES, int(np.ceil(8 * sigma.max() / (2 * number.min()))) + 1)
+    total = np.zeros((len(noisy), len(released)))
+    for turn in range(-images, images + 1):
+        for image in (k + 2 * number * turn, 2 * first - 1 - k + 2 * number * turn):
+            total += ndtr((image + 0.5 - x) / sigma) - ndtr((image - 0.5 - x) / sigma)
+    out[noisy] = total
+    return out
+
+
+def _clipped(noisy: FloatArray, room: Room) -> FloatArray:
+    first, last = ends(room)
+    return snap(np.clip(np.round(noisy / room.step), first, last) * room.step, room.step)
+
+
+def _resolution(step: float) -> str:
+    return f"resolution {step:g}" if step else "continuous values"

@@ -1,0 +1,317 @@
+"""Between a table's cells and the numbers that laws act on.
+
+Numbers stay numbers, dates are days since 1970, categories are their place in the declared list; NaN is a missing value.
+What does not fit the declared domain is refused here, with column, value, row and next step.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sfumato.counts import FloatArray
+from sfumato.errors import CellError, DataError, listed
+from sfumato.io.spellings import form_of
+from sfumato.schema import Attribute, Interval, Kind, Missing
+
+BoolArray = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """Reads one column as its attribute says; texts in `absent` mean a missing value.
+
+    `remedy` is the next step for somebody who cannot mend the plan; without it, messages speak to the owner.
+    """
+
+    attribute: Attribute
+    absent: tuple[str, ...] = ("",)
+    remedy: str | None = None
+
+    def __call__(self, array: pa.Array, start: int = 0) -> FloatArray:
+        """Numbers for the cells; `start` is the number of the first row, for messages."""
+        array = plain(array)
+        values = self._categories(array, start) if not self.attribute.kind.numeric else self._numbers(array, start)
+        if self.attribute.missing is Missing.CATEGORY:
+            values[np.isnan(values)] = len(self.attribute.categories)
+        return values
+
+    def _categories(self, array: pa.Array, start: int) -> FloatArray:
+        categories = self.attribute.categories
+        texts = as_text(array, self.attribute.name)
+        found = pc.index_in(texts, value_set=pa.array(categories, pa.string()))
+        codes = found.cast(pa.float64()).to_numpy(zero_copy_only=False).astype(np.float64)
+        if found.null_count == 0:
+            return codes
+        missing = self._missing(texts)
+        # A text that means "missing" elsewhere may be a category here: what is declared wins.
+        self._refuse(
+            np.isnan(codes) & ~missing,
+            array,
+            start,
+            lambda text: f"{text!r} is not among the declared categories ({listed(categories)})",
+            "add it to the plan's categories, or mend the value",
+        )
+        return codes
+
+    def _numbers(self, array: pa.Array, start: int) -> FloatArray:
+        if self.attribute.kind is Kind.DATE:
+            values, missing = self._days(array, start)
+        else:
+            values, missing = self._floats(array, start)
+        attribute, domain = self.attribute, self.attribute.interval
+        inside = bool(len(values)) and domain.low <= values.min() and values.max() <= domain.high  # never where NaN is
+        if not inside:
+            self._refuse_outside(values, missing, array, start)
+        step = attribute.step
+        whole = pa.types.is_integer(array.type) and step == 1.0
+        if attribute.kind in (Kind.INTEGER, Kind.DATE) and not whole:
+            quotient = values / step
+            self._refuse(
+                (quotient != np.floor(quotient)) & ~missing,
+                array,
+                start,
+                lambda text: f"{text} is not a multiple of {step:g}",
+                "declare the column real, or mend the value",
+            )
+        return values
+
+    def _refuse_outside(self, values: FloatArray, missing: BoolArray, array: pa.Array, start: int) -> None:
+        domain = self.attribute.interval
+        low, high = self.attribute.shown(domain.low), self.attribute.shown(domain.high)
+        self._refuse(
+            ~np.isfinite(values) & ~missing,
+            array,
+            start,
+            lambda text: f"{text} is not a finite number",
+            "mend it, or list it under missing_values in the plan",
+        )
+        self._refuse(
+            (values < domain.low) | (values > domain.high),
+            array,
+            start,
+            lambda text: f"{text} is outside [{low}, {high}]",
+            "widen the domain in the plan, or mend the value",
+        )
+
+    def _floats(self, array: pa.Array, start: int) -> tuple[FloatArray, BoolArray]:
+        if pa.types.is_string(array.type):
+            missing = self._missing(array)
+            texts = pc.utf8_trim_whitespace(array)
+            texts = pc.if_else(pa.array(missing), pa.scalar(None, pa.string()), texts)
+            try:
+                numbers = texts.cast(pa.float64())
+            except pa.ArrowInvalid:
+                parsed = np.array([_parses(t) for t in texts.to_pylist()])
+                self._refuse(
+                    ~parsed,
+                    array,
+                    start,
+                    lambda text: f"{text!r} is not a number{_look(text)}",
+                    "mend it, or list it under missing_values in the plan",
+                )
+                raise DataError(f"{self.attribute.name}: some values cannot be read as numbers") from None
+        elif pa.types.is_boolean(array.type):
+            numbers = array.cast(pa.int8()).cast(pa.float64())
+            missing = _null(array)
+        elif pa.types.is_integer(array.type) or pa.types.is_floating(array.type) or pa.types.is_decimal(array.type):
+            numbers = array.cast(pa.float64(), safe=False)
+            missing = _null(array)
+            cells = numbers.to_numpy(zero_copy_only=False)
+            if "nan" in (t.lower() for t in self.absent) and pa.types.is_floating(array.type):
+                missing |= np.isnan(cells)
+        elif pa.types.is_null(array.type):
+            return np.full(len(array), math.nan), np.ones(len(array), dtype=bool)
+        else:
+            raise DataError(
+                f"{self.attribute.name}: a column of type {array.type} is not numeric; "
+                f"{self.remedy or 'declare it categorical'}"
+            )
+        values = _floats_of(numbers)
+        if (marks := marked(values, self.absent)).any():  # -999 is as missing as a number as it is as a text
+            values = np.where(marks, math.nan, values)
+            missing = missing | marks
+        return values, missing
+
+    def _days(self, array: pa.Array, start: int) -> tuple[FloatArray, BoolArray]:
+        if pa.types.is_timestamp(array.type):
+            array = self._days_of_instants(array, start)
+        if pa.types.is_date(array.type):
+            return _floats_of(array.cast(pa.date32()).cast(pa.int32()).cast(pa.float64())), _null(array)
+        texts = as_text(array, self.attribute.name)
+        missing = self._missing(texts)
+        texts = pc.if_else(pa.array(missing), pa.scalar(None, pa.string()), pc.utf8_trim_whitespace(texts))
+        try:
+            days = texts.cast(pa.date32()).cast(pa.int32())
+        except pa.ArrowInvalid:
+            self._refuse(
+                np.array([not _is_date(t) for t in texts.to_pylist()]),
+                array,
+                start,
+                lambda text: f"{text!r} is not a date{_look(text)}",
+                "write it as 2024-01-31, or declare the column categorical",
+            )
+            raise DataError(f"{self.attribute.name}: some values cannot be read as dates") from None
+        return _floats_of(days.cast(pa.float64())), missing
+
+    def _days_of_instants(self, array: pa.Array, start: int) -> pa.Array:
+        days, midnight = midnights(array, self.attribute.name)
+        self._refuse(
+            ~midnight,
+            array,
+            start,
+            lambda text: f"{text} is more than a day",
+            "round the column to days, or declare it categorical",
+        )
+        return days
+
+    def _missing(self, texts: pa.Array) -> BoolArray:
+        listed_absent = pc.is_in(texts, value_set=pa.array(self.absent, pa.string()))
+        return _null(texts) | listed_absent.to_numpy(zero_copy_only=False).astype(bool)
+
+    def _refuse(self, wrong: BoolArray, array: pa.Array, start: int, what: Callable[[str], str], remedy: str) -> None:
+        if wrong.any():
+            place = int(np.argmax(wrong))
+            why = f"{what(shown_cell(array[place]))}; {self.remedy or remedy}"
+            raise CellError(self.attribute.name, start + place, why)
+
+
+def plain(array: pa.Array) -> pa.Array:
+    """The array without dictionary or large-string clothing."""
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+    if pa.types.is_dictionary(array.type):
+        viewed = array.type.value_type in (pa.string_view(), pa.binary_view())  # what polars gives, and no cast takes
+        array = plain(array.dictionary).take(array.indices) if viewed else array.cast(array.type.value_type)
+    if pa.types.is_large_string(array.type) or array.type == pa.string_view():
+        array = array.cast(pa.string())
+    return array.cast(pa.binary()) if array.type == pa.binary_view() else array
+
+
+def as_text(array: pa.Array, name: str = "a column") -> pa.Array:
+    """Cells as the labels people write: 3 rather than 3.0, true rather than 1."""
+    array = plain(array)
+    if pa.types.is_string(array.type):
+        return array
+    if pa.types.is_floating(array.type):
+        texts = [
+            None if v is None else str(int(v)) if math.isfinite(v) and v.is_integer() else repr(v)
+            for v in array.to_pylist()
+        ]
+        return pa.array(texts, pa.string())
+    try:
+        return array.cast(pa.string())
+    except pa.ArrowException:
+        raise DataError(
+            f"{name}: values of type {array.type} have no plain text form; convert the column first"
+        ) from None
+
+
+def midnights(instants: pa.Array, name: str) -> tuple[pa.Array, BoolArray]:
+    """The days of timestamps, by the clock of their own time zone, and which of them are a day and nothing more."""
+    try:
+        local = instants if instants.type.tz is None else pc.local_timestamp(instants)
+        days = local.cast(pa.date32(), safe=False)
+        same = pc.fill_null(pc.equal(days.cast(local.type, safe=False), local), fill_value=True)
+    except pa.ArrowException as error:
+        raise DataError(f"{name}: {instants.type} cannot be read as days: {error}; convert the column") from None
+    return days, same.to_numpy(zero_copy_only=False).astype(bool)
+
+
+def shown_cell(scalar: pa.Scalar) -> str:
+    """One cell as text, cut short where it is long."""
+    try:
+        value = scalar.as_py()
+    except (OverflowError, ValueError):  # days that Python's calendar does not have
+        value = scalar.cast(pa.string()).as_py()
+    text = "" if value is None else str(value)
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
+def marked(numbers: FloatArray, absent: Iterable[str]) -> BoolArray:
+    """Which numbers stand for a missing value: -999 where "-999" is among the texts that do."""
+    marks = [float(text) for text in absent if _parses(text)]
+    return np.isin(numbers, marks) if marks else np.zeros(len(numbers), dtype=bool)
+
+
+def _look(text: str) -> str:
+    form = form_of([text])
+    return "" if form is None else f"; such values look like {form}"
+
+
+def _parses(text: str | None) -> bool:
+    if text is None:
+        return True
+    try:
+        pa.scalar(text).cast(pa.float64())
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _is_date(text: str | None) -> bool:
+    if text is None:
+        return True
+    try:
+        pa.scalar(text).cast(pa.date32())
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _null(array: pa.Array) -> BoolArray:
+    if array.null_count == 0:
+        return np.zeros(len(array), dtype=bool)
+    return array.is_null().to_numpy(zero_copy_only=False).astype(bool)
+
+
+def _floats_of(numbers: pa.Array) -> FloatArray:
+    out = numbers.to_numpy(zero_copy_only=False)
+    return np.array(out, dtype=np.float64)
+
+
+def cells_of(attribute: Attribute, reports: int | None) -> Attribute:
+    """What the cells of a released column hold: the attribute's values, or whole numbers where they are reports."""
+    return attribute if reports is None else Attribute(attribute.name, Kind.INTEGER, Interval(0, reports - 1))
+
+
+@dataclass(frozen=True)
+class Decoder:
+    """Writes numbers back as the cells of a release: whole numbers where all of them are, dates, labels."""
+
+    attribute: Attribute
+    whole: bool = False
+    """Whether every released number is a whole one, so that the column can be written as integers."""
+
+    @property
+    def type(self) -> pa.DataType:
+        """The column's type in the release."""
+        if self.attribute.domain is None:
+            return pa.string()
+        if not self.attribute.kind.numeric:
+            return pa.dictionary(pa.int32(), pa.string())
+        if self.attribute.kind is Kind.DATE and self.whole:
+            return pa.date32()
+        return pa.int64() if self.whole else pa.float64()
+
+    def __call__(self, values: FloatArray) -> pa.Array:
+        """Cells; NaN becomes a missing value."""
+        attribute = self.attribute
+        if not attribute.kind.numeric:
+            missing = np.isnan(values) | (values >= len(attribute.categories))
+            indices = pa.array(np.where(missing, 0, values).astype(np.int32), mask=missing)
+            return pa.DictionaryArray.from_arrays(indices, pa.array(attribute.categories, pa.string()))
+        missing = np.isnan(values)
+        mask = missing if missing.any() else None
+        present = values if mask is None else np.where(missing, 0, values)
+        if attribute.kind is Kind.DATE and self.whole:
+            return pa.array(present.astype(np.int32), pa.int32(), mask=mask).cast(pa.date32())
+        if self.whole:
+            return pa.array(present.astype(np.int64), pa.int64(), mask=mask)
+        return pa.array(values, pa.float64(), mask=mask)

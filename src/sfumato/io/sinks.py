@@ -1,0 +1,173 @@
+"""Tables out: one file or a folder of them, with the checksum of what was written."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from sfumato.errors import OutputError, UsageError, listed
+from sfumato.io.partials import discard, partial
+
+ROW_GROUP = 131_072
+"""Rows in a Parquet row group: fixed, so that files do not depend on the block size."""
+FORMATS = ("parquet", "csv")
+
+
+class _HashingFile(io.RawIOBase):
+    """A file that keeps the SHA-256 of what is written to it."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._file = path.open("wb")
+        self.digest = hashlib.sha256()
+        self.size = 0
+        self._abandoned = False
+
+    def writable(self) -> bool:
+        return True
+
+    def abandon(self) -> None:
+        """Let what is still to come go nowhere: a writer that is given up wants to write its last bytes all the same."""
+        self._abandoned = True
+
+    def write(self, data: Any) -> int:
+        if self._abandoned:
+            return len(data)
+        self.digest.update(data)
+        self.size += len(data)
+        return self._file.write(data)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._file.close()
+        super().close()
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a sink wrote: enough for a recipient to check that nothing was lost."""
+
+    file: str
+    format: str
+    rows: int
+    bytes: int
+    sha256: str
+    parts: int = 0
+    """Files of a data folder; 0 where the data is one file."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data; a single file says nothing of parts."""
+        return {k: v for k, v in asdict(self).items() if k != "parts" or v}
+
+    @classmethod
+    def folder(cls, name: str, parts: list[Written]) -> Written:
+        """What is written of a folder: its checksum is that of the list `sha256sum` prints of its files, by name."""
+        parts = sorted(parts, key=lambda p: p.file)
+        lines = "".join(f"{p.sha256}  {p.file}\n" for p in parts)
+        digest = hashlib.sha256(lines.encode()).hexdigest()
+        rows, size = sum(p.rows for p in parts), sum(p.bytes for p in parts)
+        return cls(name, Path(name).suffix.lstrip("."), rows, size, digest, len(parts))
+
+
+def checksum(path: Path) -> str:
+    """The SHA-256 of a data file, or of the list of those of a data folder's files."""
+    if path.is_dir():
+        found = [Written(p.name, "", 0, 0, checksum(p)) for p in path.iterdir()]
+        return Written.folder(path.name, found).sha256
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextmanager
+def writing(
+    folder: Path, form: str, schema: pa.Schema, name: str = "data"
+) -> Iterator[tuple[Callable[[pa.RecordBatch], None], list[Written]]]:
+    """Give a function that takes batches, and a list that holds a `Written` once the block is left without an error."""
+    if form not in FORMATS:
+        raise UsageError(f"there is no format {form!r}; choose {listed(FORMATS)}")
+    path = folder / f"{name}.{form}"
+    rows = 0
+    done: list[Written] = []
+    sink = _HashingFile(path)
+    pending: list[pa.RecordBatch] = []
+    try:
+        writer = _parquet_writer(sink, schema) if form == "parquet" else _csv_writer(sink, schema)
+    except BaseException:
+        sink.close()
+        raise
+    try:
+
+        def put(batch: pa.RecordBatch) -> None:
+            nonlocal rows
+            rows += batch.num_rows
+            pending.append(batch)
+            if sum(b.num_rows for b in pending) >= ROW_GROUP:
+                *full, rest = _groups(pending)
+                for group in full:
+                    writer.write_table(group)
+                pending[:] = rest.to_batches()
+
+        yield put, done
+        if pending:
+            for group in _groups(pending):
+                if group.num_rows:
+                    writer.write_table(group)
+        writer.close()
+    except BaseException:
+        sink.abandon()
+        with suppress(Exception):
+            writer.close()
+        raise
+    finally:
+        sink.close()
+    done.append(Written(path.name, form, rows, sink.size, sink.digest.hexdigest()))
+
+
+def _groups(batches: list[pa.RecordBatch]) -> list[pa.Table]:
+    table = pa.Table.from_batches(batches)
+    return [table.slice(begin, ROW_GROUP) for begin in range(0, table.num_rows, ROW_GROUP)] + (
+        [table.slice(table.num_rows)] if table.num_rows % ROW_GROUP == 0 else []
+    )
+
+
+def _parquet_writer(sink: Any, schema: pa.Schema) -> Any:
+    import pyarrow.parquet as pq
+
+    text = [f.name for f in schema if pa.types.is_string(f.type) or pa.types.is_dictionary(f.type)]
+    # Noisy numbers repeat too seldom for a dictionary; trying one costs more than the rest of the writing.
+    return pq.ParquetWriter(sink, schema, compression="snappy", use_dictionary=text or False)
+
+
+def _csv_writer(sink: Any, schema: pa.Schema) -> Any:
+    from pyarrow import csv as pacsv
+
+    return pacsv.CSVWriter(sink, schema, write_options=pacsv.WriteOptions(quoting_style="needed"))
+
+
+def write_table(table: pa.Table, path: str | Path, *, force: bool = False) -> None:
+    """Write a small table to a .csv or .parquet file that appears when it is complete."""
+    path = Path(path)
+    if path.exists() and not force:
+        raise OutputError(f"{path} exists already; name another output, or replace it with --force")
+    form = path.suffix.lower().lstrip(".")
+    if form not in FORMATS:
+        raise UsageError(f"{path}: the ending says neither .csv nor .parquet; give it one of them")
+    hidden = partial(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with hidden.open("wb") as sink:
+            writer = _parquet_writer(sink, table.schema) if form == "parquet" else _csv_writer(sink, table.schema)
+            writer.write_table(table)
+            writer.close()
+        hidden.replace(path)
+    except OSError as error:
+        raise OutputError(f"{path} cannot be written: {error.strerror}; name another output") from None
+    finally:
+        discard(hidden)

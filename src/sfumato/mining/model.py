@@ -1,0 +1,278 @@
+"""From a release to a model that can be shipped to where the true values are, and back to its accuracy there."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.counts import FloatArray, IntArray
+from sfumato.engines import Engine
+from sfumato.errors import CellError, DataError, SfumatoError, UsageError, listed
+from sfumato.io.atomic import write_whole
+from sfumato.io.cells import as_text, marked, plain
+from sfumato.io.sources import BLOCK_ROWS, blocks, naming_files, need, open_table
+from sfumato.mining.naive_bayes import NaiveBayes
+from sfumato.releases import Release
+from sfumato.schema import Attribute
+from sfumato.table import ObservedTable
+from sfumato.trees.distributed.counted_growth import counted_tree
+from sfumato.trees.strategies import published as strategies
+from sfumato.trees.strategies.auto import fit_auto
+from sfumato.trees.strategies.joint_map import fit_joint
+from sfumato.trees.strategies.mixture import fit_mixture
+from sfumato.trees.tree import Tree
+
+FORMAT = "sfumato-model"
+VERSION = 1
+DEFAULT_STRATEGY = "auto"
+
+Grown = tuple[Tree, Mapping[str, Any]]
+
+
+def _plain(grow: Callable[[ObservedTable], Tree]) -> Callable[[ObservedTable], Grown]:
+    return lambda table: (grow(table), {})
+
+
+def _fitted(fit: Callable[..., Any]) -> Callable[[ObservedTable], Grown]:
+    def grow(table: ObservedTable) -> Grown:
+        fitted = fit(table)
+        return fitted.tree, dict(fitted.notes)
+
+    return grow
+
+
+STRATEGIES: dict[str, Callable[[ObservedTable], Grown]] = {
+    "auto": _fitted(fit_auto),
+    "byclass": _plain(strategies.byclass),
+    "local": _plain(strategies.local),
+    "global": _plain(strategies.global_),
+    "randomized": _plain(strategies.randomized),
+    "joint": _fitted(fit_joint),
+    "mixture": _fitted(fit_mixture),
+}
+"""Ways to grow a tree from a release. `original` is for tables whose values are true, and so not among them."""
+
+NAIVE_BAYES = "naive-bayes"
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A tree or a naive Bayes model, with where it came from."""
+
+    body: Tree | NaiveBayes
+    strategy: str
+    rows: int
+    release: str = ""
+    seconds: float = 0.0
+    notes: Mapping[str, Any] = field(default_factory=dict)
+    absent: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Texts that stand for a missing value in the owner's table, by column, as the manifest states them."""
+
+    @property
+    def target(self) -> str:
+        """The column it predicts."""
+        return self.body.target
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The classes."""
+        return self.body.labels
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The columns it needs."""
+        return self.body.used if isinstance(self.body, Tree) else tuple(a.name for a in self.body.attributes)
+
+    def summary(self) -> dict[str, Any]:
+        """What `mine` reports."""
+        about: dict[str, Any] = {"strategy": self.strategy, "rows": self.rows, "seconds": round(self.seconds, 3)}
+        if isinstance(self.body, Tree):
+            about |= {"leaves": self.body.leaves, "depth": self.body.depth, "attributes": list(self.body.used)}
+        return about | {"notes": dict(self.notes)}
+
+    def to_json(self) -> str:
+        """The model as a file: documented JSON that needs nothing of ours to be applied."""
+        data = {
+            "format": FORMAT,
+            "version": VERSION,
+            "strategy": self.strategy,
+            "rows": self.rows,
+            "release": self.release,
+            "seconds": self.seconds,
+            "notes": dict(self.notes),
+            "missing_values": {name: list(texts) for name, texts in self.absent.items()},
+            "model": self.body.to_dict(),
+        }
+        return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+
+    def save(self, path: str | Path, *, force: bool = False) -> None:
+        """Write the model to a file."""
+        write_whole(Path(path), self.to_json(), force=force)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Model:
+        """Read a model from its file."""
+        try:
+            data = json.loads(Path(path).read_text("utf-8"))
+            form, version = data["format"], data["version"]
+        except OSError as error:
+            raise DataError(
+                f"the model {path} cannot be read: {error.strerror}; make one with: sfumato mine DIR -o model.json"
+            ) from None
+        except (ValueError, KeyError, TypeError) as error:
+            raise DataError(f"{path} is not a model of this program ({error}); make one with: sfumato mine") from None
+        if form != FORMAT or version != VERSION:
+            raise DataError(
+                f"{path} is a {form} of version {version}, which this program does not read; "
+                "update it (pip install -U sfumato), or make the model anew with: sfumato mine DIR -o model.json"
+            )
+        try:
+            body = data["model"]
+            model = NaiveBayes.from_dict(body) if body["format"] == "sfumato-naive-bayes" else Tree.from_dict(body)
+            absent = {str(name): tuple(texts) for name, texts in data.get("missing_values", {}).items()}
+            return cls(model, data["strategy"], data["rows"], data["release"], data["seconds"], data["notes"], absent)
+        except SfumatoError as error:
+            words = str(error).removesuffix("; mine it again")
+            raise DataError(f"the model {path} cannot be read: {words}; mine it again") from None
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+            raise DataError(f"{path} is not a model of this program ({error}); make one with: sfumato mine") from None
+
+    def predict(self, table: Any, encoding: str = "utf-8") -> pa.Table:
+        """The predicted label and its probability for each row of a table of true values."""
+        labels, certain = [], []
+        for shares, _ in self._shares(table, encoding, with_target=False):
+            best = np.argmax(shares, axis=1)
+            labels.append(np.array(self.labels, dtype=object)[best])
+            certain.append(shares[np.arange(len(best)), best])
+        return pa.table(
+            {
+                self.target: pa.array(np.concatenate(labels) if labels else [], pa.string()),
+                "probability": pa.array(np.concatenate(certain) if certain else [], pa.float64()),
+            }
+        )
+
+    def evaluate(self, table: Any, encoding: str = "utf-8") -> dict[str, Any]:
+        """Accuracy on true values, overall and by class, with the confusion counts."""
+        confusion = np.zeros((len(self.labels), len(self.labels)), np.int64)
+        unknown = 0
+        for shares, truth in self._shares(table, encoding, with_target=True):
+            guess = np.argmax(shares, axis=1)
+            known = truth >= 0
+            unknown += int((~known).sum())
+            np.add.at(confusion, (truth[known], guess[known]), 1)
+        rows = int(confusion.sum())
+        if rows + unknown == 0:
+            raise DataError("the table has a header but no rows; give one with at least one row of true values")
+        if rows == 0:
+            raise DataError(
+                f"no row has a known {self.target}; the model knows {listed(self.labels)}, so give a table with these classes"
+            )
+        per_class = {
+            label: {"rows": int(confusion[i].sum()), "recall": float(confusion[i, i] / max(confusion[i].sum(), 1))}
+            for i, label in enumerate(self.labels)
+        }
+        return {
+            "target": self.target,
+            "accuracy": float(np.trace(confusion) / rows),
+            "rows": rows,
+            "rows_without_known_class": unknown,
+            "classes": per_class,
+            "majority": float(confusion.sum(axis=1).max() / rows),
+            "confusion": confusion.tolist(),
+            "strategy": self.strategy,
+        }
+
+    def _shares(self, table: Any, encoding: str, *, with_target: bool) -> Iterator[tuple[FloatArray, IntArray]]:
+        """The shares of the classes for each row, and the codes of the true ones, block by block."""
+        source = open_table(table, encoding)
+        wanted = [*self.inputs, *([self.target] if with_target else [])] or [source.columns[0]]
+        marks = {a.name: set(self.absent.get(a.name, ())) - set(_labels(a)) for a in self.body.attributes}
+        remedy = "the model needs it, so give a table that has it, or mine a release without it"
+        need(source, wanted, remedy)
+        with naming_files(source):
+            for block in blocks(source, dict.fromkeys(wanted), BLOCK_ROWS):
+                columns = {n: _cells(block.batch.column(n), n, marks[n]) for n in self.inputs}
+                if not columns:
+                    columns = {source.columns[0]: np.zeros(block.rows)}
+                try:
+                    shares = self.body.predict_proba(columns)
+                except CellError as error:
+                    raise CellError(error.column, block.start + error.row, error.why) from None
+                truth = self._codes(block.batch.column(self.target)) if with_target else np.empty(0, np.int64)
+                yield shares, truth
+
+    def _codes(self, array: pa.Array) -> IntArray:
+        places = {label: i for i, label in enumerate(self.labels)}
+        return np.array([places.get(t, -1) for t in as_text(array, self.target).to_pylist()], dtype=np.int64)
+
+
+def _labels(attribute: Attribute) -> tuple[str, ...]:
+    return () if attribute.kind.numeric else attribute.categories
+
+
+def _cells(array: pa.Array, name: str, absent: Collection[str] = ()) -> Any:
+    """Cells for a model: numbers as they are, texts as texts, an empty one and those in `absent` as missing."""
+    array = plain(array)
+    if pa.types.is_integer(array.type) or pa.types.is_floating(array.type):
+        numbers = array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        return np.where(marked(numbers, absent), np.nan, numbers)
+    if pa.types.is_date(array.type) or pa.types.is_timestamp(array.type):
+        return array.to_numpy(zero_copy_only=False)
+    texts = as_text(array, name).to_pylist()
+    return np.array([None if t in absent else t for t in texts], dtype=object)
+
+
+def mine(
+    release: Release | ObservedTable | str | Path, strategy: str = DEFAULT_STRATEGY, engine: Engine | None = None
+) -> Model:
+    """Grow a model from a release: a decision tree by one of the strategies, or naive Bayes.
+
+    With an engine the release is never held in memory: the tree grows from counts that the engine adds up, level by level
+    (strategies byclass, local, global and randomized).
+    """
+    name, target = "", "class"
+    absent: dict[str, tuple[str, ...]] = {}
+    if isinstance(release, str | Path):
+        release = Release.open(release)
+    if isinstance(release, Release):
+        name = release.manifest.name
+        declared = release.manifest.schema.target
+        if declared is None:
+            raise UsageError(f"{release.folder} has no target to predict; release the table with --target COLUMN")
+        if declared.kind.numeric:
+            raise UsageError(
+                f"{declared.name}: a target of numbers has no classes; cut it into categories before the release"
+            )
+        target = declared.name
+        absent = {c.attribute.name: c.absent for c in release.manifest.columns if c.absent != ("",)}
+        if engine is not None:
+            return replace(_by_counts(release, strategy, engine, target), absent=absent)
+        table = release.observed()
+    elif engine is not None:
+        raise UsageError("an engine mines release folders; open one, or mine the table without an engine")
+    else:
+        table = release
+    if not table.columns:
+        raise UsageError("the release holds no attribute beside the target, so there is nothing to predict from")
+    start = time.perf_counter()
+    if strategy == NAIVE_BAYES:
+        body = NaiveBayes.fit(table, target)
+        return Model(body, strategy, table.rows, name, time.perf_counter() - start, absent=absent)
+    if strategy not in STRATEGIES:
+        raise UsageError(f"there is no strategy {strategy!r}; choose {listed([*STRATEGIES, NAIVE_BAYES], 12)}")
+    tree, notes = STRATEGIES[strategy](table)
+    tree = replace(tree, target=target, strategy=tree.strategy or strategy)
+    return Model(tree, strategy, table.rows, name, time.perf_counter() - start, notes, absent)
+
+
+def _by_counts(release: Release, strategy: str, engine: Engine, target: str) -> Model:
+    start = time.perf_counter()
+    tree = replace(counted_tree(release.counted(engine), strategy), target=target)
+    return Model(tree, strategy, release.manifest.data.rows, release.manifest.name, time.perf_counter() - start)

@@ -1,0 +1,320 @@
+"""The owner's intent: for each column what it is, what its people agreed to, and which law blurs it."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from sfumato import datasets
+from sfumato.channels import Channel, Projective, Substitution, channel_class, suited
+from sfumato.errors import DataError, UsageError, listed
+from sfumato.io.sources import Source, blocks, open_table
+from sfumato.plans.profile import profile
+from sfumato.plans.proposal import CLASS_NAMES, Proposal, catalogued, note, proposed, remarks
+from sfumato.randomness import canonical
+from sfumato.schema import Attribute, Consent, Role, Schema
+
+DEFAULT_LAW = "gaussian"
+DEFAULT_PRIVACY = 0.5
+ORDERED = "; neighbouring rows are alike, so their order gives values away: shuffle the rows before the release"
+NO_DETAILS: Mapping[str, Any] = {}
+
+HEADER = """\
+A plan for {table}, proposed by looking at it. Read it, change it, then run
+  sfumato release {table} --plan {file} -o release
+
+kind      real, integer, date (noise on numbers); categorical, ordinal (substitution of labels)
+consent   withhold (the column is dropped), true (released as it is), modified (blurred by its noise)
+role      attribute, target (the class that miners predict), identifier (ties noise to a person; never mixed in)
+domain    all values that are possible, not only those that occur: it is published with the release.
+          domain_from = "data" says that it was learned from the table, so the ends or the labels tell something
+          about real rows. Put in what is publicly known, and remove that line.
+noise     laws and their parameters: gaussian, uniform, laplace, intervals (privacy = width of the 95 % interval as a
+          fraction of the range), substitution (gamma, epsilon, rho1 with rho2, or privacy), square-wave (epsilon),
+          projective (gamma, epsilon, or rho1 with rho2: codes instead of labels, for large categorical domains)
+method    in [release]: correlated-gaussian draws the noise of all numeric columns without noise of their own together
+missing_values   texts that mean "no value"; missing = "category" lets absence take part in substitution
+"""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A schema, the wish for each modified column, and the texts that mean a missing value.
+
+    ``method`` names a guided method with its parameters, which then takes the place of noise column by column, or a joint
+    law for the columns that have no noise of their own.
+    """
+
+    schema: Schema
+    channels: Mapping[str, Channel]
+    absent: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    name: str | None = None
+    notes: Mapping[str, str] = field(default_factory=dict, compare=False)
+    method: Mapping[str, Any] | None = None
+    ordered: tuple[str, ...] = field(default=(), compare=False)
+    """Columns to be modified whose neighbouring rows were alike in the table that the plan was proposed from."""
+    remarks: tuple[str, ...] = field(default=(), compare=False)
+    """What a person should know of a proposed plan: columns withheld, texts taken as missing, doubts."""
+
+    def __post_init__(self) -> None:
+        modified = [a.name for a in self.schema if a.consent is Consent.MODIFIED]
+        if self.method is not None and not isinstance(self.method.get("law"), str):
+            raise UsageError('a method must be written as { law = "leaf-swap" }, with its parameters beside the law')
+        if self.method is None and (lacking := [n for n in modified if n not in self.channels]):
+            raise UsageError(f"{listed(lacking)}: to be modified, but by no noise; give it noise, or another consent")
+        if beyond := [n for n in self.channels if n not in modified]:
+            raise UsageError(f'{listed(beyond)}: has noise but is not to be modified; set consent = "modified"')
+        if not [a for a in self.schema if a.released]:
+            raise UsageError("the plan releases no column; let at least one be true or modified")
+
+    def bound(self) -> dict[str, Channel]:
+        """The law of each modified column with every parameter settled; a law that would change nothing is refused."""
+        from sfumato.privacy.rounding import refuse_unchanged
+
+        laws = {name: self.channels[name].on(self.schema[name]) for name in self.channels}
+        for name, law in laws.items():
+            refuse_unchanged(law, self.schema[name])
+        return laws
+
+    @property
+    def release_name(self) -> str:
+        """The given name, or a digest of plan and schema: the same plan is the same release."""
+        if self.name:
+            return self.name
+        import hashlib
+
+        return "release-" + hashlib.sha256(canonical(self.to_dict())).hexdigest()[:12]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plan as plain data."""
+        columns = []
+        for attribute in self.schema:
+            entry = attribute.to_dict()
+            if attribute.name in self.channels:
+                entry["noise"] = self.channels[attribute.name].to_dict()
+            if (absent := self.absent.get(attribute.name, ("",))) != ("",):
+                entry["missing_values"] = list(absent)
+            columns.append(entry)
+        about = {"name": self.name, "method": None if self.method is None else dict(self.method)}
+        return {"release": {k: v for k, v in about.items() if v}, "column": columns}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Plan:
+        """The inverse of `to_dict`."""
+        if unknown := set(data) - {"release", "column"}:
+            raise UsageError(f"a plan has no section {listed(sorted(unknown))}; it has [release] and [[column]]")
+        attributes, channels, absent = [], {}, {}
+        entries = data.get("column", [])
+        if not isinstance(entries, list) or not all(isinstance(e, Mapping) for e in entries):
+            raise UsageError("a plan's columns must be written as [[column]] sections")
+        for column in entries:
+            entry = dict(column)
+            noise, words = entry.pop("noise", None), entry.pop("missing_values", None)
+            attribute = Attribute.from_dict(entry)
+            attributes.append(attribute)
+            if noise is not None:
+                if not isinstance(noise, Mapping):
+                    raise UsageError(
+                        f'{attribute.name}: noise must be written as {{ law = "gaussian", privacy = 0.5 }}'
+                    )
+                try:
+                    channels[attribute.name] = Channel.from_dict(noise)
+                except UsageError as error:
+                    raise UsageError(f"{attribute.name}: {error}") from None
+            if words is not None:
+                if not isinstance(words, list) or not all(isinstance(w, str) for w in words):
+                    raise UsageError(f'{attribute.name}: missing_values must be a list of texts, such as ["", "?"]')
+                absent[attribute.name] = tuple(words)
+        about = data.get("release", {})
+        if not isinstance(about, Mapping) or set(about) - {"name", "method"}:
+            raise UsageError("the [release] section of a plan holds a name and a method, and nothing else")
+        method = about.get("method")
+        if not isinstance(method, Mapping | None):
+            raise UsageError(f'the method {method!r} must be written as {{ law = "leaf-swap" }}')
+        name = about.get("name")
+        if not isinstance(name, str | None):
+            raise UsageError(f"the release's name must be text, not {name!r}")
+        return cls(Schema(tuple(attributes)), channels, absent, name or None, method=method)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Plan:
+        """Read a plan from its TOML file."""
+        try:
+            return cls.from_dict(tomllib.loads(Path(path).read_text("utf-8")))
+        except OSError as error:
+            raise UsageError(
+                f"the plan {path} cannot be read: {error.strerror}; let one be proposed with: sfumato plan INPUT -o {path}"
+            ) from None
+        except UnicodeDecodeError as error:
+            raise UsageError(f"the plan {path} is not UTF-8 text ({error.reason}); save it as UTF-8") from None
+        except tomllib.TOMLDecodeError as error:
+            raise UsageError(f"the plan {path} is not TOML: {error}; mend that place") from None
+        except UsageError as error:
+            raise UsageError(f"the plan {path}: {error}") from None
+
+    def to_toml(self, table: str = "TABLE", file: str = "plan.toml") -> str:
+        """The plan as a text that a person can read and edit."""
+        import tomlkit
+
+        document = tomlkit.document()
+        for line in HEADER.format(table=table, file=file).splitlines():
+            document.add(tomlkit.comment(line) if line else tomlkit.nl())
+        about = tomlkit.table()
+        if self.name:
+            about.add("name", self.name)
+        if self.method is not None:
+            about.add("method", _inline(self.method))
+        about.add(
+            tomlkit.comment('method = { law = "leaf-swap" } bends the noise around a pattern instead; see the guide')
+        )
+        about.add(tomlkit.comment("name: noise is fixed for a name; the default is a digest of this plan"))
+        document.add("release", about)
+        entries = tomlkit.aot()
+        for entry in self.to_dict()["column"]:
+            section = tomlkit.table()
+            if note := self.notes.get(entry["name"]):
+                section.add(tomlkit.comment(note))
+            for key, value in entry.items():
+                section.add(key, _inline(value) if isinstance(value, dict) else value)
+            section.add(tomlkit.nl())
+            entries.append(section)
+        document.add("column", entries)
+        return tomlkit.dumps(document)
+
+    @classmethod
+    def propose(
+        cls,
+        table: Any,
+        *,
+        target: str | None = None,
+        identifier: str | None = None,
+        law: str | None = None,
+        privacy: float | None = None,
+        parameters: Mapping[str, Any] = NO_DETAILS,
+        name: str | None = None,
+        encoding: str = "utf-8",
+    ) -> Plan:
+        """Look at a table and propose a plan: one law for all columns, substitution where they have no distances."""
+        source = open_table(table, encoding)
+        for wanted in (target, identifier):
+            if wanted is not None and wanted not in source.columns:
+                raise UsageError(f"{source.name} has no column {wanted!r}; its columns are {listed(source.columns)}")
+        if target is not None and target == identifier:
+            raise UsageError(f"{target}: a column is either the class or the id; name another for --target or --id")
+        proposals = _proposals(source, target, identifier)
+        if not any(p.attribute.released for p in proposals.values()):
+            reasons = listed([f"{n} ({p.why})" for n, p in proposals.items()], 3)
+            raise DataError(
+                f"{source.name}: no column can be proposed for release: {reasons}; give a table of more rows, or write a "
+                "plan that declares the domains"
+            )
+        noise, companion = noise_for(law, privacy, parameters)
+        channels: dict[str, Channel] = {}
+        notes = {n: note(p) for n, p in proposals.items()}
+        for proposal in proposals.values():
+            attribute = proposal.attribute
+            if attribute.consent is Consent.MODIFIED:
+                channels[attribute.name], why = channel_for(noise, companion, attribute)
+                notes[attribute.name] += why + (ORDERED if proposal.ordered else "")
+        return cls(
+            Schema(tuple(p.attribute for p in proposals.values())),
+            channels,
+            {n: p.absent for n, p in proposals.items() if p.absent != ("",)},
+            name,
+            notes,
+            ordered=tuple(n for n in channels if proposals[n].ordered),
+            remarks=remarks(proposals),
+        )
+
+    @property
+    def learned(self) -> list[str]:
+        """Released columns whose domain came from the data."""
+        return [a.name for a in self.schema if a.learned and a.released]
+
+
+def _inline(value: Mapping[str, Any]) -> Any:
+    import tomlkit
+
+    table = tomlkit.inline_table()
+    table.update(value)
+    return table
+
+
+def _proposals(source: Source, target: str | None, identifier: str | None) -> dict[str, Proposal]:
+    if source.name in datasets.names():
+        about = datasets.describe(source.name)
+        known = catalogued(source.name, about["columns"], target or about["target"])
+        if identifier is None:
+            return known
+    seen = profile(blocks(source))
+    if not seen:
+        raise DataError(f"{source.name} has a header but no rows; a release needs at least one")
+    if target is None and identifier not in CLASS_NAMES:
+        target = next((n for n in CLASS_NAMES if n in seen and len(seen[n].distinct or "x" * 99) <= 50), None)
+    return {name: proposed(column, target, identifier) for name, column in seen.items()}
+
+
+def noise_for(law: str | None, privacy: float | None, parameters: Mapping[str, Any]) -> tuple[Channel, Channel]:
+    """The law asked for, and the substitution that stands in for it on columns without distances."""
+    law = DEFAULT_LAW if law is None else law
+    cls = channel_class(law)
+    wishes = dict(parameters)
+    if privacy is not None:
+        wishes["privacy"] = privacy
+    if not wishes:
+        by_gamma = law in (Substitution.law, Projective.law)
+        wishes["gamma" if by_gamma else "privacy"] = 19.0 if by_gamma else DEFAULT_PRIVACY
+    if unknown := set(wishes) - set(cls.parameters()):
+        raise UsageError(
+            f"{law} has no parameter {listed(sorted(unknown))}; it has {listed(sorted(cls.parameters()), 12)}"
+        )
+    noise = Channel.from_dict({"law": law} | wishes)
+    if isinstance(noise, Projective):
+        return noise, Substitution(gamma=noise.gamma, epsilon=noise.epsilon, rho1=noise.rho1, rho2=noise.rho2)
+    fraction, epsilon = getattr(noise, "privacy", None), getattr(noise, "epsilon", None)
+    if fraction is not None:
+        return noise, Substitution(signal=equal_signal(fraction))
+    if epsilon is not None:
+        return noise, Substitution(epsilon=epsilon)
+    return noise, Substitution(rho1=0.05, rho2=0.5)
+
+
+def channel_for(noise: Channel, companion: Channel, attribute: Attribute) -> tuple[Channel, str]:
+    """The law of one column, and a word on the choice where there was one: labels or reports, by the lower variance."""
+    if attribute.kind.numeric:
+        return noise if noise.numeric else companion, ""
+    chosen = noise if noise.categorical else companion
+    if not isinstance(chosen, Substitution):
+        return chosen, ""
+    better = suited(chosen, attribute)
+    if better is chosen:
+        return chosen, ""
+    return better, (
+        "; so many labels at this γ are estimated better from reports than from substituted labels"
+        ' (law = "substitution" in place of "projective" keeps labels)'
+    )
+
+
+def equal_signal(privacy: float) -> float:
+    """The keep-probability a at which a label correlates with its true one as a number does under gaussian noise.
+
+    Under a uniform prior of range R, noise of σ = privacy·R/3.92 leaves corr² = 1/(1 + 12 (privacy/3.92)²); substitution
+    leaves corr = a. So one figure means the same blur for numbers and labels.
+    """
+    if not 0 < privacy < math.inf:
+        raise UsageError(f"privacy = {privacy:g} must be a positive number, such as 0.5")
+    return round(1 / math.sqrt(1 + 12 * (privacy / 3.919928) ** 2), 6)
+
+
+def with_consent(plan: Plan, name: str, consent: Consent) -> Plan:
+    """The plan with another answer for one column."""
+    attributes = tuple(replace(a, consent=consent) if a.name == name else a for a in plan.schema)
+    channels = {n: c for n, c in plan.channels.items() if n != name or consent is Consent.MODIFIED}
+    return replace(plan, schema=Schema(attributes), channels=channels)
+
+
+__all__ = ["Plan", "Role", "equal_signal", "noise_for", "with_consent"]

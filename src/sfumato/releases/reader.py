@@ -1,0 +1,257 @@
+"""Released cells as numbers with their laws: block by block for whoever counts, or all at once in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Any, Self, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sfumato.channels import Channel
+from sfumato.counts import FloatArray, IntArray
+from sfumato.engines import Engine
+from sfumato.errors import RELEASE_AGAIN, VERY_TABLE, DataError
+from sfumato.io.cells import Decoder, Encoder, cells_of, plain
+from sfumato.io.sources import Block, Source, blocks, naming_files, open_table
+from sfumato.plans.document import Plan
+from sfumato.releases.fingerprint import SPREAD, mixed
+from sfumato.releases.manifest import Manifest, ReleasedColumn
+from sfumato.schema import LARGEST, Attribute, Interval, Kind, Role, day_number
+from sfumato.table import Column, ObservedTable
+
+T = TypeVar("T")
+Count = Callable[[ObservedTable, IntArray], T]
+"""What is counted of some rows, given with their numbers; the counts of all blocks are added up."""
+
+
+@dataclass(frozen=True)
+class ReadColumn:
+    """One column: how its cells are read, and the law they went through."""
+
+    attribute: Attribute
+    channel: Channel | None
+    encoder: Encoder
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Turns blocks of a release into observed tables. A frozen value: it travels to any worker as it is."""
+
+    columns: tuple[ReadColumn, ...]
+    target: ReadColumn | None = None
+    """The class, where there is one with labels."""
+
+    @classmethod
+    def of(cls, manifest: Manifest, names: Sequence[str] | None = None) -> Self:
+        """The released values; numbers may lie outside the domain, since noise led them there."""
+        for name in names or ():
+            manifest.schema[name]
+        wanted = [c for c in manifest.columns if names is None or c.attribute.name in names or _is_target(c)]
+        return cls._of([ReadColumn(c.attribute, c.channel, _encoder(c)) for c in wanted])
+
+    @classmethod
+    def of_original(cls, manifest: Manifest) -> Self:
+        """The same columns of the original, which hold true values."""
+        return cls._of(
+            [ReadColumn(c.attribute, None, Encoder(c.attribute, c.absent, VERY_TABLE)) for c in manifest.columns]
+        )
+
+    @classmethod
+    def _of(cls, columns: Iterable[ReadColumn]) -> Self:
+        held = [c for c in columns if c.attribute.role is not Role.IDENTIFIER]
+        target = next((c for c in held if c.attribute.role is Role.TARGET), None)
+        rest = [c for c in held if c is not target]
+        if target is not None and target.attribute.kind.numeric:
+            return cls((*rest, target))
+        return cls(tuple(rest), target)
+
+    @property
+    def names(self) -> list[str]:
+        """The columns that are read."""
+        return [c.attribute.name for c in (*self.columns, *([self.target] if self.target else []))]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The classes."""
+        return self.target.attribute.categories if self.target else ()
+
+    def __call__(self, block: Block) -> ObservedTable:
+        """The rows of one block."""
+        columns = tuple(
+            Column(c.attribute, c.channel, c.encoder(block.batch.column(c.attribute.name), block.start))
+            for c in self.columns
+        )
+        if self.target is None:
+            return ObservedTable(columns)
+        values = self.target.encoder(block.batch.column(self.target.attribute.name), block.start)
+        return ObservedTable(columns, np.where(np.isnan(values), -1, values).astype(np.int64), self.labels)
+
+    @property
+    def empty(self) -> ObservedTable:
+        """The columns and their laws without any row."""
+        columns = tuple(Column(c.attribute, c.channel, np.empty(0)) for c in self.columns)
+        return ObservedTable(columns, np.empty(0, np.int64) if self.target else None, self.labels)
+
+    def joined(self, parts: Sequence[ObservedTable]) -> ObservedTable:
+        """The rows of several blocks together."""
+        parts = parts or [self.empty]
+        columns = tuple(
+            replace(same[0], values=np.concatenate([c.values for c in same]))
+            for same in zip(*(p.columns for p in parts), strict=True)
+        )
+        classes = [p.classes for p in parts if p.classes is not None]
+        return ObservedTable(columns, np.concatenate(classes) if classes else None, self.labels)
+
+
+def _is_target(column: ReleasedColumn) -> bool:
+    return column.attribute.role is Role.TARGET
+
+
+def _encoder(column: ReleasedColumn) -> Encoder:
+    if column.clear or not column.attribute.kind.numeric:
+        cells = column.attribute if column.channel is None else cells_of(column.attribute, column.channel.reports)
+        return Encoder(cells, remedy=RELEASE_AGAIN)
+    return Encoder(_unbounded(column), remedy=RELEASE_AGAIN)
+
+
+def _unbounded(column: ReleasedColumn) -> Attribute:
+    if column.attribute.kind is Kind.DATE and whole_outputs(column.attribute, column.channel):
+        calendar = Interval(day_number(date.min), day_number(date.max))
+        return replace(column.attribute, domain=calendar, resolution=None)
+    return replace(column.attribute, kind=Kind.REAL, domain=Interval(-LARGEST, LARGEST), resolution=None)
+
+
+def typed_cells(column: ReleasedColumn, texts: pa.ChunkedArray) -> pa.Array:
+    """The texts of a released column as numbers, days or labels, with nulls where cells are empty."""
+    encoder = _encoder(column)
+    cells = encoder.attribute
+    if cells.domain is None or not cells.kind.numeric:
+        labels = plain(texts)
+        declared = cells.domain is not None and "" in cells.categories
+        return labels if declared else pc.if_else(pc.equal(labels, ""), pa.scalar(None, pa.string()), labels)
+    values = encoder(texts)
+    known = values[~np.isnan(values)]
+    whole = whole_outputs(cells, None) or whole_outputs(column.attribute, column.channel)
+    return Decoder(cells, whole and bool(np.all(known == np.floor(known))))(values)
+
+
+@dataclass(frozen=True)
+class Counting:
+    """Reads a block and counts it: what an engine folds."""
+
+    reader: Reader
+    count: Count[Any]
+
+    def __call__(self, block: Block) -> Any:
+        """The counts of one block."""
+        return self.count(self.reader(block), block.row_numbers)
+
+
+@dataclass(frozen=True, eq=False)
+class CountedTable:
+    """A table that is never held, only counted: its columns and laws, and an engine that adds up counts of its rows."""
+
+    reader: Reader
+    source: Source
+    engine: Engine
+
+    @property
+    def table(self) -> ObservedTable:
+        """Columns, laws and labels, without rows."""
+        return self.reader.empty
+
+    def fold(self, count: Count[T]) -> T:
+        """The sum of the counts of all rows."""
+        columns = self.reader.names or list(self.source.columns[:1])
+        found: T | None = self.engine.fold(Counting(self.reader, count), self.source, columns)
+        if found is None:
+            raise DataError(f"{self.source.name} has no rows; there is nothing to count")
+        return found
+
+
+def true_table(plan: Plan, table: Any, encoding: str = "utf-8") -> ObservedTable:
+    """The owner's own table, values as they are."""
+    target = plan.schema.target
+    wanted = [a for a in plan.schema if a.released]
+    parts: dict[str, list[FloatArray]] = {a.name: [] for a in wanted}
+    source = open_table(table, encoding)
+    with naming_files(source):
+        for block in blocks(source, list(parts)):
+            for attribute in wanted:
+                encoder = Encoder(attribute, plan.absent.get(attribute.name, ("",)))
+                parts[attribute.name].append(encoder(block.batch.column(attribute.name), block.start))
+    values = {name: np.concatenate(p) for name, p in parts.items()}
+    columns = tuple(Column(a, None, values[a.name]) for a in wanted if a.role is not Role.TARGET)
+    if target is None:
+        return ObservedTable(columns)
+    classes = np.where(np.isnan(values[target.name]), -1, values[target.name]).astype(np.int64)
+    return ObservedTable(columns, classes, target.categories)
+
+
+SAMPLE = 100_000
+"""Rows that are brought together where a method has to see records."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sampled:
+    """Some rows in the order of their numbers, and how many there were to choose from."""
+
+    table: ObservedTable
+    rows: IntArray
+    of: int
+    size: int
+    reader: Reader
+
+    def __add__(self, other: Sampled) -> Sampled:
+        table = self.reader.joined([self.table, other.table])
+        rows = np.concatenate([self.rows, other.rows])
+        return _smallest(table, rows, self.of + other.of, self.size, self.reader)
+
+    @property
+    def whole(self) -> bool:
+        """Whether no row was left out."""
+        return self.of == len(self.rows)
+
+
+def _smallest(table: ObservedTable, rows: IntArray, of: int, size: int, reader: Reader) -> Sampled:
+    if len(rows) > size:
+        marks: NDArray[np.uint64] = mixed(rows.astype(np.uint64) * SPREAD + SPREAD)
+        chosen = np.argpartition(marks, size)[:size]  # marks differ: the mixer is one-to-one
+        table, rows = table.take(chosen), rows[chosen]
+    order = np.argsort(rows)
+    return Sampled(table.take(order), rows[order], of, size, reader)
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """What is counted of a block: its own sample."""
+
+    reader: Reader
+    size: int
+
+    def __call__(self, table: ObservedTable, rows: IntArray) -> Sampled:
+        """The rows of a block that may be in the sample of the whole."""
+        return _smallest(table, rows, len(rows), self.size, self.reader)
+
+
+def sampled(counted: CountedTable, size: int = SAMPLE) -> Sampled:
+    """At most `size` rows."""
+    return counted.fold(Sampling(counted.reader, size))
+
+
+def whole_outputs(attribute: Attribute, channel: Channel | None) -> bool:
+    """Whether all released values are whole numbers, so that they are written as such."""
+    if attribute.kind not in (Kind.INTEGER, Kind.DATE):
+        return False
+    if channel is None:
+        return True
+    representatives = getattr(channel, "representatives", None)
+    if representatives is not None:
+        return bool(np.all(representatives == np.floor(representatives)))
+    step = getattr(channel, "step", None)
+    return step is not None and step > 0 and float(step).is_integer()

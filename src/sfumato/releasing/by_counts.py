@@ -1,0 +1,337 @@
+"""Guided methods for tables that nobody holds: the owner mines a sample, all rows are counted, each record is perturbed alone.
+
+- The trees are grown from a sample of rows (all of them where they are few). Any tree serves: it only says among whom labels
+  and values are exchanged.
+- What a leaf holds is counted over all rows. So the guarantees that speak of leaves hold for the whole table: class-random
+  and DETECTIVE's shuffle keep every leaf's totals exactly, the others keep them on average.
+- Chance is keyed: a function of the row, its value, and a keyed sum over all cells. Any change of the table draws everything
+  afresh, which the ledger then refuses, as it does for methods that see the whole table.
+
+An exchange inside a leaf is a random order of its records (by keyed numbers) and a deal by counts: who gets which value
+follows from thresholds between ranks, which are found by counting (`trees.selection`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sfumato.counts import FloatArray
+from sfumato.engines import Engine, Target
+from sfumato.errors import DataError, UsageError, listed
+from sfumato.guided.rare_classes import rare, rare_note
+from sfumato.guided.tree._segments import Segments
+from sfumato.guided.tree.class_noise import ClassAllLeaves, ClassNoise, ClassProbabilistic, all_leaves_rate
+from sfumato.guided.tree.detective import Detective, chosen_columns
+from sfumato.guided.tree.leaf_swap import LeafSwap, left_out_note, limits, unmoved_note
+from sfumato.io.atomic import appearing
+from sfumato.io.cells import Decoder, Encoder
+from sfumato.io.sources import Source
+from sfumato.plans.document import Plan
+from sfumato.randomness import SecretKey, WordArray
+from sfumato.releases.fingerprint import Sketch
+from sfumato.releases.folder import Release
+from sfumato.releases.ledger import Entry
+from sfumato.releases.reader import SAMPLE, CountedTable, ReadColumn, Reader, sampled
+from sfumato.releasing import _swapping as swapping
+from sfumato.releasing._dealing import Chance, Deal, GuidedKernel, Leaf, LeafCounts, RankCount
+from sfumato.releasing.door import owner_key, publish, refuse_input_inside
+from sfumato.releasing.whole_table import guided_manifest
+from sfumato.schema import Consent, Kind, Role
+from sfumato.table import ObservedTable
+from sfumato.trees.distributed.order_statistics import LARGEST_WORD, Asked, Wanted, select
+from sfumato.trees.distributed.replay import ALWAYS, NEVER, Cuts
+from sfumato.trees.grow.c45 import c45, labels_of, with_class
+
+BY_COUNTS = (
+    "class-random",
+    "class-probabilistic",
+    "class-all-leaves",
+    "detective",
+    "leaf-swap with small=keep or suppress",
+)
+
+
+@dataclass(frozen=True)
+class CountedRelease:
+    """The release, and what only its owner should know: the share of cells changed, and how many rows were mined."""
+
+    release: Release
+    changed: Mapping[str, float]
+    mined_rows: int
+    warnings: tuple[str, ...] = ()
+
+
+def counted_release(
+    table: Any,
+    plan: Plan,
+    method: Any,
+    folder: str | Path,
+    *,
+    engine: Engine,
+    key: SecretKey | str | Path | None = None,
+    again: bool = False,
+    force: bool = False,
+    format: str = "parquet",  # noqa: A002 - the word users expect
+    encoding: str = "utf-8",
+    sample: int = SAMPLE,
+) -> CountedRelease:
+    """A guided release of a table that an engine holds; class noise and DETECTIVE can be done so."""
+    if not isinstance(method, ClassNoise | Detective | LeafSwap):
+        raise UsageError(
+            f"{method.law} moves values between records and needs the whole table in the memory of one machine: run it with "
+            f"--engine local. By counts, on a cluster, there are {listed(BY_COUNTS)}"
+        )
+    _refuse(method, plan)
+    if engine.keys_on_workers:
+        raise UsageError(
+            f"{method.law}: the keys of a guided release hang on what was counted and are sent to the workers, who cannot read "
+            "them from a key file; leave --key-on-workers (keys_on_workers) out"
+        )
+    if isinstance(method, LeafSwap):
+        method = replace(method, redraws=0)  # looking at the release's own tree takes the whole release; stated as done
+    folder = Path(folder)
+    refuse_input_inside(table, folder)
+    owner, ledger = owner_key(key, folder)
+    source = engine.open(table, encoding)
+    if getattr(source, "numbered", "") is None:
+        raise UsageError("the rows of a DataFrame have no numbers; name a column of row numbers, or give files")
+    reader = _reader(plan)
+    engine.check_numbers(source)
+    counted = CountedTable(reader, source, engine)
+    mined = sampled(counted, sample)
+    decoders = {a.name: Decoder(a, a.kind in (Kind.INTEGER, Kind.DATE)) for a in plan.schema if a.released}
+    if isinstance(method, LeafSwap):
+        made = _swapped(method, plan, counted, mined.table, owner, decoders)
+    else:
+        made = _dealt(method, plan, counted, mined.table, owner, decoders)
+    with appearing(folder, force=force) as hidden:
+        written, tally = engine.write(
+            made.kernel, made.source, made.columns, Target(hidden, format, made.kernel.schema)
+        )
+        if not written.rows:
+            raise UsageError("leaf-swap: every leaf and class is a small cell; lower `least`, or choose small=keep")
+        sketch = made.sketch or tally.tally.sketch
+        laws = {name: {"law": method.law} for name in reader.names}
+        entry = Entry.now(plan.release_name, dict.fromkeys(reader.names, made.noise), sketch, laws)
+        about: dict[str, Any] = {"tree_from_rows": len(mined.rows), "by_counts": True}
+        warnings: tuple[str, ...] = ()
+        if isinstance(method, LeafSwap):
+            about["limits"] = limits(method.small, method.least)
+            if mined.whole and method.leaves_rare_out:
+                del about["tree_from_rows"]  # all rows: less those of the release, it would count who was left out
+            warnings = made.notes
+            if unmoved := tally.changed[swapping.SMALL] * len(reader.columns):
+                warnings += (unmoved_note(unmoved, tally.changed[swapping.SMALL]),)
+            if gone := sketch.rows - written.rows - made.left_out:
+                warnings += (left_out_note(gone),)
+        manifest = publish(
+            hidden,
+            entry,
+            ledger,
+            lambda earlier: guided_manifest(
+                plan,
+                method,
+                written,
+                earlier,
+                changed={name for name, count in tally.changed.items() if count},
+                missing=tally.tally.missing,
+                public=about,
+            ),
+            again=again,
+        )
+    shown = {n: c for n, c in tally.changed.items() if n in decoders}
+    changed = {name: count / max(written.rows, 1) for name, count in shown.items()}
+    return CountedRelease(Release(folder, manifest), changed, len(mined.rows), warnings)
+
+
+@dataclass(frozen=True, eq=False)
+class _Ready:
+    """What is left to write: a kernel, the rows it is for, and what names its noise."""
+
+    kernel: Any
+    source: Source
+    columns: list[str]
+    noise: str
+    sketch: Sketch | None = None
+    notes: tuple[str, ...] = ()
+    left_out: int = 0
+    """Records of rare classes, which are left out whatever their leaf."""
+
+
+def _kept(plan: Plan) -> set[str]:
+    """Columns whose people agreed to true values keep them."""
+    return {a.name for a in plan.schema if a.consent is Consent.TRUE and a.role is not Role.TARGET}
+
+
+def _dealt(
+    method: Any, plan: Plan, counted: CountedTable, mined: ObservedTable, owner: SecretKey, decoders: dict[str, Decoder]
+) -> _Ready:
+    target = str(plan.schema.target and plan.schema.target.name)
+    leaves = _leaves(method, mined, target)
+    *found, content = counted.fold(LeafCounts(leaves, target, owner.derive("content"))).tables
+    counts = [c.astype(np.float64) for c in found]
+    labels = ["guided by counts", plan.release_name, method.to_dict(), _digest(leaves, counts, content)]
+    chance = Chance(owner.derive(*labels))
+    deals = _deals(method, leaves, counts, counted, target, chance)
+    deals = tuple(d for d in deals if d.leaf.name not in _kept(plan))
+    kernel = GuidedKernel(counted.reader, decoders, deals, chance, owner.derive("sketch"), target)
+    return _Ready(kernel, counted.source, counted.reader.names, owner.fingerprint(*labels))
+
+
+def _swapped(
+    method: LeafSwap,
+    plan: Plan,
+    counted: CountedTable,
+    mined: ObservedTable,
+    owner: SecretKey,
+    decoders: dict[str, Decoder],
+) -> _Ready:
+    swapping.refuse(method)
+    target = str(plan.schema.target and plan.schema.target.name)
+    if kept := _kept(plan):
+        raise UsageError(f"{listed(sorted(kept))}: to be released as true beside swapped columns; use --engine local")
+    tree = c45(mined, target=target)
+    seen = swapping.Seen(tree, owner.derive("sketch"), owner.derive("content"))
+    counts, content, sketch = counted.fold(seen).tables
+    labels = ["guided by counts", plan.release_name, method.to_dict(), swapping.digest(tree, counts, content)]
+    names = tuple(c.attribute.name for c in counted.reader.columns)
+    cells = swapping.Cells(counted.reader, tree)
+    by_class = counts.reshape(len(tree.nodes), -1).sum(axis=0)
+    gone = rare(by_class) & method.leaves_rare_out
+    notes = (rare_note(by_class, counted.reader.labels, target),) if gone.any() else ()
+    swap = swapping.Swap(
+        owner.derive(*labels), names, method.least, method.small, frozenset((np.flatnonzero(gone) - 1).tolist())
+    )
+    source = counted.engine.exchange(cells, swap, counted.source, counted.reader.names, cells.schema)
+    kernel = swapping.Swapped(names, target, decoders)
+    return _Ready(kernel, source, kernel.columns, owner.fingerprint(*labels), sketch, notes, int(by_class[gone].sum()))
+
+
+def _refuse(method: Any, plan: Plan) -> None:
+    if plan.schema.identifier is not None:
+        raise UsageError(
+            f"{method.law}: noise that follows the whole table cannot be tied to an entity; leave --id out"
+        )
+    if plan.schema.target is None or plan.schema.target.kind.numeric:
+        raise UsageError(f"{method.law} perturbs around a decision tree and needs a class; name the target column")
+    if method.best_of != 1:
+        raise UsageError(f"{method.law}: best_of above 1 compares whole releases; run it with --engine local")
+    if isinstance(method, Detective) and method.chained:
+        raise UsageError("detective: chained=true follows values already released; run it with --engine local")
+
+
+def _reader(plan: Plan) -> Reader:
+    columns = []
+    target = None
+    for a in (a for a in plan.schema if a.released):
+        read = ReadColumn(a, None, Encoder(a, plan.absent.get(a.name, ("",))))
+        if a.role is Role.TARGET:
+            target = read
+        else:
+            columns.append(read)
+    if not columns:
+        raise UsageError("the table has no column beside the class; there is no tree to grow")
+    return Reader(tuple(columns), target)
+
+
+def _leaves(method: Any, mined: ObservedTable, target: str) -> tuple[Leaf, ...]:
+    if mined.classes is None or not (mined.classes >= 0).any():
+        raise DataError(f"{target}: no record has a class; there is no tree to grow")
+    if isinstance(method, ClassNoise):
+        return (Leaf(target, c45(mined, target=target), of_class=True, size=len(mined.labels)),)
+    names = chosen_columns(mined, method.attributes, method.law)
+    if not names:
+        raise UsageError("detective: the table has no categorical column; use class noise, or another method locally")
+    out = []
+    for name in names:
+        tree = c45(with_class(mined, name, target), target=name)
+        out.append(Leaf(name, tree, of_class=False, size=len(labels_of(mined[name].attribute))))
+    return tuple(out)
+
+
+def _digest(leaves: tuple[Leaf, ...], counts: list[FloatArray], content: WordArray) -> str:
+    """Of the trees, the counts and all cells: any change of the table draws everything afresh."""
+    digest = hashlib.sha256()
+    for leaf, table in zip(leaves, counts, strict=True):
+        digest.update(json.dumps(leaf.tree.to_dict(), sort_keys=True).encode())
+        digest.update(table.tobytes())
+    digest.update(content.tobytes())
+    return digest.hexdigest()
+
+
+def _deals(
+    method: Any, leaves: tuple[Leaf, ...], counts: list[FloatArray], counted: CountedTable, target: str, chance: Chance
+) -> tuple[Deal, ...]:
+    if isinstance(method, ClassAllLeaves):
+        reached = counts[0][counts[0].sum(axis=1) > 0]
+        return (Deal(leaves[0], None, None, flip=all_leaves_rate(reached)),)
+    if isinstance(method, ClassProbabilistic):
+        return (Deal(leaves[0], None, counts[0]),)
+    own = [_segments(leaf, table) for leaf, table in zip(leaves, counts, strict=True)]
+    if isinstance(method, Detective) and method.draws == "iid":
+        out = []
+        for leaf, segments in zip(leaves, own, strict=True):
+            laws = np.zeros((len(leaf.tree.nodes), leaf.size))
+            for node in segments.leaves.tolist():
+                laws[node] = segments.law(node, method.p, method.v, method.up)
+            out.append(Deal(leaf, None, laws))
+        return tuple(out)
+    cuts = _thresholds(leaves, counts, counted, target, chance)
+    if not isinstance(method, Detective):
+        return (Deal(leaves[0], cuts[0], None),)
+    out = []
+    for leaf, segments, cut in zip(leaves, own, cuts, strict=True):
+        kin = [segments.majorities[segments.siblings(n, method.up)] for n in segments.leaves.tolist()]
+        number = np.zeros(len(leaf.tree.nodes), np.int64)
+        number[segments.leaves] = [len(k) for k in kin]
+        table = np.zeros((len(number), max(int(number.max(initial=0)), 1)), np.int64)
+        for node, majority in zip(segments.leaves.tolist(), kin, strict=True):
+            table[node, : len(majority)] = majority
+        out.append(Deal(leaf, cut, None, table, number, method.p, method.v))
+    return tuple(out)
+
+
+def _segments(leaf: Leaf, counts: FloatArray) -> Segments:
+    """The leaves of an attribute's tree with the counts of all rows, summed up the tree."""
+    whole = counts.copy()
+    for number in range(len(leaf.tree.nodes) - 1, -1, -1):
+        for child in leaf.tree.nodes[number].children:
+            whole[number] += whole[child]
+    return Segments(leaf.name, leaf.tree, np.empty(0, np.int64), whole)
+
+
+def _thresholds(
+    leaves: tuple[Leaf, ...], counts: list[FloatArray], counted: CountedTable, target: str, chance: Chance
+) -> list[Cuts]:
+    """For each leaf the records, in keyed order, at which one value's share ends and the next begins."""
+    wanted, bounds = {}, []
+    for i, table in enumerate(counts):
+        whole = table.astype(np.int64)
+        size = whole.sum(axis=1)
+        ends = np.cumsum(whole, axis=1)[:, :-1]
+        node, _ = inner = np.nonzero((ends > 0) & (ends < size[:, None]))
+        low = np.zeros(len(size), np.uint64)
+        bounds.append((ends, inner))
+        if len(node):
+            wanted[i] = Wanted(node, ends[inner], size, low, np.full(len(size), LARGEST_WORD))
+
+    def ask(slots: Asked, *, gathers: bool) -> dict[int, Any]:
+        found = counted.fold(RankCount(leaves, target, chance, slots, gathers)).tables
+        return dict(zip(slots, found, strict=True))
+
+    found = select(wanted, lambda s: ask(s, gathers=False), lambda s: ask(s, gathers=True))
+    out = []
+    for i, (ends, inner) in enumerate(bounds):
+        words = np.where(ends > 0, NEVER[0], ALWAYS[0])
+        rows = np.where(ends > 0, NEVER[1], ALWAYS[1])
+        if i in found:
+            words[inner], rows[inner] = found[i].words, found[i].rows
+        out.append(Cuts(words, rows))
+    return out

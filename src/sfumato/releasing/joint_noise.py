@@ -1,0 +1,193 @@
+"""Noise drawn for several columns together: the owner's wish, the law that it becomes on a table, and its place in a release.
+
+The law needs Σ_x, so the table is read once for its moments before it is released. Columns that have noise of their own in
+the plan keep it; all other numeric columns that are to be modified take part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sfumato.channels import Channel, Substitution
+from sfumato.channels.correlated import CorrelatedGaussian
+from sfumato.channels.covariance import Moments
+from sfumato.counts import FloatArray
+from sfumato.errors import DataError, UsageError, listed
+from sfumato.io.cells import Encoder
+from sfumato.io.sources import Source, blocks, naming_files
+from sfumato.plans.document import Plan, equal_signal
+from sfumato.randomness import Addresses, SecretKey
+from sfumato.schema import Attribute, Consent
+
+JOINT_METHODS = (CorrelatedGaussian.law,)
+"""Methods of a plan that are laws of several columns: released row by row like any law, unlike guided methods."""
+RATIO = 1.0
+NORMAL_95 = 3.919928
+"""2 z at 95 %."""
+
+
+def joint_method(plan: Plan) -> bool:
+    """Whether the plan asks for noise drawn for several columns together."""
+    return plan.method is not None and plan.method["law"] in JOINT_METHODS
+
+
+@dataclass(frozen=True)
+class JointWish:
+    """How much correlated noise: c itself, or c so large that every column has the 95 % interval asked for.
+
+    `covariance` declares Σ_r outright, by the names of its columns, so that nothing is learned from the table.
+    """
+
+    ratio: float | None = None
+    privacy: float | None = None
+    covariance: Mapping[str, Any] | None = None
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> JointWish:
+        """From a plan's method; numbers may be texts, as a command line gives them."""
+        wishes = {k: v for k, v in data.items() if k != "law"}
+        if unknown := set(wishes) - {"ratio", "privacy", "names", "covariance", "steps"}:
+            raise UsageError(
+                f"{CorrelatedGaussian.law} has no parameter {listed(sorted(unknown))}; it has ratio (c, where the noise "
+                "has c times the covariance of the data), privacy, and names with covariance"
+            )
+        if "covariance" in wishes:
+            return cls(covariance=wishes)
+        if len(wishes) > 1:
+            raise UsageError(f"{CorrelatedGaussian.law}: give either ratio or privacy, not {listed(sorted(wishes))}")
+        numbers = {k: _positive(k, v) for k, v in wishes.items()}
+        return cls(numbers.get("ratio"), numbers.get("privacy"))
+
+    @property
+    def companion(self) -> Channel:
+        """The substitution that leaves labels as correlated with the truth as this noise leaves numbers: 1/√(1 + c)."""
+        if self.privacy is not None:
+            return Substitution(signal=equal_signal(self.privacy))
+        return Substitution(signal=round((1 + (self.ratio or RATIO)) ** -0.5, 6))
+
+    def settled(self, covariance: FloatArray, attributes: list[Attribute]) -> CorrelatedGaussian:
+        """The law for a table of this covariance."""
+        ratio = self.ratio or RATIO
+        if self.privacy is not None:
+            spans = np.array([a.interval.range for a in attributes])
+            ratio = float(np.max((self.privacy * spans / NORMAL_95) ** 2 / np.diag(covariance)))
+            ratio = float(f"{ratio:.6g}")
+        return CorrelatedGaussian.like(covariance, attributes, ratio)
+
+
+def _positive(name: str, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise UsageError(f"{CorrelatedGaussian.law}: {name} = {value!r} is no number; give one such as 1.0") from None
+    if not 0 < number < np.inf:
+        raise UsageError(f"{CorrelatedGaussian.law}: {name} = {value} must be a positive number")
+    return number
+
+
+def members(plan: Plan) -> list[Attribute]:
+    """The columns that take part: numeric, to be modified, and without noise of their own."""
+    lacking = [a for a in plan.schema if a.consent is Consent.MODIFIED and a.name not in plan.channels]
+    if labels := [a.name for a in lacking if not a.kind.numeric]:
+        raise UsageError(
+            f'{listed(labels)}: {CorrelatedGaussian.law} noise is for numbers; give it noise = {{ law = "substitution" }}'
+        )
+    if len(lacking) < 2:
+        raise UsageError(
+            f"{CorrelatedGaussian.law} blurs two or more numeric columns together, those without noise of their own, and "
+            f"the plan has {listed([a.name for a in lacking]) or 'none'}; {_too_few(plan)}"
+        )
+    return lacking
+
+
+def _too_few(plan: Plan) -> str:
+    """What to do where a plan leaves fewer than two columns to be blurred together."""
+    own = [n for n in plan.channels if plan.schema[n].kind.numeric]
+    numeric = [a for a in plan.schema if a.consent is Consent.MODIFIED and a.kind.numeric]
+    if len(numeric) < 2:
+        return 'give each column noise of its own, such as noise = { law = "gaussian", privacy = 0.5 }, and take the method out'
+    return f"take the noise line of {listed(own)} out of the plan, or the method"
+
+
+def with_joint_noise(plan: Plan, wishes: Mapping[str, Any]) -> Plan:
+    """A proposed plan with correlated noise on its numeric columns, and matching substitution on the others."""
+    wish = JointWish.from_dict(wishes)
+    labels = {n: wish.companion for n in plan.channels if not plan.schema[n].kind.numeric}
+    return replace(plan, channels=labels, method={"law": CorrelatedGaussian.law} | dict(wishes))
+
+
+def joint_law(plan: Plan, source: Source, *, learn: bool = True) -> CorrelatedGaussian | None:
+    """The joint law of a plan on a table; None where the plan asks for none.
+
+    Where the covariance may not be learned by one reader in order (`learn`), its last digits, and the noise with them, would
+    hang on how the rows are parted; it has to be declared then.
+    """
+    if not joint_method(plan):
+        return None
+    assert plan.method is not None
+    wish = JointWish.from_dict(plan.method)
+    attributes = members(plan)
+    if wish.covariance is None and not learn:
+        raise UsageError(
+            f"{CorrelatedGaussian.law}: on a cluster the covariance has to be declared; give names and covariance in the plan, "
+            "as the manifest of a release made on one machine states them"
+        )
+    if wish.covariance is None:
+        return wish.settled(_moments(plan, source, attributes).covariance(), attributes)
+    law = _declared(wish.covariance)
+    if set(law.names) != {a.name for a in attributes}:
+        raise UsageError(
+            f"{law.law}: the covariance is that of {listed(law.names, 12)}, and the columns to blur are "
+            f"{listed([a.name for a in attributes], 12)}"
+        )
+    return replace(law, steps=tuple(float(law.marginal(plan.schema[n]).step or 0.0) for n in law.names))
+
+
+def _declared(data: Mapping[str, Any]) -> CorrelatedGaussian:
+    try:
+        law = CorrelatedGaussian.from_dict(data)
+        np.linalg.cholesky(np.array(law.covariance))
+    except np.linalg.LinAlgError:
+        raise UsageError(
+            f"{CorrelatedGaussian.law}: the covariance has a direction without noise; raise its least eigenvalue"
+        ) from None
+    except (KeyError, TypeError, ValueError) as error:
+        raise UsageError(f"{CorrelatedGaussian.law}: names and covariance are not complete ({error})") from None
+    return law
+
+
+def _moments(plan: Plan, source: Source, attributes: list[Attribute]) -> Moments:
+    names = tuple(a.name for a in attributes)
+    encoders = [Encoder(a, plan.absent.get(a.name, ("",))) for a in attributes]
+    unit = np.array([a.interval.range or 1.0 for a in attributes])
+    found: Moments | None = None
+    # Blocks of one fixed size: sums of floats hang on their order, and the law on every digit of them.
+    with naming_files(source):
+        for block in blocks(source, names):
+            table = np.column_stack([e(block.batch.column(e.attribute.name), block.start) for e in encoders])
+            if found is None:
+                there = ~np.isnan(table)
+                middle = np.where(there, table, 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
+                found = Moments.of(names, table, middle, unit)
+            else:
+                found = found + Moments.of(names, table, found.origin, unit)
+    if found is None:
+        raise DataError(f"{source.name} has a header but no rows; a release needs at least one")
+    return found
+
+
+@dataclass(frozen=True)
+class JointKernel:
+    """Columns of a release that are blurred together."""
+
+    law: CorrelatedGaussian
+    key: SecretKey
+
+    def released(self, values: Mapping[str, FloatArray], addresses: Addresses) -> dict[str, FloatArray]:
+        """The block's columns of this law; missing values stay missing."""
+        out = self.law.perturb(self.key, addresses, np.column_stack([values[n] for n in self.law.names]))
+        return {n: out[:, i].copy() for i, n in enumerate(self.law.names)}

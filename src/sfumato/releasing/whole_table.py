@@ -1,0 +1,261 @@
+"""A release whose noise is bent around a pattern of the whole table.
+
+The owner mines first, so the table has to be in memory. Noise is drawn as one stream under a key that a digest of the table
+enters: the same table gives the same release, and any change of it draws everything afresh (which the ledger then refuses,
+as it refuses any fresh noise for the same rows).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.channels import CHANNELS
+from sfumato.counts import FloatArray
+from sfumato.errors import DataError, UsageError, listed
+from sfumato.guided.cluster.base import CLUSTER_METHODS
+from sfumato.guided.cluster.clustered import Clustered
+from sfumato.guided.tree.base import TREE_METHODS, Perturbed
+from sfumato.guided.unchanged import hardly_changed, hardly_note, whole_note, whole_records
+from sfumato.io.atomic import appearing
+from sfumato.io.cells import Decoder
+from sfumato.io.sources import ROW_GROUP, Written, writing
+from sfumato.plans.document import Plan
+from sfumato.randomness import Rows, SecretKey, Stream
+from sfumato.releases.fingerprint import content, sketch_of
+from sfumato.releases.folder import Release
+from sfumato.releases.ledger import Entry
+from sfumato.releases.manifest import Manifest, ReleasedColumn
+from sfumato.releases.reader import true_table
+from sfumato.releasing.door import owner_key, publish, refuse_input_inside
+from sfumato.releasing.joint_noise import JOINT_METHODS
+from sfumato.schema import Attribute, Consent, Kind, Role
+from sfumato.table import ObservedTable
+
+
+class GuidedMethod(Protocol):
+    """What every guided method can do."""
+
+    @property
+    def law(self) -> str:
+        """Its name."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its public statement."""
+
+    def perturb(self, table: ObservedTable, stream: Stream, *, target: str = "class") -> Perturbed:
+        """The perturbed table."""
+
+
+def method_names() -> tuple[str, ...]:
+    """All guided methods."""
+    return tuple(sorted([*TREE_METHODS, *CLUSTER_METHODS]))
+
+
+def guided_method(law: str, parameters: Mapping[str, Any]) -> GuidedMethod:
+    """A guided method by its name, with parameters as texts or numbers; `class-noise` takes its `kind` among them."""
+    if law == "class-noise":
+        rest = dict(parameters)
+        kind = str(rest.pop("kind", "random"))
+        if f"class-{kind}" not in TREE_METHODS:
+            raise UsageError(f"class-noise: kind = {kind!r} is unknown; choose random, probabilistic or all-leaves")
+        return TREE_METHODS[f"class-{kind}"].from_dict(rest)
+    if law in TREE_METHODS:
+        return TREE_METHODS[law].from_dict(parameters)
+    if law in CLUSTER_METHODS:
+        return Clustered.from_dict(CLUSTER_METHODS[law], parameters)
+    if law in CHANNELS:
+        raise UsageError(
+            f"{law} is noise for each column, not a method: give it as --noise {law}, or as noise in the plan"
+        )
+    raise UsageError(f"there is no method {law!r}; the methods are {listed([*JOINT_METHODS, *method_names()], 20)}")
+
+
+@dataclass(frozen=True)
+class GuidedRelease:
+    """The release, and what only its owner should know of how it came about."""
+
+    release: Release
+    perturbed: Perturbed
+
+
+def guided_release(
+    table: Any,
+    plan: Plan,
+    method: GuidedMethod,
+    folder: str | Path,
+    *,
+    key: SecretKey | str | Path | None = None,
+    again: bool = False,
+    force: bool = False,
+    format: str = "parquet",  # noqa: A002 - the word users expect
+    encoding: str = "utf-8",
+) -> GuidedRelease:
+    """Perturb a whole table by a guided method and make its release folder."""
+    folder = Path(folder)
+    refuse_input_inside(table, folder)
+    if plan.schema.identifier is not None:
+        raise UsageError(
+            f"{method.law}: noise that follows the whole table cannot be tied to an entity; leave --id out, or declare no "
+            "identifier in the plan"
+        )
+    owner, ledger = owner_key(key, folder)
+    truth = true_table(plan, table, encoding)
+    if not truth.rows:
+        raise DataError("the table has a header but no rows; a release needs at least one")
+    target = plan.schema.target.name if plan.schema.target else "class"
+    labels = ["guided", plan.release_name, method.to_dict(), _digest(truth)]
+    perturbed = method.perturb(truth, Stream(owner.derive(*labels)), target=target)
+    if plan.channels:
+        overruled = (
+            f"{listed(sorted(plan.channels), 12)}: the plan gives noise of their own, but {method.law} takes its place"
+        )
+        perturbed = replace(perturbed, warnings=(*perturbed.warnings, overruled))
+    released = _with_true_columns(plan, truth, perturbed)
+    before, after = (_all_values(t, plan, target) for t in (_kept(truth, perturbed), released))
+    if found := int(whole_records(before, after, _changed(plan, perturbed)).sum()):
+        perturbed = replace(perturbed, warnings=(*perturbed.warnings, whole_note(found, released.rows)))
+    if still := hardly_changed(before, after, _changed(plan, perturbed) - {target}):
+        perturbed = replace(perturbed, warnings=(*perturbed.warnings, hardly_note(still)))
+    with appearing(folder, force=force) as hidden:
+        attributes = [fitting(a, after[a.name]) if a.name in after else a for a in plan.schema if a.released]
+        written = _write(hidden, format, attributes, released, target)
+        values = _all_values(truth, plan, target)
+        known = {name: content(plan.schema[name], column) for name, column in values.items()}
+        entry = Entry.now(
+            plan.release_name,
+            dict.fromkeys(values, owner.fingerprint(*labels)),
+            sketch_of(owner.derive("sketch"), known, Rows(0, truth.rows)),
+            {name: {"law": method.law} for name in values},
+        )
+        manifest = publish(
+            hidden,
+            entry,
+            ledger,
+            lambda earlier: guided_manifest(
+                plan,
+                method,
+                written,
+                earlier,
+                changed=_changed(plan, perturbed),
+                missing={a.name: int(np.isnan(_values(released, a, target)).sum()) for a in attributes},
+                public=perturbed.public,
+                stated={a.name: a for a in attributes},
+            ),
+            again=again,
+        )
+    return GuidedRelease(Release(folder, manifest), perturbed)
+
+
+def _digest(table: ObservedTable) -> str:
+    digest = hashlib.sha256()
+    for column in table.columns:
+        digest.update(column.name.encode())
+        digest.update(np.ascontiguousarray(column.values + 0.0).tobytes())
+    if table.classes is not None:
+        digest.update(np.ascontiguousarray(table.classes).tobytes())
+    return digest.hexdigest()
+
+
+def _kept(truth: ObservedTable, perturbed: Perturbed) -> ObservedTable:
+    """The true rows that have one in the release."""
+    if not len(perturbed.left_out):
+        return truth
+    return truth.take(np.setdiff1d(np.arange(truth.rows), perturbed.left_out))
+
+
+def _with_true_columns(plan: Plan, truth: ObservedTable, perturbed: Perturbed) -> ObservedTable:
+    """Columns whose people agreed to true values keep them."""
+    keep = {a.name for a in plan.schema if a.consent is Consent.TRUE and a.role is not Role.TARGET}
+    released, kept = perturbed.table, _kept(truth, perturbed)
+    columns = tuple(kept[c.name] if c.name in keep else c for c in released.columns)
+    return ObservedTable(columns, released.classes, released.labels)
+
+
+def _all_values(table: ObservedTable, plan: Plan, target: str) -> dict[str, FloatArray]:
+    """Every column, and the class as one of them."""
+    values = {c.name: c.values for c in table.columns}
+    return values | ({target: _values(table, plan.schema[target], target)} if table.classes is not None else {})
+
+
+def _values(table: ObservedTable, attribute: Attribute, target: str) -> FloatArray:
+    if attribute.name == target and table.classes is not None:
+        return table.class_values
+    return table[attribute.name].values
+
+
+def _whole(attribute: Attribute, values: FloatArray) -> bool:
+    if attribute.kind not in (Kind.INTEGER, Kind.DATE):
+        return False
+    known = values[~np.isnan(values)]
+    return bool(np.all(known == np.floor(known)))
+
+
+def _write(hidden: Path, form: str, attributes: list[Attribute], table: ObservedTable, target: str) -> Written:
+    columns = {a.name: _values(table, a, target) for a in attributes}
+    decoders = {a.name: Decoder(a, _whole(a, columns[a.name])) for a in attributes}
+    schema = pa.schema([(name, d.type) for name, d in decoders.items()])
+    with writing(hidden, form, schema) as (put, written):
+        for begin in range(0, table.rows, ROW_GROUP):
+            arrays = [decoders[n](values[begin : begin + ROW_GROUP]) for n, values in columns.items()]
+            put(pa.RecordBatch.from_arrays(arrays, schema=schema))
+    return written[0]
+
+
+def _changed(plan: Plan, perturbed: Perturbed) -> set[str]:
+    """The columns a method changed, but for those whose people agreed to true values."""
+    kept = {a.name for a in plan.schema if a.consent is Consent.TRUE and a.role is not Role.TARGET}
+    return {name for name, share in perturbed.changed.items() if share > 0} - kept
+
+
+OFF_STEP = 1e-6
+"""Values this far from a multiple of the step, in steps, are on it but for rounding."""
+
+
+def fitting(attribute: Attribute, values: FloatArray) -> Attribute:
+    """The attribute as released values have it: real, and of no step, where they left the declared whole numbers or steps."""
+    if not attribute.kind.numeric or not attribute.step:
+        return attribute
+    places = values[~np.isnan(values)] / attribute.step
+    if np.all(np.abs(places - np.round(places)) <= OFF_STEP):
+        return attribute
+    return replace(attribute, kind=Kind.REAL, resolution=None)
+
+
+def guided_manifest(
+    plan: Plan,
+    method: Any,
+    written: Written,
+    earlier: tuple[str, ...],
+    *,
+    changed: Container[str],
+    missing: Mapping[str, int],
+    public: Mapping[str, Any],
+    stated: Mapping[str, Attribute] | None = None,
+) -> Manifest:
+    """The manifest of a release that `method` made: what it changed is its own, all else is stated to be true.
+
+    `stated` holds columns whose released values are of another kind than the plan declares (see `fitting`).
+    """
+    columns = []
+    for attribute in (a for a in plan.schema if a.released):
+        name = attribute.name
+        guided = method.law if name in changed else None
+        fits = (stated or {}).get(name, attribute)
+        fits = replace(fits, consent=Consent.MODIFIED if guided else Consent.TRUE)
+        columns.append(ReleasedColumn(fits, None, missing[name], guided, plan.absent.get(name, ("",))))
+    return Manifest(
+        name=plan.release_name,
+        columns=tuple(columns),
+        data=written,
+        addressing="table",
+        withheld=tuple(a.name for a in plan.schema if not a.released),
+        again=earlier,
+        extra={"method": method.to_dict(), "public": dict(public)},
+    )

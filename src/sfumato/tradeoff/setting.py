@@ -1,0 +1,278 @@
+"""What is swept: for each law its natural parameter with values to begin with, and the others that a person may ask for."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sfumato.channels import CHANNELS, Channel
+from sfumato.channels.base import MOST_BINS
+from sfumato.channels.correlated import CorrelatedGaussian
+from sfumato.channels.covariance import Moments
+from sfumato.counts import FloatArray
+from sfumato.errors import UsageError, listed
+from sfumato.plans import Plan
+from sfumato.plans.document import channel_for, noise_for
+from sfumato.privacy import figures, record_figures
+from sfumato.randomness import Rows, SecretKey
+from sfumato.releasing.joint_noise import JOINT_METHODS, JointWish, members, with_joint_noise
+from sfumato.releasing.row_by_row import bound_laws
+from sfumato.schema import Attribute, Consent
+from sfumato.table import ObservedTable
+
+LEVELS = (0.1, 0.25, 0.5, 1.0, 1.5, 2.0)
+GAMMAS = (5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0)
+"""The range the 2006 paper suggests (section 6)."""
+SIZES = (5.0, 10.0, 20.0, 40.0, 60.0, 100.0)
+REPORT_GAMMAS = (3.0, 5.0, 8.0, 12.0, 19.0, 40.0)
+EPSILONS = (0.5, 1.0, 2.0, 3.0, 4.0, 6.0)
+COUNTS = (2.0, 3.0, 5.0, 10.0, 20.0, 40.0)
+RATIOS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0)
+
+Setting = dict[str, float]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A parameter of a law as something to sweep: its option, its name on a chart, and which way privacy lies."""
+
+    parameter: str
+    option: str
+    title: str
+    example: str
+    more_is_stronger: bool = False
+    whole: bool = False
+
+    def values(self, given: Sequence[float]) -> tuple[float, ...]:
+        """The values in order, each once; refuses what no law could take."""
+        if not len(given):
+            raise UsageError(f"--{self.option}: no value to sweep; give some, such as --{self.option} {self.example}")
+        for value in given:
+            if not 0 < value < math.inf:
+                raise UsageError(f"--{self.option}: {value:g} must be a positive number, as in {self.example}")
+            if self.whole and value != math.floor(value):
+                raise UsageError(f"--{self.option}: {value:g} must be a whole number, as in {self.example}")
+            if self.whole and not 2 <= value <= MOST_BINS:
+                raise UsageError(f"--{self.option}: {value:g} must lie between 2 and {MOST_BINS:,}")
+        return tuple(sorted({float(v) for v in given}))
+
+
+AXES = {
+    axis.parameter: axis
+    for axis in (
+        Axis("privacy", "levels", "privacy: 95 % interval / range", "0.1,0.5,1", more_is_stronger=True),
+        Axis("epsilon", "epsilons", "ε of a column", "0.5,1,2"),
+        Axis("gamma", "gammas", "γ of a column", "5,8,12"),
+        Axis("bins", "sizes", "N, the bins of a number", "5,10,20", whole=True),
+        Axis("count", "counts", "number of intervals", "2,5,10", whole=True),
+        Axis("ratio", "ratios", "c: covariance of the noise / of the data", "0.1,0.5,1", more_is_stronger=True),
+    )
+}
+SWEEPS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
+    "gaussian": {"privacy": LEVELS},
+    "uniform": {"privacy": LEVELS},
+    "laplace": {"privacy": LEVELS},
+    "intervals": {"count": COUNTS, "privacy": ()},
+    "square-wave": {"epsilon": EPSILONS, "privacy": ()},
+    "substitution": {"gamma": GAMMAS, "epsilon": (), "privacy": ()},
+    "projective": {"gamma": REPORT_GAMMAS, "epsilon": ()},
+    "correlated-gaussian": {"ratio": RATIOS, "privacy": ()},
+}
+"""The parameters that a law can be swept over, its natural one first, with the values swept unless others are given."""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The settings of one law, and whether a person named their values."""
+
+    law: str
+    axis: Axis
+    settings: tuple[Setting, ...]
+    chosen: bool = False
+
+
+def sweepable(law: str) -> Mapping[str, tuple[float, ...]]:
+    """What a law can be swept over; a law that cannot is refused, with what to do instead."""
+    if law in SWEEPS:
+        return SWEEPS[law]
+    if law in CHANNELS:
+        known = {"privacy": LEVELS, "epsilon": EPSILONS, "gamma": GAMMAS}
+        own = CHANNELS[law].parameters()
+        if found := {name: values for name, values in known.items() if name in own}:
+            return found
+        raise UsageError(
+            f"{law} has none of {listed(known)} to sweep; make a release of each setting, and judge it with sfumato compare "
+            "and sfumato audit"
+        )
+    from sfumato.releasing.whole_table import method_names
+
+    if law in (*method_names(), "class-noise"):
+        raise UsageError(
+            f"{law} bends the noise around a pattern of the owner's table, and has no single strength to sweep; make a release "
+            f"with --method {law}, and judge it with sfumato compare and sfumato audit"
+        )
+    laws = dict.fromkeys((*SWEEPS, *CHANNELS, *JOINT_METHODS))
+    raise UsageError(f"there is no law {law!r} to sweep; the laws are {listed(laws, 20)}")
+
+
+def sweep_for(law: str, given: Mapping[str, Sequence[float] | None], *, numbers: bool = True) -> Sweep:
+    """The settings of a law from values given by parameter; `numbers` says whether any column is numeric."""
+    allowed = sweepable(law)
+    wished = {name: AXES[name].values(values) for name, values in given.items() if values is not None}
+    sized = law == "substitution"
+    if beyond := [n for n in wished if n not in allowed and not (n == "bins" and sized)]:
+        options = [f"--{AXES[n].option}" for n in (*allowed, *(["bins"] if sized else []))]
+        raise UsageError(
+            f"--{AXES[beyond[0]].option}: {law} has no parameter {beyond[0]} to sweep; it takes {listed(options)}"
+        )
+    ways = [n for n in wished if n != "bins"]
+    if len(ways) > 1:
+        options = [f"--{AXES[n].option}" for n in ways]
+        raise UsageError(f"{listed(options)} say the same thing about {law}; give one of them")
+    way = ways[0] if ways else next(iter(allowed))
+    values = wished.get(way) or allowed[way]
+    if not numbers and way == "count":
+        raise UsageError(f"{law} is for numbers, and no column to be blurred is numeric; sweep substitution instead")
+    if not sized or not numbers:
+        if "bins" in wished:
+            raise UsageError("--sizes: bins are cut from numbers, and no column to be blurred is numeric; leave it out")
+        return Sweep(law, AXES[way], tuple({way: v} for v in values), bool(wished))
+    grid = itertools.product(values, wished.get("bins") or SIZES)
+    return Sweep(law, AXES[way], tuple({way: v, "bins": n} for v, n in grid), bool(wished))
+
+
+def in_words(setting: Mapping[str, float]) -> str:
+    """``gamma = 8, bins = 20``."""
+    return ", ".join(f"{name} = {value:g}" for name, value in setting.items())
+
+
+def plan_words(law: str, setting: Mapping[str, float]) -> str:
+    """What to write into a plan for this setting."""
+    inside = ", ".join([f'law = "{law}"', in_words(setting)])
+    return f"{'method' if law in JOINT_METHODS else 'noise'} = {{ {inside} }}"
+
+
+def release_options(law: str, setting: Mapping[str, float]) -> str:
+    """The options of `sfumato release` that make this setting."""
+    if law in JOINT_METHODS:
+        return f"--method {law} " + " ".join(f"--set {n}={v:g}" for n, v in setting.items())
+    parts = [f"--privacy {v:g}" if n == "privacy" else f"--set {n}={v:g}" for n, v in setting.items()]
+    return f"--noise {law} " + " ".join(parts)
+
+
+@dataclass(frozen=True, eq=False)
+class Blur:
+    """A setting with the settled law of each column; columns without one are released as they are."""
+
+    setting: Setting
+    channels: Mapping[str, Channel]
+    joint: CorrelatedGaussian | None = None
+
+    def seen(self, truth: ObservedTable, key: SecretKey) -> ObservedTable:
+        """The table as it is released: missing values stay missing, rows are the addresses."""
+        own = key.derive("rehearsal", self.setting)
+        together = {} if self.joint is None else _drawn_together(self.joint, truth, own.derive("joint"))
+        columns = []
+        for column in truth.columns:
+            channel = self.channels.get(column.name)
+            if channel is None:
+                columns.append(column)
+            elif column.name in together:
+                columns.append(replace(column, channel=channel, values=together[column.name]))
+            else:
+                columns.append(column.through(channel, own.derive(column.name)))
+        return ObservedTable(tuple(columns), truth.classes, truth.labels)
+
+    def promise(self, attributes: list[Attribute], gaps: Collection[str] = ()) -> Promise:
+        """The privacy figures over all blurred columns; those in `gaps` show which cells are missing."""
+        about = {a.name: figures(self.channels[a.name], a) for a in attributes}
+        record = record_figures(about, gaps)
+        reason = None
+        if record.get("missing_public"):
+            reason = f"{listed(record['missing_public'])}: {record['reason']}"
+        elif record["epsilon"] is None:
+            infinite = record["infinite"]
+            reason = f"{listed(infinite)} {'have' if len(infinite) > 1 else 'has'} none: {about[infinite[0]]['reason']}"
+        bits = [f["entropy_bits"] for n, f in about.items() if self.channels[n].law == "substitution"]
+        return Promise(
+            float(np.mean([f["interval_width_95_share"] for f in about.values()])),
+            record["epsilon"],
+            reason,
+            float(np.mean(bits)) if bits else None,
+        )
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What a setting promises: mean 95 % interval, ε over the blurred columns or why there is none, mean entropy of M."""
+
+    interval: float
+    epsilon: float | None
+    reason: str | None
+    entropy: float | None
+
+
+def modified(plan: Plan) -> list[Attribute]:
+    """The columns that are blurred."""
+    return [a for a in plan.schema if a.consent is Consent.MODIFIED]
+
+
+def law_of(plan: Plan) -> str | None:
+    """The law that a plan names: its method, or the one noise of its numbers; None where it names several."""
+    if plan.method is not None:
+        return str(plan.method["law"])
+    numbers = {c.law for n, c in plan.channels.items() if plan.schema[n].kind.numeric}
+    laws = numbers or {c.law for c in plan.channels.values()}
+    return laws.pop() if len(laws) == 1 else None
+
+
+def blur_for(law: str, setting: Setting, plan: Plan, truth: ObservedTable) -> Blur:
+    """The laws of a release of this table: the law itself, its companion where it cannot act, or one joint draw.
+
+    A plan gives domains and consents; its noise is what is swept. Only noise beside a joint method is the plan's own.
+    """
+    if law not in JOINT_METHODS:
+        noise, companion = noise_for(law, None, setting)
+        channels = {a.name: channel_for(noise, companion, a)[0].on(a) for a in modified(plan)}
+        return Blur(setting, channels)
+    if plan.method is not None and plan.method["law"] == law:
+        joined = replace(plan, method={"law": law} | setting)
+    else:
+        joined = with_joint_noise(laid_on(plan), setting)
+    attributes = members(joined)
+    joint = JointWish.from_dict(setting).settled(covariance(truth, attributes), attributes)
+    return Blur(setting, bound_laws(joined, joint), joint)
+
+
+def laid_on(plan: Plan) -> Plan:
+    """The plan with some noise on every column to be modified, for a joint law to take the place of."""
+    noise, companion = noise_for(None, None, {})
+    return replace(plan, method=None, channels={a.name: channel_for(noise, companion, a)[0] for a in modified(plan)})
+
+
+def covariance(truth: ObservedTable, attributes: list[Attribute]) -> FloatArray:
+    """Σ_x of the columns, over all pairs of values that are there."""
+    table = np.column_stack([truth[a.name].values for a in attributes])
+    there = ~np.isnan(table)
+    middle = np.where(there, table, 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
+    unit = np.array([a.interval.range or 1.0 for a in attributes])
+    return Moments.of(tuple(a.name for a in attributes), table, middle, unit).covariance()
+
+
+def _drawn_together(joint: CorrelatedGaussian, truth: ObservedTable, key: SecretKey) -> dict[str, FloatArray]:
+    table = np.column_stack([truth[n].values for n in joint.names])
+    out = joint.perturb(key, Rows(0, len(table)), table)
+    return {n: out[:, i].copy() for i, n in enumerate(joint.names)}
+
+
+def refuse_nothing_to_blur(plan: Plan) -> None:
+    """A trade-off is about columns that noise is laid on."""
+    if not modified(plan):
+        raise UsageError(
+            "no column is to be modified, so there is no privacy to trade; "
+            'give the table a column beside the class, or set consent = "modified" in the plan'
+        )

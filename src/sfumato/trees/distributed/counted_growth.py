@@ -1,0 +1,370 @@
+"""The strategies of the 2000 paper from counts alone: the same trees as from the records, which nobody holds.
+
+One fold over the rows a level counts records by node, class and cell. Associating values with intervals takes a few more:
+one for the counts that are reconstructed, then those that find the thresholds (`selection`). By class and global do it once;
+local does it at every level that has a node large enough. A last fold counts what the leaves show (`leaves`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.channels.discrete import Discrete
+from sfumato.counts import FloatArray, Grid, IntArray
+from sfumato.errors import DataError, UsageError, listed
+from sfumato.reconstruction.em import masses
+from sfumato.reconstruction.problem import paper_size
+from sfumato.table import Column, ObservedTable, drawn_together, refuse_correlated_noise
+from sfumato.trees.distributed.order_statistics import Found, Wanted, WordArray, floats_of, ordered_words, select
+from sfumato.trees.distributed.replay import (
+    ALWAYS,
+    NEVER,
+    Cuts,
+    GroupCells,
+    Histograms,
+    Keeps,
+    Questions,
+    Rule,
+    ShownLeaves,
+    Step,
+    Sums,
+    Told,
+)
+from sfumato.trees.grow.growth import Growth, Limits, grow_from
+from sfumato.trees.grow.pruning import MDL, Pruner
+from sfumato.trees.grow.splits import BinarySplitter, Splits, child_counts
+from sfumato.trees.strategies.association import TRUE_CELLS, Association, cut_between, quantile_places, whole_counts
+from sfumato.trees.strategies.leaf_counts import Leaves, shown_cells
+from sfumato.trees.strategies.published import FEWEST_RECORDS
+from sfumato.trees.tree import Tree
+
+STRATEGIES = ("byclass", "local", "global", "randomized", "original")
+MOST_CELLS = 2**20
+"""Histograms of a level larger than this are folded part by part."""
+LARGEST_DRAW = np.uint64(2**53 - 1)
+NO_GRID = Grid(edges=np.array([-np.inf, np.inf]))
+
+
+class Countable(Protocol):
+    """A table that can be counted: `releases.reading.CountedTable` on any engine."""
+
+    @property
+    def table(self) -> ObservedTable:
+        """Columns, laws and labels, without rows."""
+
+    def fold(self, count: Callable[[ObservedTable, IntArray], Any], /) -> Any:
+        """The sum of the counts of all rows."""
+
+
+def counted_tree(counted: Countable, strategy: str, limits: Limits | None = None, pruner: Pruner | None = None) -> Tree:
+    """Grow the tree of a strategy; see `strategies` for what each means."""
+    if strategy not in STRATEGIES:
+        raise UsageError(
+            f"the strategy {strategy} needs all records in one memory; by counts there are {listed(STRATEGIES)}. Choose one "
+            "of them, or mine with the local engine"
+        )
+    table = counted.table
+    if table.classes is None or not table.labels:
+        raise UsageError("a tree needs a class; declare the target column of the release")
+    if not table.columns:
+        raise UsageError("a tree needs at least one attribute beside the class; the release has none")
+    columns = table.columns
+    if strategy == "original" and (noisy := [c.name for c in columns if c.channel is not None]):
+        raise UsageError(f"{listed(noisy)} was perturbed; use byclass or local, or give the true table")
+    if reports := [c.name for c in columns if c.channel is not None and c.channel.reports is not None]:
+        raise UsageError(
+            f"{listed(reports)}: released as reports, from which a tree grows only with all records in one memory; leave the "
+            "column out, or mine with the local engine"
+        )
+    if strategy == "local":
+        refuse_correlated_noise("the strategy local", columns)
+    if strategy == "randomized":
+        columns = tuple(replace(c, channel=None) for c in columns)
+    numbers = tuple(i for i, c in enumerate(columns) if c.channel is None and c.attribute.kind.numeric)
+    seen = counted.fold(TrueValues(numbers))
+    totals = seen.sums.arrays["classes"].astype(np.float64)
+    n = int(totals.sum())
+    if not n:
+        raise DataError("no record has a class; check the target column of the release")
+    grids = _true_grids(counted, columns, seen)
+    associations = [_association(c, i, n, grids.get(i)) for i, c in enumerate(columns)]
+    source = FoldedRecords(counted, associations, totals, strategy)
+    unordered = frozenset(i for i, a in enumerate(associations) if not a.ordered)
+    limits = limits or Limits.for_rows(n)
+    growth = grow_from(source, BinarySplitter(categorical=unordered), pruner or MDL(), limits)
+    if strategy in ("byclass", "local") and not drawn_together(columns):
+        growth = source.with_leaves(growth)
+    return Tree.of(growth, [c.attribute for c in columns], [a.grid for a in associations], table.labels, strategy)
+
+
+def _association(column: Column, place: int, n: int, grid: Grid | None) -> Association:
+    """As `Association.of`, for a column whose values are elsewhere."""
+    none = np.empty(0, np.uint64)
+    if grid is not None:
+        return Association(column, grid, none, place)
+    return Association.of(replace(column, values=np.empty(0)), paper_size(n), none, place)
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """Class counts, and of columns of true numbers: how many values, their range, and all of them where they are few."""
+
+    sums: Sums
+    distinct: Mapping[int, WordArray | None]
+
+    def __add__(self, other: Seen) -> Seen:
+        both = {i: _union(d, other.distinct[i]) for i, d in self.distinct.items()}
+        return Seen(self.sums + other.sums, both)
+
+
+def _union(a: WordArray | None, b: WordArray | None) -> WordArray | None:
+    return None if a is None or b is None else _few(np.union1d(a, b))
+
+
+def _few(words: WordArray) -> WordArray | None:
+    return words if len(words) <= TRUE_CELLS else None
+
+
+@dataclass(frozen=True)
+class TrueValues:
+    """Counts what the grids of true columns are cut by."""
+
+    columns: tuple[int, ...]
+
+    def __call__(self, table: ObservedTable, rows: IntArray) -> Seen:  # noqa: ARG002 - where rows stand says nothing here
+        """Of the records that have a class."""
+        assert table.classes is not None
+        known = table.classes >= 0
+        arrays: dict[Any, NDArray[Any]] = {"classes": np.bincount(table.classes[known], minlength=len(table.labels))}
+        distinct = {}
+        for i in self.columns:
+            values = table.columns[i].values[known]
+            words = np.unique(ordered_words(values[~np.isnan(values)]))
+            arrays["present", i] = np.array([int((~np.isnan(values)).sum())])
+            arrays["min", i] = words[:1] if len(words) else np.array([2**64 - 1], np.uint64)
+            arrays["max", i] = words[-1:] if len(words) else np.zeros(1, np.uint64)
+            distinct[i] = _few(words)
+        return Seen(Sums(arrays), distinct)
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """The least value above each of some values, and the largest below the last value of all."""
+
+    values: Mapping[int, WordArray]
+    last: Mapping[int, WordArray]
+
+    def __call__(self, table: ObservedTable, rows: IntArray) -> Sums:  # noqa: ARG002
+        """Of the records that have a class."""
+        assert table.classes is not None
+        known = table.classes >= 0
+        arrays: dict[Any, NDArray[Any]] = {}
+        for i, asked in self.values.items():
+            values = table.columns[i].values[known]
+            words = np.unique(ordered_words(values[~np.isnan(values)]))
+            place = np.searchsorted(words, asked, side="right")
+            arrays["min", i] = np.append(words, np.uint64(2**64 - 1))[place]
+            arrays["max", i] = np.append(np.zeros(1, np.uint64), words)[np.searchsorted(words, self.last[i])]
+        return Sums(arrays)
+
+
+def _true_grids(counted: Countable, columns: tuple[Column, ...], seen: Seen) -> dict[int, Grid]:
+    """`true_value_grid` of the columns released as true, by counts: the cuts stand between the very same values."""
+    grids: dict[int, Grid] = {}
+    many: dict[int, Wanted] = {}
+    for i, words in seen.distinct.items():
+        n, interval = int(seen.sums.arrays["present", i][0]), columns[i].attribute.interval
+        if words is not None and len(words) < 2:
+            one = interval.low == interval.high
+            grids[i] = NO_GRID if one else Grid.cells(interval.low, interval.high, 1)
+        elif words is not None:
+            values = floats_of(words)
+            grids[i] = cut_between(values[:-1], values[1:])
+        else:
+            # A cut stands where a new value begins, at the first such place from the quantile on: after the last record
+            # that has the value of the one just before it.
+            ranks = np.unique(np.ceil(quantile_places(n)).astype(np.int64) - 1)
+            low, high = seen.sums.arrays["min", i], seen.sums.arrays["max", i]
+            many[i] = Wanted(np.zeros(len(ranks), np.int64), ranks, np.array([n]), low, high, by_row=False)
+    if not many:
+        return grids
+    rules = tuple(Rule(i, NO_GRID, NO_GRID, discrete=False, exact=True) for i in range(len(columns)))
+    groups = {i: np.zeros((1, len(counted.table.labels)), np.int64) for i in many}
+    found = _selected(counted, Told(rules, ()), groups, many, {})
+    before = {i: np.unique(f.words) for i, f in found.items()}
+    last = {i: seen.sums.arrays["max", i] for i in many}
+    beside = counted.fold(Neighbours(before, last)).arrays
+    for i, words in before.items():
+        above = beside["min", i]
+        at_end = words == last[i][0]
+        below = np.where(at_end, beside["max", i][0], words)
+        grids[i] = cut_between(floats_of(below), floats_of(np.where(at_end, words, above)))
+    return grids
+
+
+def _selected(
+    counted: Countable,
+    told: Told,
+    groups: Mapping[int, IntArray],
+    wanted: Mapping[int, Wanted],
+    moving: Mapping[int, Keeps],
+) -> dict[int, Found]:
+    return select(
+        {i: w for i, w in wanted.items() if len(w.ranks)},
+        lambda asked: counted.fold(Questions(told, groups, asked, moving, gathers=False)).arrays,
+        lambda asked: counted.fold(Questions(told, groups, asked, moving, gathers=True)).columns,
+    )
+
+
+class FoldedRecords:
+    """A source of counts for `grow.grow_from` that folds over the rows anew for every level."""
+
+    def __init__(self, counted: Countable, associations: list[Association], totals: FloatArray, strategy: str) -> None:
+        self._counted, self._associations, self._totals = counted, associations, totals
+        self.n_classes = len(totals)
+        self.sizes = tuple(a.grid.size for a in associations)
+        self._local = strategy == "local"
+        self._rules = tuple(
+            Rule(a.stream, a.grid, a.observed_grid, isinstance(a.column.channel, Discrete), a.exact)
+            for a in associations
+        )
+        root = np.zeros((1, self.n_classes), np.int64)
+        if strategy != "global":
+            root = np.arange(self.n_classes)[None, :]
+        groups = {i: root for i, a in enumerate(associations) if not a.exact}
+        first = Step(None, None, groups, {})
+        self._steps: tuple[Step, ...] = (replace(first, assigned=self._associated((first,), groups)),)
+        self._open = 1
+        self._tested = np.zeros((1, len(associations)), bool)
+        self._parts: list[list[FloatArray]] = []
+        self._shares: list[FloatArray] = []
+
+    def totals(self) -> FloatArray:
+        """Class counts of all records."""
+        return self._totals
+
+    def counted(self) -> Iterator[list[FloatArray]]:
+        """Histograms of the open nodes, by one fold where they are not too many."""
+        at_once = max(1, MOST_CELLS // (self.n_classes * sum(size + 1 for size in self.sizes)))
+        told = Told(self._rules, self._steps)
+        self._parts = []
+        for first in range(0, self._open, at_once):
+            count = Histograms(told, first, min(at_once, self._open - first))
+            found = self._counted.fold(count).arrays
+            self._parts.append([found[i].astype(np.float64) for i in range(len(self.sizes))])
+            if not self._shares:
+                self._shares = [counts[0] for counts in self._parts[-1]]
+            yield self._parts[-1]
+
+    def with_leaves(self, growth: Growth) -> Growth:
+        """What the leaves hold, reconstructed (`leaves`), by one more fold."""
+        leaves = Leaves(self._associations, self._shares.__getitem__)
+        asked = leaves.asked(growth)
+        if not asked:
+            return growth
+        shown = {a: shown_cells(self._associations[a]) for a in asked}
+        seen = self._counted.fold(ShownLeaves(self._rules, growth, shown)).arrays["seen"]
+        return leaves.reconstructed(growth, seen)
+
+    def descend(self, splits: Splits, is_open: NDArray[np.bool_]) -> None:
+        """Note where records go; with local, associate those of large nodes anew."""
+        step = Step(splits, is_open, {}, {})
+        if self._local:
+            step = self._anew(splits, is_open)
+        self._steps = (*self._steps, step)
+        self._open = int(is_open.sum())
+
+    def _anew(self, splits: Splits, is_open: NDArray[np.bool_]) -> Step:
+        made = splits.attribute >= 0
+        family = np.repeat(np.flatnonzero(made), splits.children[made])
+        tested = self._tested.copy()
+        tested[made, splits.attribute[made]] = True
+        self._tested = tested[family][is_open]
+        whole = [np.concatenate(same) for same in zip(*self._parts, strict=True)]
+        large = child_counts(splits, whole).sum(axis=1)[is_open] >= FEWEST_RECORDS
+        groups = {}
+        for i, association in enumerate(self._associations):
+            fresh = large & ~self._tested[:, i]
+            if association.exact or not fresh.any():
+                continue
+            number = np.cumsum(fresh) - 1
+            groups[i] = np.where(fresh[:, None], number[:, None] * self.n_classes + np.arange(self.n_classes), -1)
+        step = Step(splits, is_open, groups, {})
+        return replace(step, assigned=self._associated((*self._steps, step), groups))
+
+    def _associated(self, steps: tuple[Step, ...], groups: Mapping[int, IntArray]) -> Mapping[int, Cuts | Keeps]:
+        """Reconstruct every group's distribution, and find the thresholds that give its records their codes."""
+        if not groups:
+            return {}
+        told = Told(self._rules, steps)
+        seen = self._counted.fold(GroupCells(told, groups)).arrays
+        counts = {i: seen["sum", i] for i in groups}
+        targets = {
+            i: whole_counts(masses(self._associations[i].kernel, c.astype(np.float64)), c.sum(axis=1))
+            for i, c in counts.items()
+        }
+        ends = {i: (seen["min", i], seen["max", i]) for i in groups}
+        wanted, kept = {}, {}
+        for i, c in counts.items():
+            if self._rules[i].discrete:
+                kept[i] = np.minimum(c, targets[i])
+                wanted[i] = _within(kept[i], c, *ends[i])
+            else:
+                wanted[i] = _across(np.cumsum(targets[i], axis=1)[:, :-1], c, *ends[i])
+        found = _selected(self._counted, told, groups, wanted, {})
+        out: dict[int, Cuts | Keeps] = {
+            i: Cuts(*_thresholds(np.cumsum(targets[i], axis=1)[:, :-1], c.sum(axis=1)[:, None], found.get(i)))
+            for i, c in counts.items()
+            if i not in kept
+        }
+        keeps = {i: Keeps(*_thresholds(k, counts[i], found.get(i))) for i, k in kept.items()}
+        bounds = {i: np.cumsum(targets[i] - k, axis=1)[:, :-1] for i, k in kept.items()}
+        moving = {i: (counts[i] - k).sum(axis=1) for i, k in kept.items()}
+        others = {
+            i: _within(bounds[i], moving[i][:, None], np.zeros(len(n), np.uint64), np.full(len(n), LARGEST_DRAW))
+            for i, n in moving.items()
+        }
+        dealt = _selected(self._counted, told, groups, others, keeps)
+        for i, own in keeps.items():
+            out[i] = replace(own, moved=Cuts(*_thresholds(bounds[i], moving[i][:, None], dealt.get(i))))
+        return out
+
+
+def _inner(bounds: IntArray, sizes: IntArray) -> NDArray[np.bool_]:
+    """Bounds that part a list: neither before its first record nor after its last."""
+    return np.asarray((bounds > 0) & (bounds < sizes))
+
+
+def _within(bounds: IntArray, sizes: IntArray, low: WordArray, high: WordArray) -> Wanted:
+    """Ranks in the lists themselves: one bound a list, or, where `sizes` is a column, many."""
+    inner = _inner(bounds, sizes)
+    lists = np.arange(bounds.size).reshape(bounds.shape) if sizes.shape == bounds.shape else None
+    if lists is None:
+        lists = np.broadcast_to(np.arange(len(bounds))[:, None], bounds.shape)
+    return Wanted(lists[inner], bounds[inner], sizes.ravel(), low, high)
+
+
+def _across(bounds: IntArray, counts: IntArray, low: WordArray, high: WordArray) -> Wanted:
+    """Ranks in whole groups, whose records are parted by cells: the cell that holds each, and the rank there."""
+    sizes = counts.sum(axis=1)
+    group, boundary = np.nonzero(_inner(bounds, sizes[:, None]))
+    ranks = bounds[group, boundary]
+    ends = np.cumsum(counts, axis=1)[group]
+    cell = (ends <= ranks[:, None]).sum(axis=1)
+    before = np.where(cell > 0, np.take_along_axis(ends, np.maximum(cell - 1, 0)[:, None], 1)[:, 0], 0)
+    return Wanted(group * counts.shape[1] + cell, ranks - before, counts.ravel(), low, high)
+
+
+def _thresholds(bounds: IntArray, sizes: IntArray, found: Found | None) -> tuple[WordArray, IntArray]:
+    """The record at each bound; before all records where the bound is 0, after all where it is the size."""
+    words = np.where(bounds > 0, NEVER[0], ALWAYS[0])
+    rows = np.where(bounds > 0, NEVER[1], ALWAYS[1])
+    if found is not None:
+        inner = _inner(bounds, sizes)
+        words[inner], rows[inner] = found.words, found.rows
+    return words, rows

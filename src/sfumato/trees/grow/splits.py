@@ -1,0 +1,239 @@
+"""Where to cut a node: the best test over the cells of every attribute, for all nodes of a level at once.
+
+A histogram is an array (nodes, classes, 1 + cells): cell 0 holds the records whose value is missing, cell 1 + i those
+with code i.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.counts import FloatArray, IntArray
+from sfumato.trees.grow.impurity import Criterion, Gini, xlog2x
+
+BranchArray = NDArray[np.uint8]
+
+Counted = TypeVar("Counted", contravariant=True)
+"""What a source of counts hands to its splitter: histograms here, sorted records for exact cuts."""
+
+TIE = 1e-11
+"""Scores this close, relative to the node's size, are equal: rounding must not choose between attributes."""
+
+LONG_LIST = 256
+"""A subset of more labels than this must say more about the classes than it takes to write it down."""
+
+LEAST_GAIN = 1e-9
+"""A gain below this share of a node's records is rounding, not a gain."""
+
+
+@dataclass(frozen=True, eq=False)
+class Splits:
+    """One test for each node of a level.
+
+    Attributes
+    ----------
+    attribute
+        Which attribute is tested, −1 where no test helps.
+    gain, bits
+        What the criterion gains, and the bits it takes to say which test of the attribute it is.
+    branch
+        The child's number for every cell of the tested attribute (cell 0: missing), one row a node.
+    children
+        How many children.
+    cut
+        Where cells are too many to list: the last code that goes to the first child. None for splitters that list them.
+    """
+
+    attribute: IntArray
+    gain: FloatArray
+    bits: FloatArray
+    branch: BranchArray
+    children: IntArray
+    cut: IntArray | None = None
+
+    @classmethod
+    def joined(cls, parts: Sequence[Splits]) -> Splits:
+        """The tests of several runs of nodes, one after another."""
+        if len(parts) == 1:
+            return parts[0]
+        values = {f.name: [getattr(part, f.name) for part in parts] for f in fields(cls)}
+        joined: dict[str, Any] = {
+            name: None if value[0] is None else np.concatenate(value) for name, value in values.items()
+        }
+        return cls(**joined)
+
+
+class Splitter(Protocol[Counted]):
+    """Finds the test of each node from what its source counted."""
+
+    def best(self, counted: Counted, min_leaf: float, /) -> Splits:
+        """The test of every node that has one; each side holds at least `min_leaf` records."""
+        ...
+
+    def below(self, splits: Splits, counted: Counted, /) -> FloatArray:
+        """Class counts of the children of all split nodes, in order."""
+        ...
+
+    def least_bits(self, sizes: Sequence[int]) -> float:
+        """A lower bound on `Splits.bits`, given how many cells each attribute has."""
+        ...
+
+
+@dataclass(frozen=True)
+class BinarySplitter:
+    """Two children: a cut between neighbouring cells of an ordered attribute, a subset of an unordered one's categories.
+
+    Equal scores go to the attribute with the lowest index and there to the lowest cut. Missing values, and categories
+    that no record of the node has, follow the heavier side.
+
+    For two classes the best of all subsets is found by ordering categories by class share (Breiman et al. 1984,
+    theorem 4.5). For more classes the order by each class's share is tried and the best cut of all is taken: that is
+    greedy, and contains every split that isolates categories by how much of one class they hold.
+    """
+
+    criterion: Criterion = field(default_factory=Gini)
+    categorical: frozenset[int] = frozenset()
+
+    def least_bits(self, sizes: Sequence[int]) -> float:
+        """log2(cells − 1) of the smallest ordered attribute; a subset can be down to a choice of one."""
+        least = [0.0 if a in self.categorical else math.log2(max(size - 1, 1)) for a, size in enumerate(sizes)]
+        return min(least, default=0.0)
+
+    def best(self, histograms: Sequence[FloatArray], min_leaf: float) -> Splits:
+        """Score every attribute, then choose for every node."""
+        nodes = len(histograms[0])
+        width = max(h.shape[2] for h in histograms)
+        out = Splits(
+            attribute=np.full(nodes, -1),
+            gain=np.zeros(nodes),
+            bits=np.zeros(nodes),
+            branch=np.zeros((nodes, width), np.uint8),
+            children=np.full(nodes, 2),
+        )
+        sizes = histograms[0].sum(axis=(1, 2))
+        best_score = np.zeros(nodes)
+        for a, histogram in enumerate(histograms):
+            if histogram.shape[2] < 3:
+                continue
+            find = self._subset if a in self.categorical else self._cut
+            score, gain, left, bits = find(histogram[:, :, 1:], sizes, min_leaf)
+            better = (score > best_score + TIE * sizes) & self._pays(a, histogram, left, bits)
+            best_score[better] = score[better]
+            out.attribute[better], out.gain[better], out.bits[better] = a, gain[better], bits[better]
+            out.branch[better] = 0
+            out.branch[better, 1 : left.shape[1] + 1] = ~left[better]
+        out.attribute[out.gain <= LEAST_GAIN * sizes] = -1
+        self._send_missing(histograms, out)
+        return out
+
+    def _pays(self, a: int, histogram: FloatArray, left: NDArray[np.bool_], bits: FloatArray) -> NDArray[np.bool_]:
+        """Whether a test says more about the classes than it takes to write down, which is asked of long lists only.
+
+        With many labels and few records of each, the best of 2^(v−1) − 1 subsets tells the classes apart by chance, and better
+        than any true cut. It would win the node, and pruning, which counts the bits, would then undo all that hangs below.
+        """
+        if a not in self.categorical or histogram.shape[2] - 1 <= LONG_LIST:
+            return np.ones(len(bits), bool)
+        known = histogram[:, :, 1:]
+        first = np.einsum("ncb,nb->nc", known, left.astype(np.float64))
+        second = known.sum(axis=2) - first
+        saved = class_bits(first + second) - class_bits(first) - class_bits(second)
+        return np.asarray(saved > bits)
+
+    def below(self, splits: Splits, histograms: Sequence[FloatArray]) -> FloatArray:
+        """Sums of the histograms over each child's cells."""
+        return child_counts(splits, histograms)
+
+    def _cut(
+        self, cells: FloatArray, sizes: FloatArray, min_leaf: float
+    ) -> tuple[FloatArray, FloatArray, NDArray[np.bool_], FloatArray]:
+        score, gain = self._scores(cells, min_leaf)
+        cut = first_best(score, TIE * sizes)
+        nodes = np.arange(len(cut))
+        left = np.arange(cells.shape[2]) <= cut[:, None]
+        bits = np.full(len(cut), math.log2(max(cells.shape[2] - 1, 1)))
+        return score[nodes, cut], gain[nodes, cut], left, bits
+
+    def _subset(
+        self, cells: FloatArray, sizes: FloatArray, min_leaf: float
+    ) -> tuple[FloatArray, FloatArray, NDArray[np.bool_], FloatArray]:
+        nodes, classes, size = cells.shape
+        at = np.arange(nodes)
+        weight = cells.sum(axis=1)
+        present = weight > 0
+        best = np.zeros(nodes), np.zeros(nodes), np.zeros((nodes, size), bool)
+        for c in range(1, classes) if classes == 2 else range(classes):
+            share = np.where(present, cells[:, c] / np.where(present, weight, 1.0), np.inf)
+            order = np.argsort(share, axis=1, kind="stable")
+            score, gain = self._scores(np.take_along_axis(cells, order[:, None, :], axis=2), min_leaf)
+            cut = first_best(score, TIE * sizes)
+            rank = np.empty_like(order)
+            np.put_along_axis(rank, order, np.arange(size)[None, :], axis=1)
+            better = score[at, cut] > best[0] + TIE * sizes
+            for whole, part in zip(best, (score[at, cut], gain[at, cut], rank <= cut[:, None]), strict=True):
+                whole[better] = part[better]
+        # A category that no record here has goes where most records go.
+        left = best[2]
+        heavier = np.where(left, weight, 0.0).sum(axis=1) * 2 >= weight.sum(axis=1)
+        left = np.where(present, left, heavier[:, None])
+        # The first present category is on the left, so that a split and its mirror image are one.
+        mirrored = ~left[at, np.argmax(present, axis=1)]
+        left[mirrored] = ~left[mirrored]
+        return best[0], best[1], left, subset_bits(present.sum(axis=1))
+
+    def _scores(self, cells: FloatArray, min_leaf: float) -> tuple[FloatArray, FloatArray]:
+        """Score and gain of the cut after each cell but the last; −inf where a side is too small."""
+        below = np.cumsum(cells, axis=2)
+        total, left = below[:, :, -1:], below[:, :, :-1]
+        right = total - left
+        n_left, n_right = left.sum(axis=1), right.sum(axis=1)
+        impurity = self.criterion.impurity
+        gain = impurity(total, 1) - impurity(left, 1) - impurity(right, 1)
+        score = self.criterion.score(gain, n_left, n_right)
+        least = max(min_leaf, TIE)
+        return np.where((n_left >= least) & (n_right >= least), score, -np.inf), gain
+
+    def _send_missing(self, histograms: Sequence[FloatArray], out: Splits) -> None:
+        for a, histogram in enumerate(histograms):
+            chosen = np.flatnonzero(out.attribute == a)
+            weight = histogram[chosen].sum(axis=1)
+            right = out.branch[chosen, : weight.shape[1]] == 1
+            heavier = np.where(right, weight, 0.0)[:, 1:].sum(axis=1) * 2 > weight[:, 1:].sum(axis=1)
+            out.branch[chosen, 0] = heavier
+
+
+def child_counts(splits: Splits, histograms: Sequence[FloatArray]) -> FloatArray:
+    """Class counts of the children of all split nodes, in order."""
+    split = splits.attribute >= 0
+    first = np.cumsum(np.where(split, splits.children, 0)) - np.where(split, splits.children, 0)
+    out = np.zeros((int(splits.children[split].sum()), histograms[0].shape[1]))
+    for a, histogram in enumerate(histograms):
+        nodes = np.flatnonzero(splits.attribute == a)
+        branch = splits.branch[nodes, : histogram.shape[2]]
+        for child in range(int(splits.children[nodes].max(initial=0))):
+            some = splits.children[nodes] > child
+            here = branch[some] == child
+            out[first[nodes[some]] + child] = np.einsum("ncb,nb->nc", histogram[nodes[some]], here.astype(np.float64))
+    return out
+
+
+def class_bits(counts: FloatArray) -> FloatArray:
+    """Σ n_c log2(n/n_c): the code of the classes, given their shares (one row of counts a node)."""
+    return np.asarray(xlog2x(counts.sum(axis=1)) - xlog2x(counts).sum(axis=1))
+
+
+def first_best(score: FloatArray, tolerance: FloatArray) -> IntArray:
+    """The first column of each row that comes within `tolerance` of the row's largest."""
+    return np.argmax(score >= score.max(axis=1, keepdims=True) - tolerance[:, None], axis=1)
+
+
+def subset_bits(categories: IntArray) -> FloatArray:
+    """log2(2^(v−1) − 1): the ways to part v categories in two."""
+    v = np.maximum(categories, 2) - 1.0
+    return np.asarray(v + np.log2(-np.expm1(-v * math.log(2))))

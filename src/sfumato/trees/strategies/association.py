@@ -1,0 +1,291 @@
+"""From reconstructed distributions to codes: which interval or category each record is taken to have.
+
+"We associate each data value with an interval by sorting the values, and assigning the N(I_1) lowest values to interval
+I_1, and so on" (Agrawal & Srikant 2000, section 4.2). The association serves counting; it is no estimate of a record's
+true value, as the paper's footnote 3 warns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.channels import Projective
+from sfumato.channels._operators import label_matrix
+from sfumato.channels.base import inner_cuts
+from sfumato.channels.discrete import Discrete
+from sfumato.counts import FloatArray, Grid, IntArray
+from sfumato.errors import UsageError
+from sfumato.reconstruction.columns import kernel_of, true_grid
+from sfumato.reconstruction.em import masses
+from sfumato.schema import Kind
+from sfumato.table import Column
+
+CodeArray = NDArray[np.int16]
+WordArray = NDArray[np.uint64]
+
+GAMMA = 0x9E3779B97F4A7C15
+"""2⁶⁴ divided by the golden ratio: splitmix64's step from one stream to the next."""
+
+MOST_CODES = 2**15 - 1
+TRUE_CELLS = 500
+"""A column that was released as true is cut at its quantiles, into at most so many cells."""
+
+
+def mixed(words: WordArray) -> WordArray:
+    """The splitmix64 mixer: words that differ in anything come out unrelated."""
+    z = words.copy()
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        z ^= z >> np.uint64(shift)
+        z *= np.uint64(factor)
+    return np.asarray(z ^ (z >> np.uint64(31)))
+
+
+def row_marks(rows: IntArray) -> WordArray:
+    """A word for each row number, public and the same on any engine; it breaks ties and protects nobody."""
+    return mixed(rows.astype(np.uint64) + np.uint64(GAMMA))
+
+
+def draws(marks: WordArray, stream: int) -> FloatArray:
+    """U[0, 1) from each mark, another one for every stream."""
+    return np.asarray((mixed(marks + np.uint64((stream + 1) * GAMMA % 2**64)) >> np.uint64(11)) * 2.0**-53)
+
+
+def whole_counts(mass: FloatArray, n: NDArray[Any]) -> IntArray:
+    """Whole numbers in the proportions of `mass` (one row a group) that add up to `n`: differences of the rounded sum."""
+    below = np.cumsum(mass, axis=1)
+    below /= below[:, -1:]
+    ends = np.floor(below * n[:, None] + 0.5).astype(np.int64)
+    return np.diff(ends, axis=1, prepend=0)
+
+
+@dataclass(frozen=True, eq=False)
+class Association:
+    """One column and the way its released values become codes on the grid of its true values.
+
+    - Released as true: the codes are its own.
+    - Noise on an ordered scale: sorted assignment; equal released values in the order of a hash of their row.
+    - Laws with finitely many outputs (substitution, intervals), on ordered domains or not: every category keeps as many
+      of the records that show it as the reconstruction allows, chosen by hash, and only the surplus moves, to where there
+      are too few. The counts are met and as few records as possible are moved.
+
+    - Reports: every record draws a value from its posterior, by hash; then the counts are met in the same way.
+
+    A missing value stays missing, with code −1.
+    """
+
+    column: Column
+    grid: Grid
+    marks: WordArray
+    """One for each record, from its row number in the release (`row_marks`)."""
+    stream: int
+    """Tells the attributes' draws apart."""
+
+    @classmethod
+    def of(cls, column: Column, intervals: int, marks: WordArray, stream: int) -> Association:
+        """Choose the grid of the true values."""
+        channel = column.channel
+        if channel is not None and (channel.reports or 0) > MOST_CODES:
+            raise UsageError(
+                f"{column.name}: {channel.reports:,} reports are too many to grow a tree from; mine with naive-bayes, or "
+                "leave the column out"
+            )
+        if channel is None:
+            grid = true_value_grid(column)
+        elif isinstance(channel, Discrete) and column.attribute.kind.numeric:
+            grid = true_grid(column, None, len(marks))
+        else:
+            grid = column.true_grid(intervals)
+        return cls(column, grid, marks, stream)
+
+    def as_true(self) -> Association:
+        """The same column with its released values taken at their word."""
+        column = self.column.at_its_word()
+        return replace(self, column=column, grid=true_value_grid(column))
+
+    @property
+    def ordered(self) -> bool:
+        """Whether a cut between neighbouring codes means something."""
+        return self.column.attribute.kind is not Kind.CATEGORICAL
+
+    @property
+    def exact(self) -> bool:
+        """Whether the column was released as true."""
+        return self.column.channel is None
+
+    @cached_property
+    def _law(self) -> tuple[Grid, FloatArray]:
+        channel = self.column.channel
+        if channel is not None:
+            return kernel_of(channel, self.grid)
+        implied = label_matrix(None, self.grid)
+        return self.grid, np.eye(self.grid.size) if implied is None else implied
+
+    @property
+    def observed_grid(self) -> Grid:
+        """The grid on which released values are counted."""
+        return self._law[0]
+
+    @property
+    def kernel(self) -> FloatArray:
+        """P(observed cell | true cell)."""
+        return self._law[1]
+
+    @cached_property
+    def at_its_word(self) -> IntArray:
+        """The code of each observed cell if the released value were the true one; beyond the domain, its end.
+
+        A report is no value, and stands for the first of those that it is likeliest from.
+        """
+        if isinstance(self.column.channel, Projective):
+            return self.kernel.argmax(axis=1)
+        if self.exact or self._discrete:
+            return np.arange(self.grid.size)
+        return self.grid.locate(self.observed_grid.centres)
+
+    @cached_property
+    def observed(self) -> CodeArray:
+        """The observed cell of each record."""
+        if self._discrete:
+            return self.column.located(self.observed_grid).astype(np.int16)
+        # In sorted order the cells are runs, and finding where each begins is quicker than locating every value.
+        begins = np.searchsorted(self.column.values[self.order], inner_cuts(self.observed_grid))
+        sizes = np.diff(begins, prepend=0, append=len(self.order))
+        out = np.full(len(self.column.values), -1, np.int16)
+        out[self.order] = np.repeat(np.arange(len(sizes), dtype=np.int16), sizes)
+        return out
+
+    @property
+    def _discrete(self) -> bool:
+        return isinstance(self.column.channel, Discrete)
+
+    @cached_property
+    def order(self) -> IntArray:
+        """The records that have a value, from the lowest released value to the highest, equal ones by their draw."""
+        values, draw = self.column.values, draws(self.marks, 2 * self.stream)
+        if self._discrete:
+            return self._sorted(draw)
+        return self._sorted(spread(self.column, values, draw))
+
+    @cached_property
+    def shuffled(self) -> IntArray:
+        """The records that have a value in an order unrelated to `order`."""
+        return self._sorted(draws(self.marks, 2 * self.stream + 1))
+
+    def _sorted(self, key: FloatArray) -> IntArray:
+        absent = np.isnan(self.column.values)
+        if not absent.any():
+            return ascending(key)
+        present = np.flatnonzero(~absent)
+        return present[ascending(key[present])]
+
+    def counts(self, group: IntArray, groups: int) -> FloatArray:
+        """Observed counts by group; records of group −1 are left out."""
+        size = self.observed_grid.size + 1
+        key = (group + 1) * size + (self.observed + 1)
+        table = np.bincount(key, minlength=(groups + 1) * size).reshape(groups + 1, size)
+        return table[1:, 1:].astype(np.float64)
+
+    def codes(self, group: IntArray, groups: int, out: CodeArray | None = None) -> CodeArray:
+        """Reconstruct every group's distribution and give its records their codes; group −1 stays as it is in `out`."""
+        if out is None:
+            out = np.full(len(self.column.values), -1, np.int16)
+        if self.exact:
+            some = group >= 0
+            out[some] = self.column.located(self.grid)[some]
+            return out
+        counts = self.counts(group, groups)
+        n = counts.sum(axis=1).astype(np.int64)
+        mass = masses(self.kernel, counts)
+        targets = whole_counts(mass, n)
+        if isinstance(self.column.channel, Projective):
+            shown = self._drawn(self.column.channel, group, mass)
+            self._keep_most(shown, group, groups, targets, out)
+        elif self._discrete:
+            self._keep_most(self.observed, group, groups, targets, out)
+        else:
+            out[in_groups(self.order, group, groups)] = dealt(targets)
+        return out
+
+    def _drawn(self, channel: Projective, group: IntArray, mass: FloatArray) -> CodeArray:
+        out = np.full(len(group), -1, np.int16)
+        draw = draws(mixed(self.marks), 2 * self.stream)  # unrelated to `order` and `shuffled`
+        for g in range(len(mass)):
+            rows = np.flatnonzero((group == g) & (self.observed >= 0))
+            out[rows] = channel.drawn(self.observed[rows].astype(np.int64), mass[g], draw[rows])
+        return out
+
+    def _keep_most(self, seen: CodeArray, group: IntArray, groups: int, targets: IntArray, out: CodeArray) -> None:
+        size = self.grid.size
+        shown = np.where((group >= 0) & (seen >= 0), group * size + seen, -1)
+        counts = np.bincount(shown[shown >= 0], minlength=groups * size).reshape(groups, size)
+        rows = in_groups(self.order, shown, groups * size)
+        places = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts.ravel(), counts.ravel())
+        kept = np.minimum(counts, targets)
+        stays = places < kept.ravel()[shown[rows]]
+        out[rows[stays]] = seen[rows[stays]]
+        moving = np.full(len(group), -1)
+        moving[rows[~stays]] = group[rows[~stays]]
+        out[in_groups(self.shuffled, moving, groups)] = dealt(targets - kept)
+
+
+def spread(column: Column, values: FloatArray, draw: FloatArray) -> FloatArray:
+    """Released values by which records are sorted: equal ones on a lattice are drawn apart, by less than half a step."""
+    step = getattr(column.channel, "step", None) or 0.0
+    return np.asarray(values + step * 0.999 * (draw - 0.5))
+
+
+def ascending(key: FloatArray) -> IntArray:
+    """Places from the smallest key to the largest, equal ones in their order; quicker than a stable sort where all differ."""
+    order = np.argsort(key)
+    along = key[order]
+    return np.argsort(key, kind="stable") if (along[1:] == along[:-1]).any() else order
+
+
+def in_groups(order: IntArray, group: IntArray, groups: int) -> IntArray:
+    """The records of `order`, group after group and in order within each; those of group −1 are left out."""
+    own = group.take(order)
+    # Numpy sorts 16-bit integers by radix, in linear time.
+    ranked = order[np.argsort(own.astype(np.int16) if groups < 2**15 else own, kind="stable")]
+    return ranked[np.count_nonzero(own < 0) :]
+
+
+def dealt(counts: IntArray) -> CodeArray:
+    """Codes for records in group order: counts[g, 0] times 0, counts[g, 1] times 1, and so on."""
+    groups, size = counts.shape
+    return np.repeat(np.tile(np.arange(size, dtype=np.int16), groups), counts.ravel())
+
+
+def true_value_grid(column: Column) -> Grid:
+    """The grid of a column released as true: categories, or cells cut half-way between neighbouring released values."""
+    attribute = column.attribute
+    if not attribute.kind.numeric:
+        return column.true_grid(2)
+    return quantile_grid(column.values[~np.isnan(column.values)], attribute.interval.low, attribute.interval.high)
+
+
+def quantile_grid(values: FloatArray, low: float, high: float, cells: int = TRUE_CELLS) -> Grid:
+    """At most `cells` cells of about equal count, cut half-way between values that occur; the ends are open."""
+    values = np.sort(values)
+    if not len(values) or values[0] == values[-1]:
+        return Grid(edges=np.array([-np.inf, np.inf])) if low == high else Grid.cells(low, high, 1)
+    new = np.flatnonzero(np.diff(values)) + 1  # the places where a new value begins
+    if len(new) >= cells:
+        new = np.unique(new[np.searchsorted(new, quantile_places(len(values), cells)).clip(max=len(new) - 1)])
+    return cut_between(values[new - 1], values[new])
+
+
+def quantile_places(n: int, cells: int = TRUE_CELLS) -> FloatArray:
+    """Where n sorted values are cut into cells of about equal count."""
+    return np.linspace(0, n, cells + 1)[1:-1]
+
+
+def cut_between(below: FloatArray, above: FloatArray) -> Grid:
+    """Cells cut half-way between neighbouring values that occur; the ends are open."""
+    cuts = (below + above) / 2
+    cuts = np.where(cuts > below, cuts, above)  # neighbours in floating point have no middle
+    return Grid(edges=np.concatenate([[-np.inf], np.unique(cuts), [np.inf]]))

@@ -1,0 +1,142 @@
+"""The strategy `auto`: try what there is on part of the release, judge it on the rest, and use the best on all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+import numpy as np
+
+from sfumato.counts import FloatArray
+from sfumato.errors import listed
+from sfumato.table import ObservedTable, drawn_together
+from sfumato.trees.grow.growth import Limits
+from sfumato.trees.grow.pruning import Pruner
+from sfumato.trees.strategies._axes import class_shares, classified
+from sfumato.trees.strategies.attributes import choose_attributes
+from sfumato.trees.strategies.base import Fitted, Progress, quiet
+from sfumato.trees.strategies.calibration import held_out_model, rehearsed, widened
+from sfumato.trees.strategies.held_out import Verdict, admissible, class_blind, judged, split
+from sfumato.trees.strategies.joint_map import fit_joint
+from sfumato.trees.strategies.mixture import ClassMixtures, fit_mixture, fit_mixtures, mixture_tree
+from sfumato.trees.strategies.published import byclass, local
+
+SPARE = 0.02
+"""The share of the uncertainty about the class that a strategy may leave standing where another removes it."""
+
+MARGIN = 0.004
+"""A more elaborate strategy must promise so much more accuracy than a simpler one, and more than the noise in the difference."""
+
+COUNTED = {"byclass": byclass, "local": local}
+SIMPLEST_FIRST = ("byclass", "local", "joint", "mixture")
+
+
+def fit_auto(
+    table: ObservedTable,
+    *,
+    limits: Limits | None = None,
+    pruner: Pruner | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Fitted:
+    """Choose among byclass, local, joint and mixture by how their trees do on held-out released records.
+
+    ``notes`` holds the `strategy` that was chosen, the `scores` of all (`log_loss` in nats, expected `accuracy` and its standard
+    `error`, on held-out records and through the noise), and `why`.
+    """
+    table, _ = classified(table)
+    tell = progress or quiet
+    if all(column.channel is None for column in table.columns):
+        fitted = _fit("byclass", table, limits, pruner, seed)
+        why = "nothing is perturbed, so there is nothing to reconstruct"
+        return Fitted(fitted.tree, fitted.log_loss, {"strategy": "byclass", "scores": {}, "why": why})
+    if names := drawn_together(table.columns):
+        # Judging on held-out records and all strategies but this one multiply the laws of columns.
+        fitted = _fit("byclass", table, limits, pruner, seed)
+        why = f"byclass, since the noise of {listed(names)} is correlated: local, joint and mixture take it to be independent"
+        return Fitted(fitted.tree, fitted.log_loss, {**fitted.notes, "strategy": "byclass", "scores": {}, "why": why})
+    train, test = split(table, seed)
+    tell("choosing attributes")
+    choice = choose_attributes(train, seed=seed)
+    trees = {}
+    for name in ("byclass", "local", "joint"):
+        tell(f"trying {name}")
+        trees[name] = _fit(name, train, limits, pruner, seed, choice.chosen).tree
+    tell("trying mixture")
+    models = fit_mixtures(train, choice.relevant, seed=seed)
+    trees["mixture"] = mixture_tree(models, train, limits=limits, pruner=pruner, seed=seed)
+    tell("judging")
+    background = class_blind(table, trees.values(), choice.relevant, seed)
+    verdicts = {name: judged(background, tree, test) for name, tree in trees.items()}
+    tell("judging the judge")
+    others = held_out_model(test, choice.relevant, seed)
+    truths = [widened(models, train, background), widened(others, test, background)]
+    verdicts = rehearsed(verdicts, trees, background, truths, test, seed)
+    best = picked(verdicts, unaware(train, test))
+    tell(f"fitting {best} to all records")
+    final = _fit(best, table, limits, pruner, seed)
+    scores = {name: {"log_loss": v.log_loss, "accuracy": v.accuracy, "error": v.error} for name, v in verdicts.items()}
+    why = "; ".join([sentence(best, scores), *([final.notes["why"]] if "why" in final.notes else [])])
+    return Fitted(final.tree, final.log_loss, {**final.notes, "strategy": best, "scores": scores, "why": why})
+
+
+def picked(verdicts: Mapping[str, Verdict], unaware: float) -> str:
+    """The strategy to use; `unaware` is the log loss of one who knows the class shares alone.
+
+    Log loss finds out who misses something that matters, but it also rewards fine shades of probability that never change
+    an answer. So strategies that lose less than `SPARE` of the uncertainty stay in, and of these the one is taken whose tree
+    is expected to be right most often, or a simpler one that comes within `MARGIN` of it or within the noise of the difference.
+    """
+    able = admissible(verdicts, SPARE * unaware)
+    top = max((verdicts[name] for name in able), key=lambda verdict: verdict.accuracy)
+
+    def enough(verdict: Verdict) -> bool:
+        return verdict.accuracy >= top.accuracy - max(MARGIN, top.doubt(verdict))
+
+    return next(name for name in SIMPLEST_FIRST if name in able and enough(verdicts[name]))
+
+
+def unaware(train: ObservedTable, test: ObservedTable) -> float:
+    """The log loss of one who knows the shares of the classes and nothing else."""
+    assert train.classes is not None
+    assert test.classes is not None
+    return float(-np.log(class_shares(train.classes, len(train.labels)))[test.classes].mean())
+
+
+def sentence(best: str, scores: Mapping[str, Mapping[str, float]]) -> str:
+    """Why, in words; behind ± stand two standard errors, in points."""
+
+    def said(name: str) -> str:
+        score = scores[name]
+        doubt = f" ± {200 * score['error']:.1f}" if "error" in score else ""
+        return f"{100 * score['accuracy']:.1f} %{doubt}"
+
+    rest = ", ".join(f"{name} {said(name)}" for name in scores if name != best)
+    return f"{best}: {said(best)} expected right on held-out records, against {rest}"
+
+
+def _fit(
+    name: str,
+    table: ObservedTable,
+    limits: Limits | None,
+    pruner: Pruner | None,
+    seed: int,
+    attributes: Sequence[str] | None = None,
+) -> Fitted:
+    """One strategy on one table; joint and mixture choose their attributes on it unless these are given."""
+    if name in ("joint", "mixture"):
+        fit = fit_joint if name == "joint" else fit_mixture
+        return fit(table, limits=limits, pruner=pruner, seed=seed, attributes=attributes)
+    # Leaves stay as counted here: reconstructing them takes attributes to be unrelated within a box, which costs real tables
+    # (adult) about as much as it gains on the 2000 paper's functions, where joint is chosen anyway.
+    tree = COUNTED[name](table, limits, pruner, as_counted=True)
+
+    @cache
+    def reconstructed() -> ClassMixtures:
+        # What these strategies reconstruct is one distribution for each attribute and class, and no more.
+        return fit_mixtures(table, [column.name for column in table.columns], components=1)
+
+    def log_loss(held_out: ObservedTable) -> FloatArray:
+        return reconstructed().class_log_loss(held_out)
+
+    return Fitted(tree, log_loss, {"attributes": list(tree.used)})

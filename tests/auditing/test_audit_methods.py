@@ -1,0 +1,135 @@
+"""Every way in which the product can make a release is audited here; a new one changes the count."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from sfumato.attacks import ColumnPosterior, Pairs, Sight
+from sfumato.auditing.audit import audit
+from sfumato.channels import CHANNELS
+from sfumato.plans import Plan
+from sfumato.randomness import SecretKey
+from sfumato.releases import Manifest
+from sfumato.releasing import release
+from sfumato.releasing.joint_noise import JOINT_METHODS, with_joint_noise
+from sfumato.releasing.whole_table import guided_method, guided_release, method_names
+from sfumato.schema import Attribute, Categories, Interval, Kind
+from sfumato.table import Column
+
+KEY = SecretKey(bytes(range(32)))
+NEEDS_LABELS = {"detective"}
+
+
+def audited(method, table, folder, **settings):
+    made = guided_release(table, Plan.propose(table), guided_method(method, settings), folder, key=KEY)
+    return audit(made.release, table, targets=60)
+
+
+def every_column_has_a_row(found, manifest):
+    names = [c.attribute.name for c in manifest.columns]
+    assert sorted(p.attribute for p in found.promises) == sorted(names)
+    assert sorted(found.to_dict()["promised"]) == sorted(names)
+    assert all(p.left >= 0 for p in found.promises)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_labels_whose_learned_sets_miss_the_truth_have_a_row_too(seed, tmp_path):
+    made = guided_release(
+        "german_credit", Plan.propose("german_credit"), guided_method("leaf-swap", {}), tmp_path / "r", key=KEY
+    )
+    found = audit(made.release, "german_credit", targets=40, seed=seed)
+    missed = [f for f in found.findings if f.name == "posterior" and f.details.get("coverage_95", 1.0) < 0.93]
+    assert missed
+    assert all(f.left for f in missed)
+    every_column_has_a_row(found, made.release.manifest)
+
+
+def test_seven_laws_twelve_guided_methods_and_one_joint_law_are_audited():
+    # The laws are walked in test_audit_releases.py.
+    assert len(CHANNELS) == 7
+    assert len(method_names()) == 12
+    assert len(JOINT_METHODS) == 1
+
+
+@pytest.mark.parametrize("method", JOINT_METHODS)
+def test_every_joint_law_is_audited(method, tmp_path):
+    plan = with_joint_noise(Plan.propose("iris"), {"ratio": 1.0})
+    assert plan.method["law"] == method
+    found = audit(release("iris", plan, tmp_path / "r", key=KEY), "iris", targets=60)
+    blurred = [p for p in found.promises if p.mechanism == method]
+    assert len(blurred) == 4
+    assert all(p.promised == pytest.approx(plan_width(p.attribute, tmp_path / "r")) for p in blurred)
+    assert {"likelihood-linkage", "bayes", "spectral", "inference"} <= {f.name for f in found.findings}
+    every_column_has_a_row(found, Manifest.load(tmp_path / "r"))
+    assert found.html()
+    assert found.html("public")
+
+
+def plan_width(name, folder):
+    return Manifest.load(folder).joint.interval_width(name)
+
+
+@pytest.mark.parametrize("method", method_names())
+def test_every_guided_method_is_audited(method, tmp_path):
+    found = audited(method, "german_credit" if method in NEEDS_LABELS else "iris", tmp_path / "r")
+    guided = [p for p in found.promises if p.mechanism == method]
+    assert guided
+    assert all(p.promised is None for p in guided)
+    assert {p.verdict for p in guided} <= {"no promise", "broken"}
+    assert all(p.to_dict()["interval_width_95"] is None for p in guided)
+    assert "promises no interval" in found.verdict
+    assert {"likelihood-linkage", "known-input", "cluster-linear"} <= {f.name for f in found.findings}
+    every_column_has_a_row(found, Manifest.load(tmp_path / "r"))
+    assert found.html()
+    assert found.html("public")
+
+
+@pytest.fixture(scope="module")
+def clouds():
+    rng = np.random.default_rng(5)
+    x = np.concatenate([rng.normal(m, 1.0, (150, 3)) for m in (0.0, 8.0, 16.0)])
+    return pa.table({n: x[:, i].round(3) for i, n in enumerate("abc")})
+
+
+def test_a_rotation_without_noise_is_undone_and_said_to_be(clouds, tmp_path):
+    found = audited("geometric", clouds, tmp_path / "r", sigma=0.0)
+    assert {p.verdict for p in found.promises} == {"broken"}
+    assert {p.attack for p in found.promises} <= {"known-input", "cluster-linear"}
+    assert found.risk > 0.95
+    assert found.alarms()[0]["level"] == "broken"
+
+
+def test_swapped_clusters_tell_nothing_but_the_cluster(clouds, tmp_path):
+    found = audited("swap-v", clouds, tmp_path / "r", k=3)
+    links = next(f for f in found.findings if f.name == "likelihood-linkage")
+    assert links.success < 0.1
+    assert {p.verdict for p in found.promises} == {"no promise"}
+
+
+def test_a_law_learned_from_known_records_is_near_the_true_one():
+    rng = np.random.default_rng(6)
+    x = rng.normal(50, 12, 6000).clip(0, 100)
+    c = rng.integers(0, 3, 6000).astype(float)
+    released = {"x": x + rng.normal(0, 5, 6000), "c": np.where(rng.random(6000) < 0.7, c, rng.integers(0, 3, 6000))}
+    attributes = (
+        Attribute("x", Kind.REAL, Interval(0, 100)),
+        Attribute("c", Kind.CATEGORICAL, Categories(("p", "q", "r"))),
+    )
+    rows = np.arange(400)
+    friends = Pairs(rows, {"x": x[rows], "c": c[rows]})
+    columns = tuple(Column(a, None, released[a.name]) for a in attributes)
+    sight = Sight(columns, guided={"x": "some", "c": "some"}, friends=friends)
+    matrix = sight.beliefs["c"].kernel
+    assert np.diag(matrix) == pytest.approx(0.8, abs=0.08)
+    found = {r.attribute: r for r in ColumnPosterior().run(sight).recoveries}
+    assert 0.92 < found["x"].sets.covers(x).mean() < 0.99
+    assert np.sqrt(np.mean((found["x"].mean - x) ** 2)) < 5.1
+
+
+def test_without_known_records_a_guided_column_is_taken_at_its_word():
+    values = np.linspace(0, 100, 50)
+    column = Column(Attribute("x", Kind.REAL, Interval(0, 100)), None, values)
+    (recovery,) = ColumnPosterior().run(Sight((column,), guided={"x": "some"})).recoveries
+    assert np.array_equal(recovery.mean, values)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sfumato.attacks import ColumnPosterior, GivenAnother, Sight
-from sfumato.attacks.posterior._belief import smallest_sets
+from sfumato.attacks._belief import smallest_sets
 from sfumato.attacks.posterior._conditional import Conditional, grouped_counts
 from sfumato.attacks.posterior._group_priors import drawn
 from sfumato.attacks.posterior.conditional_posterior import groups_of, most_telling, shared

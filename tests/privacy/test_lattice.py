@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from sfumato.attacks.base import Recovery
-from sfumato.attacks.posterior._belief import Belief, values_in_cells
+from sfumato.attacks._belief import Belief, values_in_cells
 from sfumato.auditing.audit import audit
 from sfumato.auditing.score import interval_left
 from sfumato.channels import Channel, Gaussian, Intervals, Laplace, SquareWave, Substitution, Uniform

@@ -15,9 +15,9 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.attacks.posterior._belief import CONFIDENCE, Belief
-from sfumato.attacks.posterior._learned import learned_belief
-from sfumato.attacks.posterior._ranked_labels import RankedLabels
+from sfumato.attacks._belief import CONFIDENCE, Belief
+from sfumato.attacks._learned import learned_belief
+from sfumato.attacks._ranked_labels import RankedLabels
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.errors import UsageError, listed
 from sfumato.releases import Release

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.attacks.base import Sight
-from sfumato.attacks.posterior._belief import cell_widths, smallest_sets
+from sfumato.attacks._belief import cell_widths, smallest_sets
 from sfumato.auditing.rates import central_width
 from sfumato.auditing.score import Finding
 from sfumato.auditing.truth import distribution

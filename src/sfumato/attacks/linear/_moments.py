@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.attacks.base import Recovery, Sight
-from sfumato.attacks.posterior._belief import Belief
+from sfumato.attacks._belief import Belief
 from sfumato.channels.correlated import Marginal
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.table import Column

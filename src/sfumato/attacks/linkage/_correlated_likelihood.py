@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.attacks.linkage._logs import IMPOSSIBLE, LogArray
-from sfumato.attacks.posterior._belief import Belief
+from sfumato.attacks._belief import Belief
 from sfumato.channels.correlated import CorrelatedGaussian
 from sfumato.counts import FloatArray, IntArray
 

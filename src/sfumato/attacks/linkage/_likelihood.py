@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sfumato.attacks.base import Sight, Targets
 from sfumato.attacks.linkage._correlated_likelihood import JointLogs
 from sfumato.attacks.linkage._logs import IMPOSSIBLE, LogArray
-from sfumato.attacks.posterior._belief import Belief
+from sfumato.attacks._belief import Belief
 from sfumato.channels._operators import TwoLevels
 from sfumato.channels.correlated import CorrelatedGaussian
 from sfumato.counts import FloatArray, IntArray

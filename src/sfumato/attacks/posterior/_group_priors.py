@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from sfumato.attacks.posterior._belief import Belief
+from sfumato.attacks._belief import Belief
 from sfumato.counts import FloatArray, Grid
 
 STEPS = (2, 6, 20, 60)

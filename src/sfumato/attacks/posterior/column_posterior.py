@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.attacks.base import Attack, Claim, RankedSets, Recovery, Sets, Sight
-from sfumato.attacks.posterior._belief import Belief, law_matrix, refined
+from sfumato.attacks._belief import Belief, law_matrix, refined
 from sfumato.counts import FloatArray, Grid
 
 

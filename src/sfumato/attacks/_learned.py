@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.attacks.posterior._belief import Belief
+from sfumato.attacks._belief import Belief
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.reconstruction import paper_size
 from sfumato.table import Column

@@ -21,8 +21,8 @@ from peers import python_of
 from pins import PINS
 
 from sfumato.attacks import Linkability, NearestInference, Sight, Targets
-from sfumato.auditing.audit import audit
 from sfumato.auditing.rates import Rate
+from sfumato.auditing.runner import audit
 from sfumato.auditing.score import hits
 from sfumato.auditing.truth import attributes_of, read_truth
 from sfumato.datasets import path

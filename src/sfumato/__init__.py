@@ -32,13 +32,13 @@ PUBLIC = {
     "Plan": "sfumato.plans",
     "Release": "sfumato.releases",
     "release": "sfumato.releasing",
-    "describe": "sfumato.releases.description",
+    "describe": "sfumato.releases",
     "Distribution": "sfumato.reconstruction",
     "reconstruct": "sfumato.reconstruction",
-    "Model": "sfumato.mining.model",
-    "mine": "sfumato.mining.model",
-    "PerturbedTreeClassifier": "sfumato.mining.estimators",
-    "audit": "sfumato.auditing.audit",
+    "Model": "sfumato.mining",
+    "mine": "sfumato.mining",
+    "PerturbedTreeClassifier": "sfumato.mining",
+    "audit": "sfumato.auditing",
     "engines": "sfumato.engines",
     "SfumatoError": "sfumato.errors",
 }
@@ -49,11 +49,10 @@ __all__ = ["PUBLIC", "__version__", *PUBLIC]
 
 if TYPE_CHECKING:
     from sfumato import engines
-    from sfumato.auditing.audit import audit
+    from sfumato.auditing.runner import audit
     from sfumato.channels import Gaussian, Intervals, Laplace, Projective, SquareWave, Substitution, Uniform
     from sfumato.errors import SfumatoError
-    from sfumato.mining.estimators import PerturbedTreeClassifier
-    from sfumato.mining.model import Model, mine
+    from sfumato.mining import Model, PerturbedTreeClassifier, mine
     from sfumato.plans import Plan
     from sfumato.reconstruction import Distribution, reconstruct
     from sfumato.releases import Manifest, Release

@@ -10,19 +10,16 @@ from pathlib import Path
 import numpy as np
 
 from sfumato.counts import FloatArray, Grid
-from sfumato.io.atomic import appearing
-from sfumato.mining.distributions import View, distributions
-from sfumato.mining.model import Model, mine
+from sfumato.io import appearing
+from sfumato.mining import Model, View, distributions, mine
 from sfumato.plans import Plan
-from sfumato.releases import Release, create_key, load_key
-from sfumato.releases.description import described
-from sfumato.releases.reader import true_table
+from sfumato.releases import Release, create_key, described, load_key, true_table
 from sfumato.releasing import release
 from sfumato.report import charts, page
 from sfumato.table import Column
+from sfumato.trees import original
 from sfumato.trees import svg as tree_svg
 from sfumato.trees import text as tree_text
-from sfumato.trees.strategies.published import original
 
 TABLE, TEST, PRIVACY = "adult", "adult_test", 0.5
 SHOWN = ("age", "education_num", "marital_status", "relationship")

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from sfumato.attacks import AtItsWord, Claim, Recovery
-from sfumato.attacks.base import Sets
 from sfumato.attacks._belief import smallest_sets
+from sfumato.attacks.base import Sets
 from sfumato.auditing.promises import Promise
 from sfumato.auditing.score import best_constant, hits, honest_widths, interval_left, score_people, score_values
 from sfumato.auditing.utility import kolmogorov_smirnov, total_variation, wasserstein

@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 from sfumato.attacks import Sight
-from sfumato.auditing.audit import audit
 from sfumato.auditing.ledger_repeats import repeats
+from sfumato.auditing.runner import audit
 from sfumato.channels import Gaussian, Substitution
 from sfumato.cli.auditor import audit as audit_command
 from sfumato.errors import UsageError

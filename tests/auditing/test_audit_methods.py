@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from sfumato.attacks import ColumnPosterior, Pairs, Sight
-from sfumato.auditing.audit import audit
+from sfumato.auditing.runner import audit
 from sfumato.channels import CHANNELS
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from sfumato.attacks import ColumnPosterior, Sight
-from sfumato.auditing.audit import audit
+from sfumato.auditing.runner import audit
 from sfumato.channels import Gaussian, Projective, Substitution
 from sfumato.channels import _operators as two_levels
 from sfumato.plans import Plan

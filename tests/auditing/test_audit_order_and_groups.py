@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.auditing.audit import audit
 from sfumato.auditing.promises import DISTRIBUTION, GIVEN, Promise
+from sfumato.auditing.runner import audit
 from sfumato.channels import Gaussian, Substitution
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.auditing.audit import audit
+from sfumato.auditing.runner import audit
 from sfumato.channels import CHANNELS, Gaussian, Substitution
 from sfumato.errors import DataError, UsageError
 from sfumato.plans import Plan

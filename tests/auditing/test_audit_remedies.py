@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.auditing.audit import audit
 from sfumato.auditing.promises import Promise, remedies_taken
+from sfumato.auditing.runner import audit
 from sfumato.channels import Gaussian
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.auditing.audit import audit
 from sfumato.auditing.comparison import compare
+from sfumato.auditing.runner import audit
 from sfumato.auditing.utility import counted_distances
 from sfumato.engines import Local
 from sfumato.errors import DataError

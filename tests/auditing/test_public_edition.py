@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.auditing.audit import audit
 from sfumato.auditing.redaction import PEOPLE, by_size, coarse, least_unit, to_unit, unit
+from sfumato.auditing.runner import audit
 from sfumato.channels import Gaussian, Substitution
 from sfumato.plans import Plan
 from sfumato.releasing import release

@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.auditing.audit import FOUND, _beside, audit
 from sfumato.auditing.comparison import compare
+from sfumato.auditing.runner import FOUND, _beside, audit
 from sfumato.engines import Local
 from sfumato.errors import DataError, UsageError
 from sfumato.guided.tree.framework import Framework

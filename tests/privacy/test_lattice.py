@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.attacks.base import Recovery
 from sfumato.attacks._belief import Belief, values_in_cells
-from sfumato.auditing.audit import audit
+from sfumato.attacks.base import Recovery
+from sfumato.auditing.runner import audit
 from sfumato.auditing.score import interval_left
 from sfumato.channels import Channel, Gaussian, Intervals, Laplace, SquareWave, Substitution, Uniform
 from sfumato.counts import Grid

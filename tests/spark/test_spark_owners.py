@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from sfumato.auditing.audit import audit
 from sfumato.auditing.comparison import compare
+from sfumato.auditing.runner import audit
 from sfumato.auditing.utility import counted_distances
 from sfumato.cli.app import cli
 from sfumato.engines import Local

@@ -1,33 +1,45 @@
 """Attacks on a release, one to a file. These import lines are the registry: a new attack is a new file and a line here."""
 
-from sfumato.attacks.base import ATTACKS, Attack, Claim, Pairs, Recovery, Sight, Targets
-from sfumato.attacks.linear.be_dr import BayesEstimate
-from sfumato.attacks.linear.cluster_linear import ClusterLinear, Reflection
-from sfumato.attacks.linear.known_input import KnownInput
-from sfumato.attacks.linear.pca import PCA
-from sfumato.attacks.linear.spectral import Spectral
-from sfumato.attacks.linkage.inference import LikelihoodInference, NearestInference
-from sfumato.attacks.linkage.leaf_class import LeafClass
-from sfumato.attacks.linkage.linkability import Linkability
-from sfumato.attacks.linkage.row_linkage import Assignment, LikelihoodLinkage, NearestLinkage
+from sfumato.attacks._belief import CONFIDENCE, TOLERANCE, cell_widths, smallest_sets
+from sfumato.attacks.base import ATTACKS, Attack, Claim, Claimed, Pairs, RankedSets, Recovery, Sight, Targets
+from sfumato.attacks.linear import (
+    PCA,
+    BayesEstimate,
+    ClusterLinear,
+    KnownInput,
+    Reflection,
+    Spectral,
+    clustered,
+    linear_view,
+)
+from sfumato.attacks.linkage import (
+    Assignment,
+    LeafClass,
+    LikelihoodInference,
+    LikelihoodLinkage,
+    Linkability,
+    NearestInference,
+    NearestLinkage,
+    chance,
+)
 from sfumato.attacks.low_bits import LowBits
 from sfumato.attacks.naive import AtItsWord
-from sfumato.attacks.posterior.column_posterior import ColumnPosterior, InformedPosterior
-from sfumato.attacks.posterior.conditional_posterior import GivenAnother
-from sfumato.attacks.posterior.row_order import RowOrder
-from sfumato.attacks.repeats.averaging import Averaging
-from sfumato.attacks.repeats.noise_reuse import NoiseReuse
-from sfumato.attacks.repeats.repeated_perturbation import RepeatedPerturbation
+from sfumato.attacks.posterior import MOST_CELLS, ColumnPosterior, GivenAnother, InformedPosterior, RowOrder
+from sfumato.attacks.repeats import Averaging, NoiseReuse, RepeatedPerturbation
 
 __all__ = [
     "ATTACKS",
+    "CONFIDENCE",
+    "MOST_CELLS",
     "PCA",
+    "TOLERANCE",
     "Assignment",
     "AtItsWord",
     "Attack",
     "Averaging",
     "BayesEstimate",
     "Claim",
+    "Claimed",
     "ClusterLinear",
     "ColumnPosterior",
     "GivenAnother",
@@ -42,6 +54,7 @@ __all__ = [
     "NearestLinkage",
     "NoiseReuse",
     "Pairs",
+    "RankedSets",
     "Recovery",
     "Reflection",
     "RepeatedPerturbation",
@@ -49,4 +62,9 @@ __all__ = [
     "Sight",
     "Spectral",
     "Targets",
+    "cell_widths",
+    "chance",
+    "clustered",
+    "linear_view",
+    "smallest_sets",
 ]

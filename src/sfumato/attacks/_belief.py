@@ -10,8 +10,7 @@ from typing import cast
 import numpy as np
 
 from sfumato.attacks._ranked_labels import RankedLabels
-from sfumato.channels import Channel, Substitution
-from sfumato.channels._operators import TwoLevels, is_implied, label_matrix
+from sfumato.channels import Channel, Substitution, TwoLevels, is_implied, label_matrix
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.table import Column
 

@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.channels._operators import TwoLevels
+from sfumato.channels import TwoLevels
 from sfumato.counts import FloatArray, IntArray
 
 

@@ -8,22 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.clusters.agreement import fixed_point, rerun, single_start
-from sfumato.clusters.disclosure import cluster_privacy
-from sfumato.clusters.kmeans import kmeans
-from sfumato.clusters.scaling import Scaling
+from sfumato.clusters import Scaling, cluster_privacy, fixed_point, kmeans, rerun, single_start
 from sfumato.counts import FloatArray
 from sfumato.engines import Engine
 from sfumato.errors import VERY_TABLE, DataError, UsageError
-from sfumato.guided.suppressed import kept_rows
-from sfumato.io.sources import blocks, naming_files, need, open_table
-from sfumato.releases import Release
-from sfumato.releases.alignment import refuse_other_rows
-from sfumato.releases.reader import SAMPLE, CountedTable, Reader, Sampled, sampled
+from sfumato.guided import kept_rows
+from sfumato.io import blocks, naming_files, need, open_table
+from sfumato.releases import SAMPLE, CountedTable, Reader, Release, Sampled, refuse_other_rows, sampled
 from sfumato.schema import Kind
 from sfumato.table import Column, ObservedTable
-from sfumato.trees.grow.c45 import c45
-from sfumato.trees.similarity import compare_trees
+from sfumato.trees import c45, compare_trees
 
 MOST_LABELS = 50
 LABELS = "it holds labels, between which there is no distance"

@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.attacks.base import Sight, Targets
-from sfumato.attacks.linkage.row_linkage import LikelihoodLinkage
+from sfumato.attacks import LikelihoodLinkage, Sight, Targets
 from sfumato.auditing.redaction import to_unit, unit
-from sfumato.channels.correlated import CorrelatedGaussian, Marginal
+from sfumato.channels import CorrelatedGaussian, Marginal
 from sfumato.counts import FloatArray, IntArray
 
 WORST = 20

@@ -12,14 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.attacks.base import Sight
+from sfumato.attacks import Sight
 from sfumato.auditing.score import Finding
 from sfumato.auditing.truth import Truth
 from sfumato.channels import CHANNELS, Channel
 from sfumato.errors import UsageError
 from sfumato.randomness import SecretKey
-from sfumato.releases.ledger import Entry, Ledger
-from sfumato.releases.manifest import Manifest
+from sfumato.releases import Entry, Ledger, Manifest
 from sfumato.table import Column
 
 MOST_STAND_INS = 12

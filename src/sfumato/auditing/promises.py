@@ -9,15 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.attacks.base import Sight
-from sfumato.attacks._belief import cell_widths, smallest_sets
+from sfumato.attacks import Sight, cell_widths, smallest_sets
 from sfumato.auditing.rates import central_width
 from sfumato.auditing.score import Finding
 from sfumato.auditing.truth import distribution
 from sfumato.channels import Channel
 from sfumato.counts import FloatArray
-from sfumato.privacy.rounding import exactly_true, hides_little
-from sfumato.releases.manifest import Manifest
+from sfumato.privacy import exactly_true, hides_little
+from sfumato.releases import Manifest
 from sfumato.table import Column
 from sfumato.text import written
 

@@ -13,9 +13,7 @@ from sfumato.auditing.truth import Truth
 from sfumato.counts import IntArray
 from sfumato.engines import Engine
 from sfumato.errors import DataError
-from sfumato.releases import Release
-from sfumato.releases.manifest import Manifest
-from sfumato.releases.reader import CountedTable, Reader, sampled
+from sfumato.releases import CountedTable, Manifest, Reader, Release, sampled
 from sfumato.table import ObservedTable
 
 

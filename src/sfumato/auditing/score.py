@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.attacks.base import Attack, Claim, Claimed, RankedSets, Recovery
-from sfumato.attacks._belief import CONFIDENCE, TOLERANCE, smallest_sets
+from sfumato.attacks import CONFIDENCE, TOLERANCE, Attack, Claim, Claimed, RankedSets, Recovery, smallest_sets
 from sfumato.auditing.rates import (
     Rate,
     advantage,

@@ -8,9 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sfumato import attacks as a
-from sfumato.attacks import Claim, Pairs, Sight, Targets
-from sfumato.attacks.linkage.linkability import chance
-from sfumato.attacks.posterior._conditional import MOST_CELLS
+from sfumato.attacks import MOST_CELLS, Claim, Pairs, Sight, Targets, chance
 from sfumato.auditing.score import Finding, score_people, score_values
 from sfumato.auditing.truth import Truth, distribution
 from sfumato.counts import FloatArray, IntArray

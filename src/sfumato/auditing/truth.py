@@ -8,13 +8,10 @@ import numpy as np
 
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.errors import VERY_TABLE, DataError
-from sfumato.guided.suppressed import kept_rows
-from sfumato.io.cells import Encoder
-from sfumato.io.sources import blocks, naming_files, need, open_table
+from sfumato.guided import kept_rows
+from sfumato.io import Encoder, blocks, naming_files, need, open_table
 from sfumato.reconstruction import paper_size
-from sfumato.releases import Release
-from sfumato.releases.manifest import Manifest
-from sfumato.releases.reader import Reader
+from sfumato.releases import Manifest, Reader, Release
 from sfumato.schema import Attribute, Role
 from sfumato.table import Column
 

@@ -7,15 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.attacks.base import Sight
-from sfumato.attacks.linear._moments import linear_view
+from sfumato.attacks import Sight, linear_view
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.engines import Engine
 from sfumato.errors import DataError
-from sfumato.mining.distributions import distributions
-from sfumato.reconstruction.columns import CellCounts
-from sfumato.releases import Release
-from sfumato.releases.reader import CountedTable, Reader
+from sfumato.mining import distributions
+from sfumato.reconstruction import CellCounts
+from sfumato.releases import CountedTable, Reader, Release
 from sfumato.table import Column, ObservedTable
 
 TEST_SHARE = 3
@@ -102,8 +100,7 @@ def _correlation(covariance: FloatArray) -> FloatArray:
 
 def trees(sight: Sight, truth: Mapping[str, FloatArray], seed: int) -> dict[str, Any] | None:
     """Accuracy on true records that no tree was grown from, and how alike the trees' rules are."""
-    from sfumato.trees.similarity import compare_trees
-    from sfumato.trees.strategies.published import byclass, original, randomized
+    from sfumato.trees import byclass, compare_trees, original, randomized
 
     table = sight.classes()
     if table is None or table.classes is None or table.rows < FEWEST_ROWS:
@@ -137,8 +134,8 @@ def trees(sight: Sight, truth: Mapping[str, FloatArray], seed: int) -> dict[str,
 
 def clusters(sight: Sight, truth: Mapping[str, FloatArray], seed: int) -> dict[str, Any] | None:
     """Agreement of k-means on the release with k-means on the original, on the scale of the domains."""
-    from sfumato.attacks.linear.cluster_linear import clustered
-    from sfumato.clusters.agreement import agreement
+    from sfumato.attacks import clustered
+    from sfumato.clusters import agreement
 
     columns = [c for c in sight.numeric if c.attribute.interval.range > 0]
     if len(columns) < 2:

@@ -1,26 +1,64 @@
 """The laws of perturbation, one to a file. These import lines are the registry: a new law is a new file and a line here."""
 
-from sfumato.channels.base import CHANNELS, Channel, Guarantee, Kernel, channel_class
+from sfumato.channels._operators import ROW_CELLS, OwnCells, TwoLevels, WithGap, is_implied, label_matrix
+from sfumato.channels.additive import Additive
+from sfumato.channels.base import (
+    CHANNELS,
+    MOST_BINS,
+    Channel,
+    Guarantee,
+    Kernel,
+    cell_cdf,
+    channel_class,
+    decade,
+    inner_cuts,
+    lattice_cut,
+    snap,
+)
+from sfumato.channels.correlated import CorrelatedGaussian, Marginal, rejoined
+from sfumato.channels.covariance import Moments
+from sfumato.channels.discrete import Discrete
 from sfumato.channels.gaussian import Gaussian
 from sfumato.channels.intervals import Intervals
 from sfumato.channels.laplace import Laplace
-from sfumato.channels.projective import Projective, suited
+from sfumato.channels.projective import Projective, best_space, report_variance, response_variance, suited
 from sfumato.channels.square_wave import SquareWave
 from sfumato.channels.substitution import Substitution
 from sfumato.channels.uniform import Uniform
 
 __all__ = [
     "CHANNELS",
+    "MOST_BINS",
+    "ROW_CELLS",
+    "Additive",
     "Channel",
+    "CorrelatedGaussian",
+    "Discrete",
     "Gaussian",
     "Guarantee",
     "Intervals",
     "Kernel",
     "Laplace",
+    "Marginal",
+    "Moments",
+    "OwnCells",
     "Projective",
     "SquareWave",
     "Substitution",
+    "TwoLevels",
     "Uniform",
+    "WithGap",
+    "best_space",
+    "cell_cdf",
     "channel_class",
+    "decade",
+    "inner_cuts",
+    "is_implied",
+    "label_matrix",
+    "lattice_cut",
+    "rejoined",
+    "report_variance",
+    "response_variance",
+    "snap",
     "suited",
 ]

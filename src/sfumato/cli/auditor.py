@@ -56,10 +56,10 @@ def audit(
     """Attack the release in DIR, made from the table ORIGINAL: privacy promised beside privacy left."""
     import json
 
-    from sfumato.auditing.audit import audit as attack
+    from sfumato.auditing import audit as attack
     from sfumato.errors import UsageError
-    from sfumato.io.atomic import refuse_taken, write_whole
-    from sfumato.releases.ledger import Ledger
+    from sfumato.io import refuse_taken, write_whole
+    from sfumato.releases import Ledger
 
     if key_file and ledger_file:
         raise UsageError("--key and --ledger name the same thing; give one of them")

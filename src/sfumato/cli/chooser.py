@@ -59,11 +59,9 @@ def tradeoff(
     """Sweep the settings of a law on INPUT and show accuracy, error and ε of each; nothing is released."""
     import json
 
-    from sfumato.io.atomic import refuse_taken, write_whole
-    from sfumato.tradeoff import report
+    from sfumato.io import refuse_taken, write_whole
+    from sfumato.tradeoff import HEAD, cells, infinite, plan_words, release_command, report
     from sfumato.tradeoff import tradeoff as sweep
-    from sfumato.tradeoff.setting import plan_words
-    from sfumato.tradeoff.tradeoff_page import HEAD, cells, infinite, release_command
 
     refuse_ending(output, ".html", ".json")
     refuse_taken(output, force=force)

@@ -44,8 +44,8 @@ def reconstruct(
     as_json: bool,
 ) -> None:
     """The distributions of the true values behind the release in DIR, with 95 % bands."""
-    from sfumato.io.atomic import refuse_taken, write_whole
-    from sfumato.mining.distributions import distributions, plotted
+    from sfumato.io import refuse_taken, write_whole
+    from sfumato.mining import distributions, plotted
 
     refuse_ending(plot, ".svg")
     refuse_taken(plot, force=force)
@@ -101,9 +101,9 @@ def mine(
     as_json: bool,
 ) -> None:
     """Grow a decision tree from the release in DIR; the tree and its rules go to stderr."""
-    from sfumato.io.atomic import refuse_taken, write_whole
-    from sfumato.mining.model import mine as grow
-    from sfumato.trees.tree import Tree
+    from sfumato.io import refuse_taken, write_whole
+    from sfumato.mining import mine as grow
+    from sfumato.trees import Tree
 
     refuse_ending(exported, ".py", ".js", ".sql")
     refuse_ending(draw, ".svg")
@@ -146,9 +146,8 @@ def mine(
 def predict(model_file: Path, table_: str, output: Path, encoding: str, force: bool, as_json: bool) -> None:
     """Apply MODEL to the true values in INPUT, on the side of whoever holds them."""
     from sfumato.errors import OutputError
-    from sfumato.io.atomic import refuse_taken
-    from sfumato.io.sources import write_table
-    from sfumato.mining.model import Model
+    from sfumato.io import refuse_taken, write_table
+    from sfumato.mining import Model
 
     refuse_taken(output, force=force)
     if output.exists() and Path(table_).exists() and output.samefile(table_):
@@ -167,7 +166,7 @@ def predict(model_file: Path, table_: str, output: Path, encoding: str, force: b
 @json_option
 def evaluate(model_file: Path, table_: str, encoding: str, as_json: bool) -> None:
     """The accuracy of MODEL on the true values in INPUT."""
-    from sfumato.mining.model import Model
+    from sfumato.mining import Model
 
     result: dict[str, Any] = Model.load(model_file).evaluate(table_, encoding)
     if as_json:

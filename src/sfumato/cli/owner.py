@@ -41,9 +41,8 @@ def generate(
     as_json: bool,
 ) -> None:
     """Write the synthetic table NAME: agrawal, plateau, triangles, …"""
-    from sfumato.generators import get
-    from sfumato.generators.files import generate_table, plan_for
-    from sfumato.io.atomic import refuse_taken, write_whole
+    from sfumato.generators import generate_table, get, plan_for
+    from sfumato.io import refuse_taken, write_whole
 
     refuse_taken(output, plan_file, force=force)
     generator = get(name)
@@ -90,7 +89,7 @@ def plan(
     as_json: bool,
 ) -> None:
     """Look at INPUT (.csv, .csv.gz, .tsv, .parquet or a bundled table's name) and propose a plan."""
-    from sfumato.io.atomic import refuse_taken, write_whole
+    from sfumato.io import refuse_taken, write_whole
     from sfumato.plans import Plan
 
     _refuse_method(law)
@@ -185,9 +184,9 @@ def release(
     from sfumato.engines import Local
     from sfumato.errors import UsageError
     from sfumato.plans import Plan
-    from sfumato.releases.readme import cautions
+    from sfumato.releases import cautions
+    from sfumato.releasing import JOINT_METHODS, joint_method, with_joint_noise
     from sfumato.releasing import release as make_release
-    from sfumato.releasing.joint_noise import JOINT_METHODS, joint_method, with_joint_noise
 
     _refuse_method(law)
     spark = cluster(engine, master)
@@ -241,8 +240,7 @@ def release(
     common: dict[str, Any] = {"key": key_file, "again": again, "force": force, "format": form, "encoding": encoding}
     with _no_key_without_release(key_file):
         if proposal.method is not None and not joint_method(proposal):
-            from sfumato.releasing.by_counts import counted_release
-            from sfumato.releasing.whole_table import guided_method, guided_release
+            from sfumato.releasing import counted_release, guided_method, guided_release
 
             wanted = dict(proposal.method)
             way = guided_method(wanted.pop("law"), wanted)
@@ -278,7 +276,7 @@ def _refuse_method(law: str | None) -> None:
 
     if law is None or law in CHANNELS:
         return
-    from sfumato.releasing.whole_table import method_names
+    from sfumato.releasing import method_names
 
     if law in method_names():
         raise UsageError(
@@ -290,7 +288,7 @@ def _refuse_method(law: str | None) -> None:
 @contextmanager
 def _no_key_without_release(key_file: Path) -> Iterator[None]:
     """A key that was made for a release which then failed is taken back: nothing was blurred with it."""
-    from sfumato.releases.ledger import Ledger
+    from sfumato.releases import Ledger
 
     fresh = not key_file.exists()
     try:
@@ -311,8 +309,7 @@ def describe(folder: Path, engine: str, master: str | None, as_json: bool) -> No
     All of it stands in the manifest, so either engine says the same, and no cluster is asked.
     """
     from sfumato.errors import listed
-    from sfumato.releases import Release
-    from sfumato.releases.description import described
+    from sfumato.releases import Release, described
 
     about = described(Release.open(folder).manifest)
     if as_json:

@@ -22,8 +22,8 @@ PAPERS = ("as2000", "ib2003", "detective2005", "dowd2006", "liu2012")
 @json_option
 def reproduce(paper: str, output: Path, full: bool, workers: int, force: bool, as_json: bool) -> None:
     """The tables and figures of PAPER: results.json, results.md and drawings. A stopped run goes on where it was."""
-    from sfumato.io.atomic import appearing
-    from sfumato.papers.base import Bench
+    from sfumato.io import appearing
+    from sfumato.papers import Bench
 
     experiment = importlib.import_module(f"sfumato.papers.{paper}")
     cache = output.parent / f".{output.name}.units"

@@ -17,7 +17,7 @@ from sfumato.cli.output import give, json_option, say, table, warn
 @json_option
 def cluster(folder: Path, k: int | None, as_json: bool) -> None:
     """k-means clusters of the numeric columns of the release in DIR."""
-    from sfumato.auditing.comparison import cluster as find
+    from sfumato.auditing import cluster as find
     from sfumato.errors import listed
 
     found = find(folder, k)
@@ -57,7 +57,7 @@ def compare(
     as_json: bool,
 ) -> None:
     """Trees and clusters of ORIGINAL beside those of its release in DIR, mined as it is."""
-    from sfumato.auditing.comparison import compare as side_by_side
+    from sfumato.auditing import compare as side_by_side
 
     spark = cluster_engine(engine, master)
     found = side_by_side(original, folder, k=k, every=every, encoding=encoding, engine=spark, sample=sample)

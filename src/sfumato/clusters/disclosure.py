@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from sfumato.clusters.partition import LabelArray, Partition, checked_labels, finite_table
 from sfumato.counts import FloatArray
 from sfumato.errors import UsageError
-from sfumato.reconstruction.bands import wilson
+from sfumato.reconstruction import wilson
 
 INVERTIBLE = 0.01
 """A release whose residual share is below this part of its ceiling is a disguise, not a perturbation."""

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.io.sources import BLOCK_ROWS, Block, Source, Written
+from sfumato.io import BLOCK_ROWS, Block, Source, Written
 
 T = TypeVar("T")
 Progress = Callable[[int, int | None], None]

@@ -14,17 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.engines.base import Mapped, Progress, Target, first_repeat
-from sfumato.io.sources import (
-    BLOCK_ROWS,
-    ArrowSource,
-    Block,
-    Source,
-    Written,
-    blocks,
-    naming_files,
-    open_table,
-    writing,
-)
+from sfumato.io import BLOCK_ROWS, ArrowSource, Block, Source, Written, blocks, naming_files, open_table, writing
 
 T = TypeVar("T")
 

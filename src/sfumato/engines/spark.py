@@ -37,9 +37,7 @@ from sfumato.engines.worker import (
     wrong_number,
 )
 from sfumato.errors import DataError, EngineError, OutputError, UsageError, listed
-from sfumato.io.csv_files import check_header
-from sfumato.io.pieces import Piece, pieces_of
-from sfumato.io.sources import BLOCK_ROWS, Block, Source, Written, need, open_table
+from sfumato.io import BLOCK_ROWS, Block, Piece, Source, Written, check_header, need, open_table, pieces_of
 
 T = TypeVar("T")
 

@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 
 from sfumato.engines.base import Target
 from sfumato.errors import CellError, DataError, SfumatoError
-from sfumato.io.pieces import Piece
-from sfumato.io.sources import Block, Written, writing
+from sfumato.io import Block, Piece, Written, writing
 
 PART = "__sfumato_part"
 NUMBER = "__sfumato_number"

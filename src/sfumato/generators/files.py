@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow as pa
 
 from sfumato.errors import OutputError, UsageError
-from sfumato.generators import Generator
-from sfumato.io.partials import discard, partial
-from sfumato.plans.document import DEFAULT_LAW, DEFAULT_PRIVACY, Plan, noise_for
+from sfumato.generators.base import Generator
+from sfumato.io import discard, partial
+from sfumato.plans import DEFAULT_LAW, DEFAULT_PRIVACY, Plan, noise_for
 from sfumato.schema import Attribute, Categories, Consent, Interval, Kind, Role, Schema
 
 NO_OPTIONS: Mapping[str, Any] = {}

@@ -14,11 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.guided.rare_classes import rare_records
-from sfumato.guided.tree.base import TREE_METHODS
-from sfumato.guided.tree.leaf_swap import LeafSwap, cells_of
-from sfumato.releases.manifest import Manifest
+from sfumato.guided.tree import TREE_METHODS, LeafSwap, cells_of
+from sfumato.releases import Manifest
 from sfumato.table import ObservedTable
-from sfumato.trees.grow.c45 import c45
+from sfumato.trees import c45
 
 
 def kept_rows(manifest: Manifest, original: ObservedTable) -> NDArray[np.bool_] | None:

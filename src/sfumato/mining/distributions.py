@@ -11,10 +11,8 @@ import numpy as np
 from sfumato.counts import Counts, FloatArray, Grid
 from sfumato.engines import Engine
 from sfumato.errors import DataError, UsageError, listed
-from sfumato.reconstruction import Distribution, by_class, reconstruct
-from sfumato.reconstruction.columns import counted_columns, weighted
-from sfumato.releases import Release
-from sfumato.releases.reader import CountedTable
+from sfumato.reconstruction import Distribution, by_class, counted_columns, reconstruct, weighted
+from sfumato.releases import CountedTable, Release
 from sfumato.report import charts
 from sfumato.schema import Attribute, Kind
 from sfumato.table import Column

@@ -21,12 +21,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sfumato.channels import Channel
 from sfumato.counts import FloatArray
 from sfumato.errors import UsageError
-from sfumato.io.cells import Encoder, cells_of
+from sfumato.io import Encoder, cells_of
 from sfumato.mining.model import NAIVE_BAYES, STRATEGIES, Model, mine
 from sfumato.releases import Release
 from sfumato.schema import Attribute, Categories, Interval, Kind, day_number
 from sfumato.table import Column, ObservedTable
-from sfumato.trees.strategies.published import original
+from sfumato.trees import original
 
 CHECKS: dict[str, Any] = {"dtype": None, "ensure_all_finite": "allow-nan"}
 

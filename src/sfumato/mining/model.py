@@ -15,19 +15,12 @@ import pyarrow as pa
 from sfumato.counts import FloatArray, IntArray
 from sfumato.engines import Engine
 from sfumato.errors import CellError, DataError, SfumatoError, UsageError, listed
-from sfumato.io.atomic import write_whole
-from sfumato.io.cells import as_text, marked, plain
-from sfumato.io.sources import BLOCK_ROWS, blocks, naming_files, need, open_table
+from sfumato.io import BLOCK_ROWS, as_text, blocks, marked, naming_files, need, open_table, plain, write_whole
 from sfumato.mining.naive_bayes import NaiveBayes
 from sfumato.releases import Release
 from sfumato.schema import Attribute
 from sfumato.table import ObservedTable
-from sfumato.trees.distributed.counted_growth import counted_tree
-from sfumato.trees.strategies import published as strategies
-from sfumato.trees.strategies.auto import fit_auto
-from sfumato.trees.strategies.joint_map import fit_joint
-from sfumato.trees.strategies.mixture import fit_mixture
-from sfumato.trees.tree import Tree
+from sfumato.trees import Tree, byclass, counted_tree, fit_auto, fit_joint, fit_mixture, global_, local, randomized
 
 FORMAT = "sfumato-model"
 VERSION = 1
@@ -50,10 +43,10 @@ def _fitted(fit: Callable[..., Any]) -> Callable[[ObservedTable], Grown]:
 
 STRATEGIES: dict[str, Callable[[ObservedTable], Grown]] = {
     "auto": _fitted(fit_auto),
-    "byclass": _plain(strategies.byclass),
-    "local": _plain(strategies.local),
-    "global": _plain(strategies.global_),
-    "randomized": _plain(strategies.randomized),
+    "byclass": _plain(byclass),
+    "local": _plain(local),
+    "global": _plain(global_),
+    "randomized": _plain(randomized),
     "joint": _fitted(fit_joint),
     "mixture": _fitted(fit_mixture),
 }

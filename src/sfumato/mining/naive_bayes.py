@@ -18,7 +18,7 @@ from sfumato.errors import DataError, UsageError
 from sfumato.reconstruction import by_class
 from sfumato.schema import Attribute
 from sfumato.table import ObservedTable
-from sfumato.trees.inputs import Columns, encoded
+from sfumato.trees import Columns, encoded
 
 FORMAT = "sfumato-naive-bayes"
 

@@ -9,7 +9,7 @@ import numpy as np
 from sfumato.channels import Channel, Gaussian, Uniform
 from sfumato.counts import FloatArray, Grid
 from sfumato.generators import shapes
-from sfumato.mining.model import STRATEGIES
+from sfumato.mining import STRATEGIES
 from sfumato.papers import loans
 from sfumato.papers.base import BEATEN, NOT_REPRODUCED, REPORTED, REPRODUCED, Bench, Cell, Results, mean_spread
 from sfumato.randomness import Rows, SecretKey
@@ -17,8 +17,7 @@ from sfumato.reconstruction import reconstruct
 from sfumato.report import charts, svg
 from sfumato.schema import Attribute, Interval, Kind
 from sfumato.table import Column, ObservedTable
-from sfumato.trees.strategies.published import byclass, local, original
-from sfumato.trees.tree import Tree
+from sfumato.trees import Tree, byclass, local, original
 
 LAWS: dict[str, type[Gaussian | Uniform]] = {"gaussian": Gaussian, "uniform": Uniform}
 FUNCTIONS = (1, 2, 3, 4, 5)

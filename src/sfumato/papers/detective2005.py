@@ -13,19 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.clusters.disclosure import nearest_neighbour_linkage
+from sfumato.clusters import nearest_neighbour_linkage
 from sfumato.counts import FloatArray
-from sfumato.guided.tree._segments import Segments, similar_values
-from sfumato.guided.tree.base import TreeMethod
-from sfumato.guided.tree.detective import Detective
-from sfumato.guided.tree.framework import Framework
+from sfumato.guided import Detective, Framework, Segments, TreeMethod, similar_values
 from sfumato.papers.base import BEATEN, NOT_REPRODUCED, REPORTED, REPRODUCED, Bench, Cell, Progress, Results
 from sfumato.papers.cactus import cactus
 from sfumato.papers.owners import repeatable, synthetic
 from sfumato.table import ObservedTable
-from sfumato.trees.grow.c45 import c45, with_class
-from sfumato.trees.similarity import compare_trees
-from sfumato.trees.tree import Tree
+from sfumato.trees import Tree, c45, compare_trees, with_class
 
 ATTRIBUTES = ("country", "car", "profession")
 TARGETS = (*ATTRIBUTES, "status")

@@ -14,13 +14,21 @@ from sfumato.papers.base import BEATEN, NOT_REPRODUCED, REPORTED, REPRODUCED, Be
 from sfumato.plans import Plan
 from sfumato.privacy import repeated_gamma, substitution_entropy
 from sfumato.randomness import Rows, SecretKey
-from sfumato.reconstruction import Problem, averaged, ems
-from sfumato.reconstruction.closed_form import clipped, exact_counts, inverse_counts, projected, renormalised
-from sfumato.releases.reader import true_table
+from sfumato.reconstruction import (
+    Problem,
+    averaged,
+    clipped,
+    ems,
+    exact_counts,
+    inverse_counts,
+    projected,
+    renormalised,
+)
+from sfumato.releases import true_table
 from sfumato.report import charts, svg
 from sfumato.schema import Attribute, Interval, Kind
 from sfumato.table import ObservedTable
-from sfumato.trees.strategies.published import STRATEGIES
+from sfumato.trees import STRATEGIES
 
 GAMMAS = tuple(range(2, 22))
 SIZES = (5, 10, 15, 20, 30, 40, 50, 60, 70, 80, 90, 100)

@@ -14,32 +14,34 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.clusters.disclosure import nearest_neighbour_linkage
+from sfumato.clusters import nearest_neighbour_linkage
 from sfumato.errors import UsageError
-from sfumato.guided.tree.base import TreeMethod, with_values
-from sfumato.guided.tree.class_noise import (
+from sfumato.guided import (
     ClassAllLeaves,
     ClassProbabilistic,
     ClassRandom,
+    Innocent,
+    LeafSwap,
+    Leaves,
+    TreeMethod,
+    ValueNoise,
     all_leaves_rate,
     all_leaves_variance,
     expected_changes,
     flipped,
+    noisy_columns,
     permuted,
+    perturbed_cells,
     probabilistic_variance,
     random_variance,
     redrawn,
+    with_values,
 )
-from sfumato.guided.tree.innocent import Innocent, noisy_columns, perturbed_cells
-from sfumato.guided.tree.leaf_swap import LeafSwap
-from sfumato.guided.tree.owner_tree import Leaves
-from sfumato.guided.tree.value_noise import ValueNoise
 from sfumato.papers.base import BEATEN, NOT_REPRODUCED, REPORTED, REPRODUCED, Bench, Cell, Progress, Results
 from sfumato.papers.intruder import intrude
 from sfumato.papers.owners import boston, bundled, numbers, repeatable, sample
 from sfumato.table import ObservedTable
-from sfumato.trees.grow.c45 import c45
-from sfumato.trees.similarity import compare_trees
+from sfumato.trees import c45, compare_trees
 
 SAMPLE_ROWS = {"boston": 300, "wbc": 350}
 FILES = {"wbc": "breast_cancer_wisconsin", "glass": "glass", "yeast": "yeast"}

@@ -15,9 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray, IntArray
 from sfumato.errors import UsageError
-from sfumato.guided.tree.innocent import spread_of
-from sfumato.guided.tree.owner_tree import Leaves
-from sfumato.guided.tree.value_noise import Room, ValueNoise
+from sfumato.guided import Leaves, Room, ValueNoise, spread_of
 from sfumato.table import ObservedTable
 
 

@@ -16,17 +16,22 @@ from typing import Any
 import numpy as np
 
 from sfumato import datasets
-from sfumato.clusters.agreement import Spread, fixed_point, rerun, single_start
-from sfumato.clusters.disclosure import cluster_privacy, known_sample_attack, linear_residual, random_known_rows
-from sfumato.clusters.kmeans import KMeans, kmeans
-from sfumato.clusters.partition import LabelArray
-from sfumato.clusters.scaling import Scaling
+from sfumato.clusters import (
+    KMeans,
+    LabelArray,
+    Scaling,
+    Spread,
+    cluster_privacy,
+    fixed_point,
+    kmeans,
+    known_sample_attack,
+    linear_residual,
+    random_known_rows,
+    rerun,
+    single_start,
+)
 from sfumato.counts import FloatArray
-from sfumato.guided.cluster.base import ClusterMethod
-from sfumato.guided.cluster.geometric import Geometric
-from sfumato.guided.cluster.racc import RACC, RACCV
-from sfumato.guided.cluster.rdd import RDD
-from sfumato.guided.cluster.swap_v import SwapV
+from sfumato.guided import RACC, RACCV, RDD, ClusterMethod, Geometric, SwapV
 from sfumato.papers.base import BEATEN, NOT_REPRODUCED, REPORTED, REPRODUCED, Bench, Cell, Results
 from sfumato.randomness import SecretKey, Stream
 from sfumato.report import charts, svg

@@ -12,7 +12,7 @@ import numpy as np
 from sfumato import datasets, generators
 from sfumato.counts import FloatArray
 from sfumato.errors import DataError
-from sfumato.io.cells import Encoder
+from sfumato.io import Encoder
 from sfumato.randomness import SecretKey, Stream
 from sfumato.schema import Attribute, Categories, Interval, Kind
 from sfumato.table import Column, ObservedTable

@@ -12,7 +12,7 @@ from typing import Any
 from sfumato import datasets
 from sfumato.channels import Channel, Projective, Substitution, channel_class, suited
 from sfumato.errors import DataError, UsageError, listed
-from sfumato.io.sources import Source, blocks, open_table
+from sfumato.io import Source, blocks, open_table
 from sfumato.plans.profile import profile
 from sfumato.plans.proposal import CLASS_NAMES, Proposal, catalogued, note, proposed, remarks
 from sfumato.randomness import canonical
@@ -73,7 +73,7 @@ class Plan:
 
     def bound(self) -> dict[str, Channel]:
         """The law of each modified column with every parameter settled; a law that would change nothing is refused."""
-        from sfumato.privacy.rounding import refuse_unchanged
+        from sfumato.privacy import refuse_unchanged
 
         laws = {name: self.channels[name].on(self.schema[name]) for name in self.channels}
         for name, law in laws.items():

@@ -12,8 +12,7 @@ import pyarrow.compute as pc
 
 from sfumato.counts import FloatArray
 from sfumato.errors import DataError
-from sfumato.io.cells import as_text, midnights, plain
-from sfumato.io.sources import Block
+from sfumato.io import Block, as_text, midnights, plain
 from sfumato.plans.ordering import LabelsAlong, NumbersAlong, ordered
 from sfumato.plans.sentinels import Ends
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sfumato.errors import DataError, UsageError, listed
-from sfumato.io.spellings import form_of
+from sfumato.io import form_of
 from sfumato.plans.profile import ColumnProfile
 from sfumato.plans.sentinels import sentinels
 from sfumato.schema import EXACT_INTEGERS, Attribute, Categories, Consent, Interval, Kind, Role, day_number

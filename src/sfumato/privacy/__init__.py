@@ -7,7 +7,7 @@ from sfumato.privacy.entropy import (
     privacy_loss,
     substitution_entropy,
 )
-from sfumato.privacy.figures import condition_number, figures, keep_probability, record_figures
+from sfumato.privacy.figures import HIDE_GAPS, VISIBLE_GAPS, condition_number, figures, keep_probability, record_figures
 from sfumato.privacy.gamma import (
     epsilon_of_gamma,
     gamma_of_rho,
@@ -17,21 +17,27 @@ from sfumato.privacy.gamma import (
     rho2_of_gamma,
 )
 from sfumato.privacy.gaussian_noise import gaussian_delta, gaussian_epsilon
+from sfumato.privacy.rounding import exactly_true, hides_little, refuse_unchanged
 
 __all__ = [
+    "HIDE_GAPS",
+    "VISIBLE_GAPS",
     "condition_number",
     "entropy_privacy",
     "epsilon_of_gamma",
+    "exactly_true",
     "figures",
     "gamma_of_rho",
     "gaussian_delta",
     "gaussian_epsilon",
+    "hides_little",
     "keep_probability",
     "matrix_entropy",
     "mutual_information",
     "privacy_loss",
     "record_figures",
     "record_gamma",
+    "refuse_unchanged",
     "repeated_gamma",
     "rho1_of_gamma",
     "rho2_of_gamma",

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from sfumato.channels._operators import TwoLevels
+from sfumato.channels import TwoLevels
 from sfumato.counts import FloatArray
 
 

@@ -8,9 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.channels import Channel, Gaussian, Projective, Substitution
-from sfumato.channels._operators import label_matrix
-from sfumato.channels.projective import best_space, report_variance, response_variance
+from sfumato.channels import (
+    Channel,
+    Gaussian,
+    Projective,
+    Substitution,
+    best_space,
+    label_matrix,
+    report_variance,
+    response_variance,
+)
 from sfumato.counts import Grid
 from sfumato.privacy.entropy import entropy_privacy, matrix_entropy, privacy_loss, substitution_entropy
 from sfumato.privacy.gamma import record_gamma, rho1_of_gamma, rho2_of_gamma

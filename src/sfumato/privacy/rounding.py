@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.channels import Channel, Intervals, Substitution
-from sfumato.channels.additive import Additive
-from sfumato.channels.base import snap
-from sfumato.channels.discrete import Discrete
+from sfumato.channels import Additive, Channel, Discrete, Intervals, Substitution, snap
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.errors import UsageError
 from sfumato.schema import Attribute

@@ -11,8 +11,7 @@ from typing import Protocol, cast
 
 import numpy as np
 
-from sfumato.channels import Projective
-from sfumato.channels._operators import TwoLevels
+from sfumato.channels import Projective, TwoLevels
 from sfumato.counts import FloatArray
 
 DENSE_VALUES = 256

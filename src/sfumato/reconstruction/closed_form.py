@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.channels._operators import OwnCells, TwoLevels
+from sfumato.channels import OwnCells, TwoLevels
 from sfumato.counts import FloatArray
 from sfumato.reconstruction._reports import unbiased
 from sfumato.reconstruction.em import Fit

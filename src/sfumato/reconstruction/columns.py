@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.channels import Channel, Kernel, Projective
-from sfumato.channels._operators import label_matrix
-from sfumato.channels.discrete import Discrete
+from sfumato.channels import Channel, Discrete, Kernel, Projective, label_matrix
 from sfumato.counts import Counts, FloatArray, Grid, IntArray
 from sfumato.errors import DataError, UsageError, listed
 from sfumato.reconstruction._reports import report_matrix

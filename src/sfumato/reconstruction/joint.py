@@ -12,9 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.channels import Kernel
-from sfumato.channels.base import inner_cuts, lattice_cut
-from sfumato.channels.correlated import Marginal
+from sfumato.channels import Kernel, Marginal, inner_cuts, lattice_cut
 from sfumato.counts import Counts, FloatArray, Grid, IntArray
 from sfumato.errors import DataError, UsageError
 from sfumato.reconstruction.columns import spacing

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.channels._operators import is_implied
+from sfumato.channels import is_implied
 from sfumato.counts import FloatArray
 from sfumato.errors import UsageError
 

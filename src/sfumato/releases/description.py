@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import listed
-from sfumato.privacy import figures, record_figures
-from sfumato.privacy.figures import HIDE_GAPS, VISIBLE_GAPS
-from sfumato.privacy.rounding import hides_little
+from sfumato.privacy import HIDE_GAPS, VISIBLE_GAPS, figures, hides_little, record_figures
 from sfumato.releases.manifest import Manifest, ReleasedColumn
 from sfumato.releases.readme import cautions, what
 from sfumato.schema import Kind, Missing, Role

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from sfumato.engines import Engine
 from sfumato.errors import RELEASE_AGAIN, DataError
-from sfumato.io.sources import BLOCK_ROWS, Source, blocks, checksum, naming_files, need, open_table
+from sfumato.io import BLOCK_ROWS, Source, blocks, checksum, naming_files, need, open_table
 from sfumato.releases.manifest import Manifest
 from sfumato.releases.reader import CountedTable, Reader, typed_cells
 from sfumato.table import ObservedTable

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from sfumato.channels import CHANNELS, Channel
-from sfumato.channels.correlated import CorrelatedGaussian, rejoined
+from sfumato.channels import CHANNELS, Channel, CorrelatedGaussian, rejoined
 from sfumato.errors import RELEASE_AGAIN, DataError, SfumatoError, listed
-from sfumato.io.sources import Written
+from sfumato.io import Written
 from sfumato.schema import Attribute, Missing, Schema
 
 VERSION = 1

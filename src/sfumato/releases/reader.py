@@ -16,9 +16,8 @@ from sfumato.channels import Channel
 from sfumato.counts import FloatArray, IntArray
 from sfumato.engines import Engine
 from sfumato.errors import RELEASE_AGAIN, VERY_TABLE, DataError
-from sfumato.io.cells import Decoder, Encoder, cells_of, plain
-from sfumato.io.sources import Block, Source, blocks, naming_files, open_table
-from sfumato.plans.document import Plan
+from sfumato.io import Block, Decoder, Encoder, Source, blocks, cells_of, naming_files, open_table, plain
+from sfumato.plans import Plan
 from sfumato.releases.fingerprint import SPREAD, mixed
 from sfumato.releases.manifest import Manifest, ReleasedColumn
 from sfumato.schema import LARGEST, Attribute, Interval, Kind, Role, day_number

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sfumato.channels import Channel
-from sfumato.channels.correlated import CorrelatedGaussian
+from sfumato.channels import Channel, CorrelatedGaussian
 from sfumato.errors import listed
-from sfumato.privacy.rounding import exactly_true, hides_little
+from sfumato.privacy import exactly_true, hides_little
 from sfumato.releases.manifest import Manifest, ReleasedColumn
 from sfumato.schema import Categories, Role
 

@@ -11,18 +11,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray, IntArray
-from sfumato.guided.tree.class_noise import drawn_from
-from sfumato.io.cells import Decoder
-from sfumato.io.sources import Block
+from sfumato.guided import drawn_from
+from sfumato.io import Block, Decoder
 from sfumato.randomness import Entities, SecretKey, random_words, uniform
-from sfumato.releases.fingerprint import content, sketch_of
-from sfumato.releases.reader import Reader
+from sfumato.releases import Reader, content, sketch_of
 from sfumato.releasing.row_by_row import Tally
 from sfumato.table import ObservedTable
-from sfumato.trees.distributed.order_statistics import LARGEST_WORD, Asked, Gathered, WordArray
-from sfumato.trees.distributed.replay import Cuts
-from sfumato.trees.grow.c45 import with_class
-from sfumato.trees.tree import Tree
+from sfumato.trees import LARGEST_WORD, Asked, Cuts, Gathered, Tree, WordArray, with_class
 
 
 @dataclass(frozen=True, eq=False)

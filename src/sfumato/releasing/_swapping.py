@@ -18,16 +18,14 @@ import pyarrow as pa
 
 from sfumato.counts import FloatArray, IntArray
 from sfumato.errors import UsageError
-from sfumato.guided.tree.leaf_swap import LeafSwap, cells_of
-from sfumato.io.cells import Decoder
-from sfumato.io.sources import Block
+from sfumato.guided import LeafSwap, cells_of
+from sfumato.io import Block, Decoder
 from sfumato.randomness import Entities, SecretKey, WordArray, random_words
-from sfumato.releases.fingerprint import Sketch, content, sketch_of
-from sfumato.releases.reader import Reader
+from sfumato.releases import Reader, Sketch, content, sketch_of
 from sfumato.releasing._dealing import Arrays, GuidedReleased, GuidedTally, content_sum
 from sfumato.releasing.row_by_row import Tally
 from sfumato.table import ObservedTable
-from sfumato.trees.tree import Tree
+from sfumato.trees import Tree
 
 ON_A_CLUSTER = ("keep", "suppress")
 GROUP, NUMBER, SMALL, CLASS = "group", "number", "small", "y"

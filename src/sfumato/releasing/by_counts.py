@@ -25,29 +25,32 @@ import numpy as np
 from sfumato.counts import FloatArray
 from sfumato.engines import Engine, Target
 from sfumato.errors import DataError, UsageError, listed
-from sfumato.guided.rare_classes import rare, rare_note
-from sfumato.guided.tree._segments import Segments
-from sfumato.guided.tree.class_noise import ClassAllLeaves, ClassNoise, ClassProbabilistic, all_leaves_rate
-from sfumato.guided.tree.detective import Detective, chosen_columns
-from sfumato.guided.tree.leaf_swap import LeafSwap, left_out_note, limits, unmoved_note
-from sfumato.io.atomic import appearing
-from sfumato.io.cells import Decoder, Encoder
-from sfumato.io.sources import Source
-from sfumato.plans.document import Plan
+from sfumato.guided import (
+    ClassAllLeaves,
+    ClassNoise,
+    ClassProbabilistic,
+    Detective,
+    LeafSwap,
+    Segments,
+    all_leaves_rate,
+    chosen_columns,
+    left_out_note,
+    limits,
+    rare,
+    rare_note,
+    unmoved_note,
+)
+from sfumato.io import Decoder, Encoder, Source, appearing
+from sfumato.plans import Plan
 from sfumato.randomness import SecretKey, WordArray
-from sfumato.releases.fingerprint import Sketch
-from sfumato.releases.folder import Release
-from sfumato.releases.ledger import Entry
-from sfumato.releases.reader import SAMPLE, CountedTable, ReadColumn, Reader, sampled
+from sfumato.releases import SAMPLE, CountedTable, Entry, ReadColumn, Reader, Release, Sketch, sampled
 from sfumato.releasing import _swapping as swapping
 from sfumato.releasing._dealing import Chance, Deal, GuidedKernel, Leaf, LeafCounts, RankCount
 from sfumato.releasing.door import owner_key, publish, refuse_input_inside
 from sfumato.releasing.whole_table import guided_manifest
 from sfumato.schema import Consent, Kind, Role
 from sfumato.table import ObservedTable
-from sfumato.trees.distributed.order_statistics import LARGEST_WORD, Asked, Wanted, select
-from sfumato.trees.distributed.replay import ALWAYS, NEVER, Cuts
-from sfumato.trees.grow.c45 import c45, labels_of, with_class
+from sfumato.trees import ALWAYS, LARGEST_WORD, NEVER, Asked, Cuts, Wanted, c45, labels_of, select, with_class
 
 BY_COUNTS = (
     "class-random",

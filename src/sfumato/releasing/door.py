@@ -11,15 +11,20 @@ from typing import Any
 from sfumato.engines import Engine, Local, Progress, Target
 from sfumato.engines.base import first_repeat
 from sfumato.errors import CellError, DataError, OutputError, UsageError, listed
-from sfumato.io.atomic import appearing
-from sfumato.io.sources import BLOCK_ROWS, Block, Source, blocks, naming_files, row_in_words
-from sfumato.plans.document import Plan
+from sfumato.io import BLOCK_ROWS, Block, Source, appearing, blocks, naming_files, row_in_words
+from sfumato.plans import Plan
 from sfumato.randomness import SecretKey, WordArray
-from sfumato.releases.folder import Release
-from sfumato.releases.key import load_or_create_key, refuse_inside
-from sfumato.releases.ledger import Entry, Ledger, refusal
-from sfumato.releases.manifest import Manifest, ReleasedColumn
-from sfumato.releases.readme import readme
+from sfumato.releases import (
+    Entry,
+    Ledger,
+    Manifest,
+    Release,
+    ReleasedColumn,
+    load_or_create_key,
+    readme,
+    refusal,
+    refuse_inside,
+)
 from sfumato.releasing.joint_noise import joint_law
 from sfumato.releasing.row_by_row import (
     EntityWords,

@@ -12,14 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.channels import Channel, Substitution
-from sfumato.channels.correlated import CorrelatedGaussian
-from sfumato.channels.covariance import Moments
+from sfumato.channels import Channel, CorrelatedGaussian, Moments, Substitution
 from sfumato.counts import FloatArray
 from sfumato.errors import DataError, UsageError, listed
-from sfumato.io.cells import Encoder
-from sfumato.io.sources import Source, blocks, naming_files
-from sfumato.plans.document import Plan, equal_signal
+from sfumato.io import Encoder, Source, blocks, naming_files
+from sfumato.plans import Plan, equal_signal
 from sfumato.randomness import Addresses, SecretKey
 from sfumato.schema import Attribute, Consent
 

@@ -9,17 +9,13 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from sfumato.channels import Channel
-from sfumato.channels.correlated import CorrelatedGaussian
+from sfumato.channels import Channel, CorrelatedGaussian
 from sfumato.counts import FloatArray
 from sfumato.errors import CellError, DataError, UsageError
-from sfumato.io.cells import Decoder, Encoder, as_text, cells_of, plain, shown_cell
-from sfumato.io.sources import Block
-from sfumato.plans.document import Plan
+from sfumato.io import Block, Decoder, Encoder, as_text, cells_of, plain, shown_cell
+from sfumato.plans import Plan
 from sfumato.randomness import Addresses, Entities, Rows, SecretKey, WordArray, entity_addresses
-from sfumato.releases.fingerprint import Sketch, content, sketch_of
-from sfumato.releases.key import load_key
-from sfumato.releases.reader import whole_outputs
+from sfumato.releases import Sketch, content, load_key, sketch_of, whole_outputs
 from sfumato.releasing.joint_noise import JointKernel
 from sfumato.schema import Attribute
 from sfumato.table import released

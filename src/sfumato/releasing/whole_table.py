@@ -19,20 +19,20 @@ import pyarrow as pa
 from sfumato.channels import CHANNELS
 from sfumato.counts import FloatArray
 from sfumato.errors import DataError, UsageError, listed
-from sfumato.guided.cluster.base import CLUSTER_METHODS
-from sfumato.guided.cluster.clustered import Clustered
-from sfumato.guided.tree.base import TREE_METHODS, Perturbed
-from sfumato.guided.unchanged import hardly_changed, hardly_note, whole_note, whole_records
-from sfumato.io.atomic import appearing
-from sfumato.io.cells import Decoder
-from sfumato.io.sources import ROW_GROUP, Written, writing
-from sfumato.plans.document import Plan
+from sfumato.guided import (
+    CLUSTER_METHODS,
+    TREE_METHODS,
+    Clustered,
+    Perturbed,
+    hardly_changed,
+    hardly_note,
+    whole_note,
+    whole_records,
+)
+from sfumato.io import ROW_GROUP, Decoder, Written, appearing, writing
+from sfumato.plans import Plan
 from sfumato.randomness import Rows, SecretKey, Stream
-from sfumato.releases.fingerprint import content, sketch_of
-from sfumato.releases.folder import Release
-from sfumato.releases.ledger import Entry
-from sfumato.releases.manifest import Manifest, ReleasedColumn
-from sfumato.releases.reader import true_table
+from sfumato.releases import Entry, Manifest, Release, ReleasedColumn, content, sketch_of, true_table
 from sfumato.releasing.door import owner_key, publish, refuse_input_inside
 from sfumato.releasing.joint_noise import JOINT_METHODS
 from sfumato.schema import Attribute, Consent, Kind, Role

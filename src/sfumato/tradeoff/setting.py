@@ -9,18 +9,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sfumato.channels import CHANNELS, Channel
-from sfumato.channels.base import MOST_BINS
-from sfumato.channels.correlated import CorrelatedGaussian
-from sfumato.channels.covariance import Moments
+from sfumato.channels import CHANNELS, MOST_BINS, Channel, CorrelatedGaussian, Moments
 from sfumato.counts import FloatArray
 from sfumato.errors import UsageError, listed
-from sfumato.plans import Plan
-from sfumato.plans.document import channel_for, noise_for
+from sfumato.plans import Plan, channel_for, noise_for
 from sfumato.privacy import figures, record_figures
 from sfumato.randomness import Rows, SecretKey
-from sfumato.releasing.joint_noise import JOINT_METHODS, JointWish, members, with_joint_noise
-from sfumato.releasing.row_by_row import bound_laws
+from sfumato.releasing import JOINT_METHODS, JointWish, bound_laws, members, with_joint_noise
 from sfumato.schema import Attribute, Consent
 from sfumato.table import ObservedTable
 
@@ -108,7 +103,7 @@ def sweepable(law: str) -> Mapping[str, tuple[float, ...]]:
             f"{law} has none of {listed(known)} to sweep; make a release of each setting, and judge it with sfumato compare "
             "and sfumato audit"
         )
-    from sfumato.releasing.whole_table import method_names
+    from sfumato.releasing import method_names
 
     if law in (*method_names(), "class-noise"):
         raise UsageError(

@@ -14,13 +14,12 @@ import numpy as np
 from sfumato.channels import Intervals
 from sfumato.counts import FloatArray
 from sfumato.errors import DataError, SfumatoError, UsageError, listed
-from sfumato.mining.model import STRATEGIES
-from sfumato.plans import Plan
-from sfumato.plans.document import DEFAULT_LAW, with_consent
+from sfumato.mining import STRATEGIES
+from sfumato.plans import DEFAULT_LAW, Plan, with_consent
 from sfumato.randomness import SecretKey
 from sfumato.reconstruction import reconstruct
-from sfumato.releases.reader import true_table
-from sfumato.releasing.joint_noise import JOINT_METHODS
+from sfumato.releases import true_table
+from sfumato.releasing import JOINT_METHODS
 from sfumato.schema import Attribute, Consent
 from sfumato.table import ObservedTable
 from sfumato.tradeoff.point import REPEATS, Point, Tradeoff, standard_error
@@ -35,7 +34,7 @@ from sfumato.tradeoff.setting import (
     refuse_nothing_to_blur,
     sweep_for,
 )
-from sfumato.trees.strategies.published import original as tree_of_truth
+from sfumato.trees import original as tree_of_truth
 
 TEST_SHARE = 1 / 3
 FEWEST_ROWS = 30

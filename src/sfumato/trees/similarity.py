@@ -26,7 +26,7 @@ from sfumato.errors import DataError
 from sfumato.table import ObservedTable
 from sfumato.trees.inputs import encoded
 from sfumato.trees.rules import Condition, rules
-from sfumato.trees.show.as_text import rule_text
+from sfumato.trees.show import rule_text
 from sfumato.trees.tree import Tree
 
 VERY_SIMILAR = (0.85, 0.90)

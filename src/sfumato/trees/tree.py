@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.channels.base import inner_cuts
+from sfumato.channels import inner_cuts
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.errors import DataError, UsageError, listed
 from sfumato.schema import Attribute, Kind
@@ -23,7 +23,7 @@ from sfumato.table import MISSING_LABEL
 from sfumato.trees.inputs import Columns, encoded
 
 if TYPE_CHECKING:
-    from sfumato.trees.grow.growth import Growth
+    from sfumato.trees.grow import Growth
 
 FORMAT = "sfumato-tree"
 VERSION = 1

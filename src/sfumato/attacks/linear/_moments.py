@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.attacks.base import Recovery, Sight
 from sfumato.attacks._belief import Belief
-from sfumato.channels.correlated import Marginal
+from sfumato.attacks.base import Recovery, Sight
+from sfumato.channels import Marginal
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.table import Column
 

@@ -16,7 +16,7 @@ SAMPLE = 20_000
 
 def clustered(table: FloatArray, k: int, seed: int) -> tuple[IntArray, FloatArray]:
     """Labels and centres by Lloyd's rounds from a k-means++ start."""
-    from sfumato.clusters.kmeans import lloyd, nearest_centre
+    from sfumato.clusters import lloyd, nearest_centre
 
     rng = np.random.default_rng(seed)
     part = table if len(table) <= SAMPLE else table[rng.choice(len(table), SAMPLE, replace=False)]

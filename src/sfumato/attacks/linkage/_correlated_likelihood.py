@@ -14,9 +14,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.attacks.linkage._logs import IMPOSSIBLE, LogArray
 from sfumato.attacks._belief import Belief
-from sfumato.channels.correlated import CorrelatedGaussian
+from sfumato.attacks.linkage._logs import IMPOSSIBLE, LogArray
+from sfumato.channels import CorrelatedGaussian
 from sfumato.counts import FloatArray, IntArray
 
 CELLS_A_DEVIATION = 8

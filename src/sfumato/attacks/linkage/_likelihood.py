@@ -12,12 +12,11 @@ from typing import Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.attacks._belief import Belief
 from sfumato.attacks.base import Sight, Targets
 from sfumato.attacks.linkage._correlated_likelihood import JointLogs
 from sfumato.attacks.linkage._logs import IMPOSSIBLE, LogArray
-from sfumato.attacks._belief import Belief
-from sfumato.channels._operators import TwoLevels
-from sfumato.channels.correlated import CorrelatedGaussian
+from sfumato.channels import CorrelatedGaussian, TwoLevels
 from sfumato.counts import FloatArray, IntArray
 from sfumato.errors import UsageError
 

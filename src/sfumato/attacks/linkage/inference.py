@@ -11,12 +11,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from sfumato.attacks._belief import Belief, best_guesses
 from sfumato.attacks.base import Attack, Claim, Recovery, Sight, Targets
 from sfumato.attacks.linkage._correlated_likelihood import JointSecret
 from sfumato.attacks.linkage._likelihood import Likelihood
 from sfumato.attacks.linkage._logs import LogArray, weights_of
 from sfumato.attacks.linkage._neighbours import Space
-from sfumato.attacks._belief import Belief, best_guesses
 from sfumato.counts import FloatArray, IntArray
 
 

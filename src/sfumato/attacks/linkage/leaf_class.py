@@ -27,7 +27,7 @@ class LeafClass(Attack):
 
     def run(self, sight: Sight) -> Claim:
         """One guess a target."""
-        from sfumato.trees.strategies.published import byclass
+        from sfumato.trees import byclass
 
         if self.targets.without is not None:
             kept = np.ones(sight.rows, dtype=bool)

@@ -11,8 +11,8 @@ from functools import cached_property
 
 import numpy as np
 
-from sfumato.attacks.base import CHUNK, Recovery
 from sfumato.attacks._belief import Belief, best_guesses, smallest_sets
+from sfumato.attacks.base import CHUNK, Recovery
 from sfumato.counts import FloatArray, Grid, IntArray
 
 MOST_CELLS = 1000

@@ -12,8 +12,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.base import Attack, Claim, RankedSets, Recovery, Sets, Sight
 from sfumato.attacks._belief import Belief, law_matrix, refined
+from sfumato.attacks.base import Attack, Claim, RankedSets, Recovery, Sets, Sight
 from sfumato.counts import FloatArray, Grid
 
 

@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sfumato.attacks.base import Attack, Claim, Recovery, Sight
 from sfumato.attacks._belief import Belief
+from sfumato.attacks.base import Attack, Claim, Recovery, Sight
 from sfumato.attacks.posterior._conditional import MOST_CELLS, Conditional, grouped_counts
 from sfumato.attacks.posterior._group_priors import Bells
 from sfumato.attacks.posterior._windows import (

@@ -12,9 +12,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.base import CHUNK, Attack, Claim, Recovery, Sight
 from sfumato.attacks._belief import Belief, best_guesses, law_matrix, smallest_sets
-from sfumato.channels._operators import ROW_CELLS, TwoLevels
+from sfumato.attacks.base import CHUNK, Attack, Claim, Recovery, Sight
+from sfumato.channels import ROW_CELLS, TwoLevels
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.table import Column
 

@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.attacks.base import Attack, Claim, Recovery, Sight
-from sfumato.channels.additive import Additive
+from sfumato.channels import Additive
 from sfumato.counts import FloatArray
 from sfumato.table import Column
 

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.clusters.kmeans import ROWS
-from sfumato.clusters.partition import LabelArray, Partition
+from sfumato.clusters import ROWS, LabelArray, Partition
 from sfumato.counts import FloatArray
 from sfumato.errors import DataError, UsageError
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sfumato.clusters.partition import LabelArray, checked_labels, finite_table
+from sfumato.clusters import LabelArray, checked_labels, finite_table
 from sfumato.counts import FloatArray
 from sfumato.errors import UsageError, listed
 from sfumato.parameters import Parameters

@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.channels.base import snap
-from sfumato.clusters.kmeans import KMeans, kmeans
-from sfumato.clusters.scaling import Scaling
+from sfumato.channels import snap
+from sfumato.clusters import KMeans, Scaling, kmeans
 from sfumato.counts import FloatArray, IntArray
 from sfumato.errors import DataError, UsageError, listed
 from sfumato.guided.cluster._voronoi import inside
 from sfumato.guided.cluster.base import ClusterMethod
-from sfumato.guided.tree.base import Perturbed
+from sfumato.guided.tree import Perturbed
 from sfumato.randomness import Stream
 from sfumato.schema import Kind
 from sfumato.table import Column, ObservedTable

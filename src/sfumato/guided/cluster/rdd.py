@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.clusters.partition import LabelArray
+from sfumato.clusters import LabelArray
 from sfumato.counts import FloatArray
 from sfumato.errors import UsageError
 from sfumato.guided.cluster.base import ClusterMethod

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.clusters.partition import LabelArray, Partition
+from sfumato.clusters import LabelArray, Partition
 from sfumato.counts import FloatArray
 from sfumato.guided.cluster._voronoi import MEAN_TOLERANCE, checked_margin, reach, scatter, settle, walls
 from sfumato.guided.cluster.base import ClusterMethod

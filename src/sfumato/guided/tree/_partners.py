@@ -16,7 +16,7 @@ from sfumato.counts import FloatArray, IntArray
 from sfumato.guided.tree.owner_tree import Leaves
 from sfumato.randomness import Stream
 from sfumato.table import Column, ObservedTable
-from sfumato.trees.tree import Tree
+from sfumato.trees import Tree
 
 
 @dataclass(frozen=True, eq=False)

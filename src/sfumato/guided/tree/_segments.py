@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray, IntArray
 from sfumato.table import ObservedTable
-from sfumato.trees.grow.c45 import CLASS, c45, with_class
-from sfumato.trees.tree import Tree
+from sfumato.trees import CLASS, Tree, c45, with_class
 
 
 @dataclass(frozen=True, eq=False)

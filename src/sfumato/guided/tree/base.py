@@ -21,9 +21,7 @@ from sfumato.guided.tree.owner_tree import Leaves
 from sfumato.parameters import Parameters, parameter
 from sfumato.randomness import Stream
 from sfumato.table import ObservedTable
-from sfumato.trees.grow.c45 import CLASS, c45
-from sfumato.trees.similarity import Similarity, compare_trees
-from sfumato.trees.tree import Tree
+from sfumato.trees import CLASS, Similarity, Tree, c45, compare_trees
 
 TREE_METHODS: dict[str, type[TreeMethod]] = {}
 """Every method by its name; importing its module enters it here."""

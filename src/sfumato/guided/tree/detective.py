@@ -21,8 +21,7 @@ from sfumato.guided.tree.class_noise import drawn_from
 from sfumato.parameters import parameter
 from sfumato.randomness import Stream
 from sfumato.table import ObservedTable
-from sfumato.trees.grow.c45 import CLASS, codes_of, with_class
-from sfumato.trees.tree import Tree
+from sfumato.trees import CLASS, Tree, codes_of, with_class
 
 DRAWS = ("shuffle", "iid")
 

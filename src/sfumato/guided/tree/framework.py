@@ -26,7 +26,7 @@ from sfumato.guided.tree.value_noise import SD, ValueNoise
 from sfumato.parameters import parameter
 from sfumato.randomness import Stream
 from sfumato.table import ObservedTable
-from sfumato.trees.tree import Tree
+from sfumato.trees import Tree
 
 NUMBERS = ("noise", "swap")
 

@@ -35,8 +35,7 @@ from sfumato.guided.tree.owner_tree import Leaves
 from sfumato.parameters import parameter
 from sfumato.randomness import Stream
 from sfumato.table import ObservedTable
-from sfumato.trees.grow.c45 import c45
-from sfumato.trees.similarity import record_similarities
+from sfumato.trees import c45, record_similarities
 
 SMALL = ("climb", "blind", "suppress", "keep")
 

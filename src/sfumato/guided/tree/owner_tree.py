@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray, IntArray
 from sfumato.table import ObservedTable
-from sfumato.trees.rules import Condition, Rule, rules
-from sfumato.trees.tree import Tree
+from sfumato.trees import Condition, Rule, Tree, rules
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from functools import cache
 
 import numpy as np
 
-from sfumato.channels.base import decade, snap
+from sfumato.channels import decade, snap
 from sfumato.counts import FloatArray
 from sfumato.errors import UsageError
 from sfumato.randomness import Stream

@@ -14,11 +14,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.channels.discrete import Discrete
+from sfumato.channels import Discrete
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.errors import DataError, UsageError, listed
-from sfumato.reconstruction.em import masses
-from sfumato.reconstruction.problem import paper_size
+from sfumato.reconstruction import masses, paper_size
 from sfumato.table import Column, ObservedTable, drawn_together, refuse_correlated_noise
 from sfumato.trees.distributed.order_statistics import Found, Wanted, WordArray, floats_of, ordered_words, select
 from sfumato.trees.distributed.replay import (
@@ -35,12 +34,17 @@ from sfumato.trees.distributed.replay import (
     Sums,
     Told,
 )
-from sfumato.trees.grow.growth import Growth, Limits, grow_from
-from sfumato.trees.grow.pruning import MDL, Pruner
-from sfumato.trees.grow.splits import BinarySplitter, Splits, child_counts
-from sfumato.trees.strategies.association import TRUE_CELLS, Association, cut_between, quantile_places, whole_counts
-from sfumato.trees.strategies.leaf_counts import Leaves, shown_cells
-from sfumato.trees.strategies.published import FEWEST_RECORDS
+from sfumato.trees.grow import MDL, BinarySplitter, Growth, Limits, Pruner, Splits, child_counts, grow_from
+from sfumato.trees.strategies import (
+    FEWEST_RECORDS,
+    TRUE_CELLS,
+    Association,
+    Leaves,
+    cut_between,
+    quantile_places,
+    shown_cells,
+    whole_counts,
+)
 from sfumato.trees.tree import Tree
 
 STRATEGIES = ("byclass", "local", "global", "randomized", "original")

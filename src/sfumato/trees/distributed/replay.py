@@ -14,15 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.channels.base import inner_cuts
+from sfumato.channels import inner_cuts
 from sfumato.counts import Grid, IntArray
 from sfumato.table import Column, ObservedTable
 from sfumato.trees.distributed.order_statistics import LARGEST_WORD, Asked, Gathered, Slots, WordArray, ordered_words
-from sfumato.trees.grow.growth import Growth
-from sfumato.trees.grow.records import CellArray
-from sfumato.trees.grow.splits import Splits
-from sfumato.trees.strategies.association import CodeArray, draws, row_marks, spread
-from sfumato.trees.strategies.leaf_counts import tally
+from sfumato.trees.grow import CellArray, Growth, Splits
+from sfumato.trees.strategies import CodeArray, draws, row_marks, spread, tally
 
 DRAW_SCALE = 2.0**53
 ALWAYS = (np.uint64(0), np.int64(-1))

@@ -1,1 +1,42 @@
 """Room."""
+
+from sfumato.trees.strategies.association import (
+    TRUE_CELLS,
+    Association,
+    CodeArray,
+    cut_between,
+    draws,
+    quantile_places,
+    row_marks,
+    spread,
+    whole_counts,
+)
+from sfumato.trees.strategies.auto import fit_auto
+from sfumato.trees.strategies.joint_map import fit_joint
+from sfumato.trees.strategies.leaf_counts import Leaves, shown_cells, tally
+from sfumato.trees.strategies.mixture import fit_mixture
+from sfumato.trees.strategies.published import FEWEST_RECORDS, STRATEGIES, byclass, local, original, randomized
+
+__all__ = [
+    "FEWEST_RECORDS",
+    "STRATEGIES",
+    "TRUE_CELLS",
+    "Association",
+    "CodeArray",
+    "Leaves",
+    "byclass",
+    "cut_between",
+    "draws",
+    "fit_auto",
+    "fit_joint",
+    "fit_mixture",
+    "local",
+    "original",
+    "quantile_places",
+    "randomized",
+    "row_marks",
+    "shown_cells",
+    "spread",
+    "tally",
+    "whole_counts",
+]

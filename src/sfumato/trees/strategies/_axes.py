@@ -7,7 +7,7 @@ from typing import cast
 
 import numpy as np
 
-from sfumato.channels._operators import TwoLevels, WithGap, is_implied, label_matrix
+from sfumato.channels import TwoLevels, WithGap, is_implied, label_matrix
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.errors import DataError, UsageError
 from sfumato.schema import Attribute, Kind

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.counts import FloatArray, IntArray
-from sfumato.reconstruction.joint import joint_em
-from sfumato.reconstruction.separable import contract
+from sfumato.reconstruction import contract, joint_em
 from sfumato.table import Column, ObservedTable
 from sfumato.trees.strategies._axes import Axis, class_shares
 

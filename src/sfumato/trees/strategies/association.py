@@ -14,14 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.channels import Projective
-from sfumato.channels._operators import label_matrix
-from sfumato.channels.base import inner_cuts
-from sfumato.channels.discrete import Discrete
+from sfumato.channels import Discrete, Projective, inner_cuts, label_matrix
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.errors import UsageError
-from sfumato.reconstruction.columns import kernel_of, true_grid
-from sfumato.reconstruction.em import masses
+from sfumato.reconstruction import kernel_of, masses, true_grid
 from sfumato.schema import Kind
 from sfumato.table import Column
 

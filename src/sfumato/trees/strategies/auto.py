@@ -10,8 +10,7 @@ import numpy as np
 from sfumato.counts import FloatArray
 from sfumato.errors import listed
 from sfumato.table import ObservedTable, drawn_together
-from sfumato.trees.grow.growth import Limits
-from sfumato.trees.grow.pruning import Pruner
+from sfumato.trees.grow import Limits, Pruner
 from sfumato.trees.strategies._axes import class_shares, classified
 from sfumato.trees.strategies.attributes import choose_attributes
 from sfumato.trees.strategies.base import Fitted, Progress, quiet

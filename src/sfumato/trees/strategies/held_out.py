@@ -19,7 +19,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.channels.base import cell_cdf
+from sfumato.channels import cell_cdf
 from sfumato.counts import FloatArray, IntArray
 from sfumato.table import MISSING_LABEL, ObservedTable
 from sfumato.trees.strategies._axes import Axis, class_shares

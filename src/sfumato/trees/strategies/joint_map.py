@@ -13,8 +13,7 @@ import numpy as np
 
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.table import ObservedTable, refuse_correlated_noise
-from sfumato.trees.grow.growth import Growth, Limits, grow
-from sfumato.trees.grow.pruning import Pruner
+from sfumato.trees.grow import Growth, Limits, Pruner, grow
 from sfumato.trees.strategies._axes import Axis, classified
 from sfumato.trees.strategies._maps import JointMap, fit_map, map_axes
 from sfumato.trees.strategies.attributes import choose_attributes

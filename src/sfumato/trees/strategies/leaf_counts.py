@@ -21,9 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray, IntArray
-from sfumato.reconstruction.em import masses
-from sfumato.trees.grow.growth import Growth
-from sfumato.trees.grow.records import BLOCK, CellArray
+from sfumato.reconstruction import masses
+from sfumato.trees.grow import BLOCK, CellArray, Growth
 from sfumato.trees.strategies.association import Association, CodeArray, whole_counts
 
 MOST_LEAVES = 2000

@@ -13,8 +13,7 @@ import numpy as np
 
 from sfumato.counts import FloatArray, IntArray
 from sfumato.table import ObservedTable, refuse_correlated_noise
-from sfumato.trees.grow.growth import Limits
-from sfumato.trees.grow.pruning import Pruner
+from sfumato.trees.grow import Limits, Pruner
 from sfumato.trees.strategies._axes import Axis, class_shares, classified
 from sfumato.trees.strategies._products import Products, fit_products, normalised
 from sfumato.trees.strategies.attributes import choose_attributes

@@ -12,12 +12,9 @@ from numpy.typing import NDArray
 
 from sfumato.counts import IntArray
 from sfumato.errors import DataError, UsageError, listed
-from sfumato.reconstruction.problem import paper_size
+from sfumato.reconstruction import paper_size
 from sfumato.table import ObservedTable, drawn_together, refuse_correlated_noise
-from sfumato.trees.grow.growth import Limits, grow_from
-from sfumato.trees.grow.pruning import MDL, Pruner
-from sfumato.trees.grow.records import CodedRecords, checked
-from sfumato.trees.grow.splits import BinarySplitter, Splits
+from sfumato.trees.grow import MDL, BinarySplitter, CodedRecords, Limits, Pruner, Splits, checked, grow_from
 from sfumato.trees.strategies.association import Association, row_marks
 from sfumato.trees.strategies.leaf_counts import with_leaves
 from sfumato.trees.tree import Tree

@@ -36,10 +36,8 @@ from sfumato.auditing.utility import counted_distances, utility
 from sfumato.counts import IntArray
 from sfumato.engines import Engine
 from sfumato.errors import DataError, UsageError
-from sfumato.guided.unchanged import whole_records
-from sfumato.releases import Release
-from sfumato.releases.alignment import refuse_other_rows
-from sfumato.releases.ledger import Ledger
+from sfumato.guided import whole_records
+from sfumato.releases import Ledger, Release, refuse_other_rows
 
 Progress = Callable[[int, int | None], None]
 AUDITED = 20_000
@@ -193,7 +191,7 @@ class Audit:
 
     def html(self, edition: str = "owner") -> str:
         """The report as one self-contained page."""
-        from sfumato.report.audit_page import audit_page
+        from sfumato.report import audit_page
 
         return audit_page(self.to_dict(edition))
 
@@ -374,7 +372,7 @@ def _sizes(sight: Sight) -> dict[str, float]:
 
 def _privacy(made: Release, sight: Sight) -> dict[str, Any]:
     """The figures of the laws alone, and what each column tells with its reconstructed distribution as prior."""
-    from sfumato.releases.description import described
+    from sfumato.releases import described
 
     about = described(made.manifest)
     told = dict(_informations(sight))

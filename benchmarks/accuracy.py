@@ -19,7 +19,7 @@ from sfumato import generators
 from sfumato.channels import Channel, Gaussian, Uniform
 from sfumato.randomness import Rows, SecretKey
 from sfumato.schema import Attribute, Interval, Kind
-from sfumato.table import Column, ObservedTable
+from sfumato.table import Column, Table
 from sfumato.trees.strategies.published import STRATEGIES
 
 LAWS: dict[str, type[Gaussian | Uniform]] = {"gaussian": Gaussian, "uniform": Uniform}
@@ -73,7 +73,7 @@ def rows_of(n: int, function: int, seed: int) -> dict[str, np.ndarray]:
     return {name: np.concatenate([b[name] for b in blocks]) for name in blocks[0]}
 
 
-def release_of(rows: dict[str, np.ndarray], law: Channel | None, key: SecretKey) -> ObservedTable:
+def release_of(rows: dict[str, np.ndarray], law: Channel | None, key: SecretKey) -> Table:
     """The table a miner holds: every attribute through the law, the class as it is."""
     columns = []
     for attribute in ATTRIBUTES:
@@ -82,7 +82,7 @@ def release_of(rows: dict[str, np.ndarray], law: Channel | None, key: SecretKey)
         if channel is not None:
             values = channel.perturb(key.derive(attribute.name, channel.to_dict()), Rows(0, len(values)), values)
         columns.append(Column(attribute, channel, values))
-    return ObservedTable(tuple(columns), classes_of(rows), ("A", "B"))
+    return Table(tuple(columns), classes_of(rows), ("A", "B"))
 
 
 def classes_of(rows: dict[str, np.ndarray]) -> np.ndarray:
@@ -97,7 +97,7 @@ def accuracies(options: argparse.Namespace) -> Iterator[tuple[str, int, str, int
             truth = classes_of(test)
             jobs = [("none", 0, "original")]
             jobs += [(law, p, s) for law in options.noise for p in options.privacy for s in options.strategies]
-            held: dict[tuple[str, int], ObservedTable] = {}
+            held: dict[tuple[str, int], Table] = {}
             for law, privacy, strategy in jobs:
                 if (law, privacy) not in held:
                     channel = LAWS[law](privacy=privacy / 100) if privacy else None

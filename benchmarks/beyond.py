@@ -22,7 +22,7 @@ from sfumato.channels import Gaussian, Uniform
 from sfumato.generators.agrawal import DOMAINS, INTEGERS
 from sfumato.randomness import Rows, SecretKey
 from sfumato.schema import Attribute, Interval, Kind
-from sfumato.table import Column, ObservedTable
+from sfumato.table import Column, Table
 from sfumato.trees.strategies.auto import fit_auto
 from sfumato.trees.strategies.joint_map import fit_joint
 from sfumato.trees.strategies.mixture import fit_mixture
@@ -75,9 +75,7 @@ def draw(rows: int, seed: int, function: int) -> tuple[dict[str, np.ndarray], np
     return columns, (np.concatenate([b["class"] for b in blocks]) == "B").astype(np.int64)
 
 
-def release(
-    columns: dict[str, np.ndarray], classes: np.ndarray, law: str | None, privacy: float, seed: int
-) -> ObservedTable:
+def release(columns: dict[str, np.ndarray], classes: np.ndarray, law: str | None, privacy: float, seed: int) -> Table:
     """The table as a miner sees it; without a law, as it is."""
     key = SecretKey(hashlib.sha256(f"beyond {seed}".encode()).digest())
     out = []
@@ -87,10 +85,10 @@ def release(
         if channel is not None:
             values = channel.perturb(key.derive(name, channel.to_dict()), Rows(0, len(values)), values)
         out.append(Column(attribute, channel, values))
-    return ObservedTable(tuple(out), classes, ("A", "B"))
+    return Table(tuple(out), classes, ("A", "B"))
 
 
-def mined(strategy: str, table: ObservedTable, seed: int):
+def mined(strategy: str, table: Table, seed: int):
     """The tree, and what auto chose."""
     if strategy in STRATEGIES and strategy not in ("joint", "mixture", "auto"):
         return STRATEGIES[strategy](table, None, None), None

@@ -20,14 +20,14 @@ from sfumato.guided.tree.leaf_swap import LeafSwap
 from sfumato.papers.owners import bundled
 from sfumato.randomness import SecretKey, Stream
 from sfumato.schema import Attribute, Categories, Interval, Kind
-from sfumato.table import Column, ObservedTable
+from sfumato.table import Column, Table
 from sfumato.trees.grow.c45 import c45
 
 CATEGORICAL = ("elevel", "car", "zipcode")
 FLIPPED = 0.05
 
 
-def applicants(rows: int, seed: int = 1) -> ObservedTable:
+def applicants(rows: int, seed: int = 1) -> Table:
     """Loan applicants, function 2: six continuous columns, three categories, 5 % of the labels flipped."""
     blocks = list(get("agrawal").blocks(rows, seed=seed, function=2))
     table = {name: np.concatenate([b[name] for b in blocks]) for name in blocks[0]}
@@ -42,7 +42,7 @@ def applicants(rows: int, seed: int = 1) -> ObservedTable:
             columns.append(Column(Attribute(name, Kind.CATEGORICAL, Categories(labels)), None, values))
         else:
             columns.append(Column(Attribute(name, Kind.REAL, Interval(values.min(), values.max())), None, values))
-    return ObservedTable(tuple(columns), classes, ("A", "B"))
+    return Table(tuple(columns), classes, ("A", "B"))
 
 
 def builder(rows: int) -> list[Ratio]:

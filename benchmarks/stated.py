@@ -25,7 +25,7 @@ from sfumato.plans.document import channel_for, noise_for
 from sfumato.randomness import SecretKey
 from sfumato.releases.reader import true_table
 from sfumato.schema import Attribute, Interval, Kind
-from sfumato.table import Column, ObservedTable
+from sfumato.table import Column, Table
 from sfumato.trees.strategies.auto import fit_auto
 from sfumato.trees.strategies.joint_map import fit_joint
 from sfumato.trees.strategies.published import STRATEGIES
@@ -33,7 +33,7 @@ from sfumato.trees.strategies.published import STRATEGIES
 FRESH = 20_000
 
 
-def agrawal(rows: int, seed: int, function: int) -> ObservedTable:
+def agrawal(rows: int, seed: int, function: int) -> Table:
     """Balanced true records."""
     generator = get("agrawal")
     blocks = list(generator.blocks(rows, seed=seed, function=function, balanced=True))
@@ -44,17 +44,17 @@ def agrawal(rows: int, seed: int, function: int) -> ObservedTable:
             values = np.concatenate([b[about.name] for b in blocks]).astype(np.float64)
             columns.append(Column(attribute, None, values))
     classes = np.concatenate([b[generator.target] for b in blocks]) == "B"
-    return ObservedTable(tuple(columns), classes.astype(np.int64), ("A", "B"))
+    return Table(tuple(columns), classes.astype(np.int64), ("A", "B"))
 
 
 @cache
-def bundled(name: str) -> tuple[ObservedTable, ObservedTable | None]:
+def bundled(name: str) -> tuple[Table, Table | None]:
     """A table of this package, and the part that was set apart for tests."""
     plan = Plan.propose(name, target="class", law="gaussian", privacy=0.5)
     return true_table(plan, name), true_table(plan, "adult_test") if name == "adult" else None
 
 
-def cell(name: str, rows: int, law: str, privacy: float, seed: int) -> tuple[ObservedTable, ObservedTable]:
+def cell(name: str, rows: int, law: str, privacy: float, seed: int) -> tuple[Table, Table]:
     """What the miner holds, and fresh true records."""
     if name[1:].isdigit():
         true, fresh = agrawal(rows, seed, int(name[1:])), agrawal(FRESH, seed + 1_000_000, int(name[1:]))
@@ -65,7 +65,7 @@ def cell(name: str, rows: int, law: str, privacy: float, seed: int) -> tuple[Obs
     key = SecretKey(hashlib.sha256(f"stated {seed}".encode()).digest())
     noise = noise_for(law, privacy, {})
     columns = (c.through(channel_for(*noise, c.attribute)[0].on(c.attribute), key.derive(c.name)) for c in true.columns)
-    return ObservedTable(tuple(columns), true.classes, true.labels), fresh
+    return Table(tuple(columns), true.classes, true.labels), fresh
 
 
 def measured(name: str, rows: int, law: str, privacy: float, seed: int, others: list[str]) -> dict:

@@ -92,7 +92,7 @@ def released(channel: Channel, key: SecretKey, addresses: Addresses, values: Flo
 
 
 @dataclass(frozen=True, eq=False)
-class ObservedTable:
+class Table:
     """The columns of a release, with the class of each row where there is a target (−1 where that is missing)."""
 
     columns: tuple[Column, ...]
@@ -124,9 +124,9 @@ class ObservedTable:
             return np.empty(0)
         return np.where(self.classes < 0, np.nan, self.classes.astype(np.float64))
 
-    def take(self, rows: NDArray[np.bool_] | IntArray) -> ObservedTable:
+    def take(self, rows: NDArray[np.bool_] | IntArray) -> Table:
         """Some of the rows."""
-        return ObservedTable(
+        return Table(
             tuple(c.take(rows) for c in self.columns),
             None if self.classes is None else self.classes[rows],
             self.labels,

@@ -106,13 +106,13 @@ def test_numbers_that_the_framework_swaps_follow_the_same_rule_and_noise_does_no
 def test_a_record_whom_no_leaf_of_its_class_can_give_anything_swaps_with_its_leaf():
     # Class b: alone on the left, and no value of the others satisfies what the left leaf asks of x, the only column.
     from sfumato.schema import Attribute, Interval, Kind
-    from sfumato.table import Column, ObservedTable
+    from sfumato.table import Column, Table
     from sfumato.trees.grow.c45 import c45
 
     x = np.r_[np.arange(20.0), 100 + np.arange(20.0)]
     classes = np.r_[np.zeros(20), np.ones(20)].astype(np.int64)
     classes[3] = 1
-    table = ObservedTable((Column(Attribute("x", Kind.REAL, Interval(0, 200)), None, x),), classes, ("a", "b"))
+    table = Table((Column(Attribute("x", Kind.REAL, Interval(0, 200)), None, x),), classes, ("a", "b"))
     tree = c45(table)
     moved = 0
     for key in range(20):

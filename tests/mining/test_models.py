@@ -106,7 +106,7 @@ def test_naive_bayes_on_true_values_is_naive_bayes():
     # Against a twin that counts with loops, on a table released as true.
     from sfumato.mining.naive_bayes import NaiveBayes
     from sfumato.schema import Attribute, Categories, Kind
-    from sfumato.table import Column, ObservedTable
+    from sfumato.table import Column, Table
 
     rng = np.random.default_rng(0)
     n, sizes = 400, (3, 4)
@@ -116,8 +116,8 @@ def test_naive_bayes_on_true_values_is_naive_bayes():
         Column(Attribute(f"a{i}", Kind.CATEGORICAL, Categories(tuple("wxyz"[:k]))), None, c.astype(float))
         for i, (k, c) in enumerate(zip(sizes, codes, strict=True))
     ]
-    model = NaiveBayes.fit(ObservedTable(tuple(columns), classes.astype(np.int64), ("no", "yes")))
-    found = model.predict_proba(ObservedTable(tuple(columns)))
+    model = NaiveBayes.fit(Table(tuple(columns), classes.astype(np.int64), ("no", "yes")))
+    found = model.predict_proba(Table(tuple(columns)))
     for row in range(0, n, 37):
         scores = []
         for label in (0, 1):

@@ -10,7 +10,7 @@ from sfumato.channels import CHANNELS, Gaussian, Intervals, Laplace, SquareWave,
 from sfumato.errors import DataError, UsageError
 from sfumato.reconstruction import METHODS, by_class, kernel_of, reconstruct
 from sfumato.schema import Attribute, Categories, Interval, Kind, Missing
-from sfumato.table import MISSING_LABEL, Column, ObservedTable
+from sfumato.table import MISSING_LABEL, Column, Table
 
 UNIT = Attribute("x", Kind.REAL, Interval(0.0, 1.0))
 AGE = Attribute("age", Kind.INTEGER, Interval(20, 80))
@@ -155,14 +155,14 @@ def test_by_class_is_the_reconstruction_of_each_class_on_one_grid():
     values = np.concatenate([rng.beta(2, 6, 4000), rng.beta(6, 2, 6000), [0.5]])
     classes = np.repeat([0, 1, -1], [4000, 6000, 1])
     column = released(UNIT, Gaussian(sigma=0.1), values)
-    table = ObservedTable((column,), classes, ("low", "high", "nobody"))
+    table = Table((column,), classes, ("low", "high", "nobody"))
     found = by_class(table, "x")
     assert list(found) == ["low", "high"]
     assert found["low"].grid.size == found["high"].grid.size == 50
     assert found["low"].mean() == pytest.approx(0.25, abs=0.02)
     np.testing.assert_array_equal(found["high"].mass, reconstruct(column.take(classes == 1), bins=50).mass)
     with pytest.raises(UsageError, match="no class"):
-        by_class(ObservedTable((column,)), "x")
+        by_class(Table((column,)), "x")
 
 
 def test_kernels_are_computed_once_and_cannot_be_changed():

@@ -12,7 +12,7 @@ from sfumato.reconstruction.em import iterate, step_stop
 from sfumato.reconstruction.joint import coarser
 from sfumato.reconstruction.separable import contract, smooth_axis
 from sfumato.schema import Attribute, Categories, Interval, Kind
-from sfumato.table import Column, ObservedTable
+from sfumato.table import Column, Table
 
 X = Attribute("x", Kind.REAL, Interval(0.0, 1.0))
 Y = Attribute("y", Kind.REAL, Interval(0.0, 1.0))
@@ -89,7 +89,7 @@ def blurred_pair(n=40_000, seed=0):
         Column(Y, uniform, uniform.sample(y, words(rng, n))),
         Column(LABEL, substitution, substitution.sample(label, words(rng, n))),
     )
-    return x, y, label, ObservedTable(columns, (x > 0.5).astype(np.int64), ("low", "high"))
+    return x, y, label, Table(columns, (x > 0.5).astype(np.int64), ("low", "high"))
 
 
 def test_dependence_that_no_marginal_shows_is_found():
@@ -105,7 +105,7 @@ def test_dependence_that_no_marginal_shows_is_found():
 def test_any_mix_of_laws_will_do_also_values_released_as_true():
     x, _, label, table = blurred_pair()
     clear = Column(Attribute("half", Kind.CATEGORICAL, Categories(("l", "h"))), None, (x > 0.5).astype(float))
-    found = reconstruct_joint(ObservedTable((*table.columns, clear)), ["x", "label", "half"], bins=10)
+    found = reconstruct_joint(Table((*table.columns, clear)), ["x", "label", "half"], bins=10)
     assert found.mass.shape == (10, 3, 2)
     truth = np.bincount(label.astype(int), minlength=3) / len(label)
     np.testing.assert_allclose(found.marginal("label"), truth, atol=0.03)
@@ -127,10 +127,10 @@ def test_joint_requests_that_make_no_sense_are_refused():
     with pytest.raises(UsageError, match="different attributes"):
         reconstruct_joint(table, ["x", "x"])
     with pytest.raises(UsageError, match="no class"):
-        reconstruct_joint(ObservedTable(table.columns), ["x"], by_class=True)
+        reconstruct_joint(Table(table.columns), ["x"], by_class=True)
     empty = Column(X, None, np.full(3, np.nan))
     with pytest.raises(DataError, match="no row"):
-        reconstruct_joint(ObservedTable((empty,)), ["x"])
+        reconstruct_joint(Table((empty,)), ["x"])
 
 
 def test_coarser_grids_cover_everything_with_few_cells():
@@ -180,7 +180,7 @@ def test_the_reconstructed_table_has_exactly_the_estimated_counts():
         Column(age, second, np.concatenate([second.sample(years[1:], words(rng, n - 1)), [np.nan]])),
         Column(X, None, rng.random(n)),
     )
-    table = ObservedTable(columns)
+    table = Table(columns)
     whole = reconstruct_dataset(table)
     for name in ("label", "age"):
         assert whole[name].channel is None
@@ -205,4 +205,4 @@ def test_handing_out_by_class_keeps_classes_apart():
     assert low.mean() == pytest.approx(0.25, abs=0.03)
     assert whole["y"] is table["y"]
     with pytest.raises(UsageError, match="no class"):
-        reconstruct_dataset(ObservedTable(table.columns), by_class=True)
+        reconstruct_dataset(Table(table.columns), by_class=True)

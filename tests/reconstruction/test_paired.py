@@ -12,7 +12,7 @@ from sfumato.randomness import Rows, SecretKey
 from sfumato.reconstruction import reconstruct_joint
 from sfumato.reconstruction.joint import pair_fit, pair_kernel
 from sfumato.schema import Attribute, Interval, Kind
-from sfumato.table import Column, ObservedTable
+from sfumato.table import Column, Table
 
 KEY = SecretKey(bytes(range(32)))
 A, B = (Attribute(n, Kind.REAL, Interval(0, 100)) for n in "ab")
@@ -59,10 +59,8 @@ def test_the_joint_distribution_comes_back_and_better_than_if_noise_were_indepen
     x = two_groups()
     law = CorrelatedGaussian.shaped_like(x, (A, B), 0.3)
     y = law.perturb(KEY, Rows(0, len(x)), x)
-    together = ObservedTable(tuple(Column(a, law.marginal(a), y[:, i]) for i, a in enumerate((A, B))))
-    apart = ObservedTable(
-        tuple(Column(a, Gaussian(sigma=law.marginal(a).sigma).on(a), y[:, i]) for i, a in enumerate((A, B)))
-    )
+    together = Table(tuple(Column(a, law.marginal(a), y[:, i]) for i, a in enumerate((A, B))))
+    apart = Table(tuple(Column(a, Gaussian(sigma=law.marginal(a).sigma).on(a), y[:, i]) for i, a in enumerate((A, B))))
     found, naive = (reconstruct_joint(t, ["a", "b"], bins=20) for t in (together, apart))
     codes = [g.locate(x[:, i]) for i, g in enumerate(found.grids)]
     true = np.zeros(found.mass.shape)

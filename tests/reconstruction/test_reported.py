@@ -20,7 +20,7 @@ from sfumato.reconstruction import (
 from sfumato.reconstruction._reports import ReportMatrix, unbiased
 from sfumato.reconstruction.dataset import met, whole_counts
 from sfumato.schema import Attribute, Categories, Kind, Missing
-from sfumato.table import Column, ObservedTable
+from sfumato.table import Column, Table
 from sfumato.trees.strategies.published import STRATEGIES
 
 KEY = SecretKey(bytes(range(32)))
@@ -132,9 +132,9 @@ def two_classes(n=40_000, size=60):
     classes = rng.integers(0, 2, n)
     values = np.where(classes == 0, rng.integers(0, size // 2, n), rng.integers(size // 2, size, n)).astype(float)
     column = Column(attribute(size), None, values)
-    true = ObservedTable((column,), classes, ("a", "b"))
+    true = Table((column,), classes, ("a", "b"))
     blurred = column.through(Projective(epsilon=2.0).on(column.attribute), KEY)
-    return true, ObservedTable((blurred,), classes, ("a", "b"))
+    return true, Table((blurred,), classes, ("a", "b"))
 
 
 def test_classes_are_told_apart():
@@ -177,5 +177,5 @@ def test_the_joint_table_keeps_the_dependence_of_two_reported_attributes():
     for name, values in (("u", first), ("v", second)):
         about = Attribute(name, Kind.CATEGORICAL, Categories(tuple(map(str, range(size)))))
         columns.append(Column(about, None, values).through(Projective(epsilon=2.0).on(about), KEY.derive(name)))
-    found = reconstruct_joint(ObservedTable(tuple(columns)), ["u", "v"])
+    found = reconstruct_joint(Table(tuple(columns)), ["u", "v"])
     assert np.trace(found.mass) == pytest.approx(0.8 + 0.2 / size, abs=0.05)

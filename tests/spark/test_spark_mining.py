@@ -22,7 +22,7 @@ from sfumato.reconstruction.columns import CellCounts
 from sfumato.releases import Release
 from sfumato.releases.description import described
 from sfumato.releasing import release
-from sfumato.table import ObservedTable
+from sfumato.table import Table
 
 pytestmark = pytest.mark.usefixtures("cluster")
 
@@ -49,7 +49,7 @@ def test_counts_are_the_same(spark: Any, alone: Release, spread: Release) -> Non
     for engine, made in ((Local(2), spread), (spark, spread), (spark, alone)):
         for ours, theirs in zip(here.tables, made.counted(engine).fold(count).tables, strict=True):
             np.testing.assert_array_equal(ours, theirs)
-    whole: ObservedTable = spread.observed()
+    whole: Table = spread.observed()
     assert int(here.tables[0].sum()) == whole.rows == 12_000
 
 

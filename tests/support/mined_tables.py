@@ -6,7 +6,7 @@ import numpy as np
 
 from sfumato.randomness import Rows, SecretKey
 from sfumato.schema import Attribute, Categories, Interval, Kind
-from sfumato.table import Column, ObservedTable
+from sfumato.table import Column, Table
 
 KEY = SecretKey(bytes(range(32)))
 ATTRIBUTES = (
@@ -41,7 +41,7 @@ def released(columns, classes, channels, labels=("A", "B")):
         filled = np.where(np.isnan(values), 0.0, values)
         noisy = filled if law is None else law.perturb(KEY.derive(attribute.name), Rows(0, len(values)), filled)
         out.append(Column(attribute, law, np.where(np.isnan(values), np.nan, noisy)))
-    return ObservedTable(tuple(out), classes, labels)
+    return Table(tuple(out), classes, labels)
 
 
 def bands(columns):

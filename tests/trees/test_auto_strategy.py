@@ -10,7 +10,7 @@ from tests.support import mined_tables as tables
 
 from sfumato.channels import Gaussian, Substitution, Uniform
 from sfumato.errors import UsageError
-from sfumato.table import ObservedTable
+from sfumato.table import Table
 from sfumato.trees.strategies._axes import Axis
 from sfumato.trees.strategies._products import Products
 from sfumato.trees.strategies.auto import SIMPLEST_FIRST, fit_auto, picked, sentence
@@ -261,4 +261,4 @@ def test_progress_and_words():
 
 def test_auto_refuses_a_release_without_a_class(banded):
     with pytest.raises(UsageError, match="needs a class"):
-        fit_auto(ObservedTable(banded.columns))
+        fit_auto(Table(banded.columns))

@@ -10,7 +10,7 @@ from tests.support import mined_tables as tables
 
 from sfumato.channels import Gaussian, Substitution, Uniform
 from sfumato.errors import DataError, UsageError
-from sfumato.table import ObservedTable
+from sfumato.table import Table
 from sfumato.trees.grow.growth import Limits, grow
 from sfumato.trees.strategies._axes import Axis, class_shares, classified, coarser
 from sfumato.trees.strategies._maps import MOST_CELLS, JointMap, axis_sizes, cell_numbers, fit_map, map_axes
@@ -238,16 +238,16 @@ def test_a_constant_column_does_no_harm():
 
 def test_what_cannot_be_mined_is_refused_in_words(banded):
     with pytest.raises(UsageError, match="needs a class"):
-        fit_joint(ObservedTable(banded.columns))
+        fit_joint(Table(banded.columns))
     with pytest.raises(UsageError, match="at least one attribute"):
-        fit_joint(ObservedTable((), banded.classes, banded.labels))
+        fit_joint(Table((), banded.classes, banded.labels))
     with pytest.raises(DataError, match="no record has a class"):
-        fit_joint(ObservedTable(banded.columns, np.full(banded.rows, -1), banded.labels))
+        fit_joint(Table(banded.columns, np.full(banded.rows, -1), banded.labels))
 
 
 def test_rows_without_a_class_are_left_out(banded):
     part = banded.take(np.arange(100))
-    some = ObservedTable(part.columns, np.where(np.arange(100) < 30, -1, part.classes), part.labels)
+    some = Table(part.columns, np.where(np.arange(100) < 30, -1, part.classes), part.labels)
     table, classes = classified(some)
     assert table.rows == len(classes) == 70
 

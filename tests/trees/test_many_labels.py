@@ -8,7 +8,7 @@ from sfumato.channels import _operators as two_levels
 from sfumato.randomness import SecretKey
 from sfumato.reconstruction import columns
 from sfumato.schema import Attribute, Categories, Interval, Kind
-from sfumato.table import Column, ObservedTable
+from sfumato.table import Column, Table
 from sfumato.trees.grow import splits
 from sfumato.trees.grow.splits import BinarySplitter, class_bits
 from sfumato.trees.strategies.auto import fit_auto
@@ -33,7 +33,7 @@ def tables(rows: int, size: int, law, seed: int = 4, gaps: bool = False):
     blurred = true[0] if law is None else true[0].through(law.on(labelled(size)), KEY.derive("zip"))
     noisy = true[1].through(Gaussian(privacy=0.5).on(true[1].attribute), KEY.derive("age"))
     labels = ("no", "yes")
-    return ObservedTable((blurred, noisy), classes, labels), ObservedTable(true, classes, labels)
+    return Table((blurred, noisy), classes, labels), Table(true, classes, labels)
 
 
 LAWS = {"projective": Projective(epsilon=2.0), "substitution": Substitution(gamma=2000.0), "true": None}
@@ -44,7 +44,7 @@ LAWS = {"projective": Projective(epsilon=2.0), "substitution": Substitution(gamm
 def test_a_tree_is_no_worse_for_a_long_list_that_says_nothing(strategy, law):
     released, _ = tables(4000, 1500, LAWS[law])
     _, judge = tables(4000, 1500, LAWS[law], seed=5)
-    less = ObservedTable(released.columns[1:], released.classes, released.labels)
+    less = Table(released.columns[1:], released.classes, released.labels)
     right = [
         float(np.mean(STRATEGIES[strategy](table).predict_codes(judge) == judge.classes)) for table in (released, less)
     ]
@@ -56,7 +56,7 @@ def test_a_long_list_that_decides_the_class_is_still_tested():
     rng = np.random.default_rng(3)
     label = rng.integers(0, 400, 20_000)
     classes = (label % 2 == 0).astype(np.int64)
-    tree = original(ObservedTable((Column(labelled(400), None, label.astype(float)),), classes, ("no", "yes")))
+    tree = original(Table((Column(labelled(400), None, label.astype(float)),), classes, ("no", "yes")))
     assert tree.leaves == 2
 
 

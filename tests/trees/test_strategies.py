@@ -9,7 +9,7 @@ from sfumato.channels import Gaussian, Intervals, SquareWave, Substitution, Unif
 from sfumato.errors import DataError, UsageError
 from sfumato.randomness import Rows, SecretKey
 from sfumato.schema import Attribute, Categories, Interval, Kind
-from sfumato.table import Column, ObservedTable
+from sfumato.table import Column, Table
 from sfumato.trees.grow.growth import Limits
 from sfumato.trees.strategies import published as local_module
 from sfumato.trees.strategies.published import STRATEGIES, byclass, global_, local, original, randomized
@@ -43,7 +43,7 @@ def released(columns, classes, channels, labels=("A", "B")):
         values = columns[attribute.name]
         noisy = values if law is None else law.perturb(KEY.derive(attribute.name), Rows(0, len(values)), values)
         out.append(Column(attribute, law, np.where(np.isnan(values), np.nan, noisy)))
-    return ObservedTable(tuple(out), classes, labels)
+    return Table(tuple(out), classes, labels)
 
 
 def old(columns):
@@ -144,11 +144,11 @@ def test_a_table_without_class_columns_or_records_is_refused_in_words():
     train = truth(50, 16)
     table = released(train, old(train), {"age": Gaussian(privacy=0.5)})
     with pytest.raises(UsageError, match="target"):
-        byclass(ObservedTable(table.columns))
+        byclass(Table(table.columns))
     with pytest.raises(UsageError, match="at least one attribute"):
-        byclass(ObservedTable((), table.classes, ("A", "B")))
+        byclass(Table((), table.classes, ("A", "B")))
     with pytest.raises(DataError, match="no record has a class"):
-        byclass(ObservedTable(table.columns, np.full(50, -1), ("A", "B")))
+        byclass(Table(table.columns, np.full(50, -1), ("A", "B")))
     with pytest.raises(UsageError, match="age was perturbed"):
         original(table)
 

@@ -15,7 +15,7 @@ import pytest
 
 from sfumato.errors import DataError, UsageError
 from sfumato.schema import Attribute, Categories, Interval, Kind, Missing
-from sfumato.table import MISSING_LABEL, Column, ObservedTable
+from sfumato.table import MISSING_LABEL, Column, Table
 from sfumato.trees import Limits, Node, Test, Tree, rules, rules_text, svg, text, to_javascript, to_python, to_sql
 from sfumato.trees.grow.pruning import KeepAll
 from sfumato.trees.strategies.published import byclass
@@ -58,7 +58,7 @@ def codes_of(attribute, values):
 
 def table_of(columns, classes=None):
     made = tuple(Column(a, None, codes_of(a, columns[a.name])) for a in COLUMNS)
-    return ObservedTable(made, classes, LABELS if classes is not None else ())
+    return Table(made, classes, LABELS if classes is not None else ())
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +118,7 @@ def test_a_release_and_plain_columns_are_read_alike(tree):
         c if c.name != ODD else Column(shuffled, None, codes_of(shuffled, columns[ODD]))
         for c in table_of(columns).columns
     ]
-    np.testing.assert_array_equal(tree.apply(columns), tree.apply(ObservedTable(tuple(other))))
+    np.testing.assert_array_equal(tree.apply(columns), tree.apply(Table(tuple(other))))
 
 
 def test_numpy_dates_and_dataframes_are_read_too(tree):

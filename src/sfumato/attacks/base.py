@@ -21,7 +21,7 @@ from sfumato.attacks._ranked_labels import RankedLabels
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.errors import UsageError, listed
 from sfumato.releases import Release
-from sfumato.table import Column, ObservedTable
+from sfumato.table import Column, Table
 
 ATTACKS: dict[str, type[Attack]] = {}
 """Every attack by its name; importing its module enters it here."""
@@ -47,7 +47,7 @@ class Sight:
     """Records that the intruder knows, from which the law of a guided column can be learned."""
 
     @classmethod
-    def of(cls, release: Release, table: ObservedTable | None = None) -> Sight:
+    def of(cls, release: Release, table: Table | None = None) -> Sight:
         """What a recipient of the release sees; `table` holds some of its rows where not all are looked at."""
         table = release.observed() if table is None else table
         target = release.manifest.schema.target
@@ -97,14 +97,14 @@ class Sight:
             part.__dict__["beliefs"] = {c.name: replace(self.beliefs[c.name], column=c) for c in part.columns}
         return part
 
-    def classes(self) -> ObservedTable | None:
+    def classes(self) -> Table | None:
         """The release as a miner takes it, if it has a class of labels."""
         if self.target is None or self[self.target].attribute.kind.numeric:
             return None
         target = self[self.target]
         codes = np.where(np.isnan(target.values), -1, target.values).astype(np.int64)
         rest = tuple(c for c in self.columns if c.name != self.target)
-        return ObservedTable(rest, codes, target.attribute.categories) if rest else None
+        return Table(rest, codes, target.attribute.categories) if rest else None
 
 
 @dataclass(frozen=True, eq=False)

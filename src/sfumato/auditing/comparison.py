@@ -16,7 +16,7 @@ from sfumato.guided import kept_rows
 from sfumato.io import blocks, naming_files, need, open_table
 from sfumato.releases import SAMPLE, CountedTable, Reader, Release, Sampled, refuse_other_rows, sampled
 from sfumato.schema import Kind
-from sfumato.table import Column, ObservedTable
+from sfumato.table import Column, Table
 from sfumato.trees import c45, compare_trees
 
 MOST_LABELS = 50
@@ -37,7 +37,7 @@ class Comparison:
         return {"trees": list(self.trees), "clusters": self.clusters, "notes": list(self.notes)}
 
 
-def original_of(release: Release, table: Any, encoding: str = "utf-8") -> ObservedTable:
+def original_of(release: Release, table: Any, encoding: str = "utf-8") -> Table:
     """The original rows of a release, read by the attributes its manifest states."""
     reader = Reader.of_original(release.manifest)
     source = open_table(table, encoding)
@@ -50,7 +50,7 @@ def original_of(release: Release, table: Any, encoding: str = "utf-8") -> Observ
     return original
 
 
-def _same_order(release: Release, original: ObservedTable, seen: ObservedTable) -> None:
+def _same_order(release: Release, original: Table, seen: Table) -> None:
     guided = {c.attribute.name for c in release.manifest.columns if c.guided is not None}
     truth = {c.name: c.values for c in original.columns}
     columns = list(seen.columns)
@@ -128,34 +128,34 @@ def compare(
     return Comparison(tuple(trees), clusters, tuple(notes))
 
 
-def _as_it_is(table: ObservedTable) -> ObservedTable:
-    return ObservedTable(tuple(c.at_its_word() for c in table.columns), table.classes, table.labels)
+def _as_it_is(table: Table) -> Table:
+    return Table(tuple(c.at_its_word() for c in table.columns), table.classes, table.labels)
 
 
-def _tree(name: str, original: ObservedTable, seen: ObservedTable) -> dict[str, Any]:
+def _tree(name: str, original: Table, seen: Table) -> dict[str, Any]:
     first, second = c45(original, target=name), c45(seen, target=name)
     found = compare_trees(first, second, original, matched=True)
     return {"target": name, "leaves": [first.leaves, second.leaves]} | found.to_dict()
 
 
-def _categorical(table: ObservedTable) -> list[str]:
+def _categorical(table: Table) -> list[str]:
     return [
         c.name for c in table.columns if not c.attribute.kind.numeric and len(c.attribute.categories) <= MOST_LABELS
     ]
 
 
-def _turned(name: str, *tables: ObservedTable) -> tuple[ObservedTable, ...]:
+def _turned(name: str, *tables: Table) -> tuple[Table, ...]:
     """The tables with another column as the class."""
     out = []
     for table in tables:
         column = table[name]
         classes = np.where(np.isnan(column.values), -1, column.values).astype(np.int64)
         rest = tuple(c for c in table.columns if c.name != name)
-        out.append(ObservedTable(rest, classes, column.attribute.categories))
+        out.append(Table(rest, classes, column.attribute.categories))
     return tuple(out)
 
 
-def left_out(table: ObservedTable) -> dict[str, str]:
+def left_out(table: Table) -> dict[str, str]:
     """The columns that have no place among clusters, and why."""
     out = {}
     for column in table.columns:
@@ -171,7 +171,7 @@ def left_out(table: ObservedTable) -> dict[str, str]:
     return out
 
 
-def _numbers(table: ObservedTable) -> tuple[list[Column], dict[str, str]]:
+def _numbers(table: Table) -> tuple[list[Column], dict[str, str]]:
     """Numeric columns that vary and hold no gaps, and why the others are left out."""
     without = left_out(table)
     columns = [c for c in table.columns if c.name not in without]
@@ -189,7 +189,7 @@ def scaled(columns: list[Column]) -> FloatArray:
     )
 
 
-def _clusters(release: Release, original: ObservedTable, seen: ObservedTable, k: int | None) -> dict[str, Any]:
+def _clusters(release: Release, original: Table, seen: Table, k: int | None) -> dict[str, Any]:
     columns, without = _numbers(original)
     x, y = scaled(columns), scaled([seen[c.name] for c in columns])
     method = release.manifest.method or {}

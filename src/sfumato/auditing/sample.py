@@ -14,7 +14,7 @@ from sfumato.counts import IntArray
 from sfumato.engines import Engine
 from sfumato.errors import DataError
 from sfumato.releases import CountedTable, Manifest, Reader, Release, sampled
-from sfumato.table import ObservedTable
+from sfumato.table import Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ def rows_of(
     return SomeRows(_truth(release.manifest, found.table), sights[0], tuple(sights[1:]), found.rows)
 
 
-def _truth(manifest: Manifest, table: ObservedTable) -> Truth:
+def _truth(manifest: Manifest, table: Table) -> Truth:
     values = {c.name: c.values for c in table.columns}
     target = manifest.schema.target
     if target is not None and table.classes is not None:

@@ -14,7 +14,7 @@ from sfumato.errors import DataError
 from sfumato.mining import distributions
 from sfumato.reconstruction import CellCounts
 from sfumato.releases import CountedTable, Reader, Release
-from sfumato.table import Column, ObservedTable
+from sfumato.table import Column, Table
 
 TEST_SHARE = 3
 """One row in so many is kept to judge trees by."""
@@ -107,7 +107,7 @@ def trees(sight: Sight, truth: Mapping[str, FloatArray], seed: int) -> dict[str,
         return None
     target = truth[str(sight.target)]
     codes = np.where(np.isnan(target), -1, target).astype(np.int64)
-    true = ObservedTable(tuple(Column(c.attribute, None, truth[c.name]) for c in table.columns), codes, table.labels)
+    true = Table(tuple(Column(c.attribute, None, truth[c.name]) for c in table.columns), codes, table.labels)
     held = np.random.default_rng(seed).permutation(table.rows) < table.rows // TEST_SHARE
     if len(np.unique(codes[~held & (codes >= 0)])) < 2 or not (codes[held] >= 0).any():
         return None

@@ -16,17 +16,17 @@ from numpy.typing import NDArray
 from sfumato.guided.rare_classes import rare_records
 from sfumato.guided.tree import TREE_METHODS, LeafSwap, cells_of
 from sfumato.releases import Manifest
-from sfumato.table import ObservedTable
+from sfumato.table import Table
 from sfumato.trees import c45
 
 
-def kept_rows(manifest: Manifest, original: ObservedTable) -> NDArray[np.bool_] | None:
+def kept_rows(manifest: Manifest, original: Table) -> NDArray[np.bool_] | None:
     """The rows of the original that the release holds; None where the manifest's method leaves none out, or it cannot be told."""
     kept = _kept(manifest.method or {}, original, bool(manifest.extra.get("public", {}).get("by_counts")))
     return kept if kept is not None and int(kept.sum()) == manifest.data.rows else None
 
 
-def _kept(stated: Mapping[str, Any], original: ObservedTable, by_counts: bool) -> NDArray[np.bool_] | None:
+def _kept(stated: Mapping[str, Any], original: Table, by_counts: bool) -> NDArray[np.bool_] | None:
     law = str(stated.get("law"))
     if law not in TREE_METHODS or original.classes is None:
         return None
@@ -40,7 +40,7 @@ def _kept(stated: Mapping[str, Any], original: ObservedTable, by_counts: bool) -
     return kept
 
 
-def _emptied(method: LeafSwap, table: ObservedTable) -> NDArray[np.bool_]:
+def _emptied(method: LeafSwap, table: Table) -> NDArray[np.bool_]:
     """Records in small cells that are left out whatever is drawn."""
     assert table.classes is not None
     if method.small == "climb" or (method.small == "suppress" and method.labels):

@@ -25,7 +25,7 @@ from sfumato.io import Encoder, cells_of
 from sfumato.mining.model import NAIVE_BAYES, STRATEGIES, Model, mine
 from sfumato.releases import Release
 from sfumato.schema import Attribute, Categories, Interval, Kind, day_number
-from sfumato.table import Column, ObservedTable
+from sfumato.table import Column, Table
 from sfumato.trees import original
 
 CHECKS: dict[str, Any] = {"dtype": None, "ensure_all_finite": "allow-nan"}
@@ -85,7 +85,7 @@ class PerturbedTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
             channel = self._given(self.channels, i, name)
             cells = attribute if channel is None else cells_of(attribute, channel.reports)
             columns.append(Column(attribute, channel, _encoded(cells, values[:, i])))
-        table = ObservedTable(tuple(columns), codes.astype(np.int64), tuple(map(str, range(len(self.classes_)))))
+        table = Table(tuple(columns), codes.astype(np.int64), tuple(map(str, range(len(self.classes_)))))
         blurred = any(c.channel is not None for c in columns)
         if len(self.classes_) == 1 or (not blurred and self.strategy != NAIVE_BAYES):
             self.model_ = Model(original(table), "original", table.rows)
@@ -98,7 +98,7 @@ class PerturbedTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         check_is_fitted(self, "model_")
         values = np.asarray(validate_data(self, X, reset=False, **CHECKS))
         columns = {a.name: _encoded(a, values[:, i]) for i, a in enumerate(self.attributes_)}
-        table = ObservedTable(tuple(Column(a, None, columns[a.name]) for a in self.attributes_))
+        table = Table(tuple(Column(a, None, columns[a.name]) for a in self.attributes_))
         return self.model_.body.predict_proba(table)
 
     def predict(self, X: Any) -> NDArray[Any]:

@@ -19,7 +19,7 @@ from sfumato.io import BLOCK_ROWS, as_text, blocks, marked, naming_files, need, 
 from sfumato.mining.naive_bayes import NaiveBayes
 from sfumato.releases import Release
 from sfumato.schema import Attribute
-from sfumato.table import ObservedTable
+from sfumato.table import Table
 from sfumato.trees import Tree, byclass, counted_tree, fit_auto, fit_joint, fit_mixture, global_, local, randomized
 
 FORMAT = "sfumato-model"
@@ -29,19 +29,19 @@ DEFAULT_STRATEGY = "auto"
 Grown = tuple[Tree, Mapping[str, Any]]
 
 
-def _plain(grow: Callable[[ObservedTable], Tree]) -> Callable[[ObservedTable], Grown]:
+def _plain(grow: Callable[[Table], Tree]) -> Callable[[Table], Grown]:
     return lambda table: (grow(table), {})
 
 
-def _fitted(fit: Callable[..., Any]) -> Callable[[ObservedTable], Grown]:
-    def grow(table: ObservedTable) -> Grown:
+def _fitted(fit: Callable[..., Any]) -> Callable[[Table], Grown]:
+    def grow(table: Table) -> Grown:
         fitted = fit(table)
         return fitted.tree, dict(fitted.notes)
 
     return grow
 
 
-STRATEGIES: dict[str, Callable[[ObservedTable], Grown]] = {
+STRATEGIES: dict[str, Callable[[Table], Grown]] = {
     "auto": _fitted(fit_auto),
     "byclass": _plain(byclass),
     "local": _plain(local),
@@ -223,7 +223,7 @@ def _cells(array: pa.Array, name: str, absent: Collection[str] = ()) -> Any:
 
 
 def mine(
-    release: Release | ObservedTable | str | Path, strategy: str = DEFAULT_STRATEGY, engine: Engine | None = None
+    release: Release | Table | str | Path, strategy: str = DEFAULT_STRATEGY, engine: Engine | None = None
 ) -> Model:
     """Grow a model from a release: a decision tree by one of the strategies, or naive Bayes.
 

@@ -17,7 +17,7 @@ from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.errors import DataError, UsageError
 from sfumato.reconstruction import by_class
 from sfumato.schema import Attribute
-from sfumato.table import ObservedTable
+from sfumato.table import Table
 from sfumato.trees import Columns, encoded
 
 FORMAT = "sfumato-naive-bayes"
@@ -36,7 +36,7 @@ class NaiveBayes:
     target: str = "class"
 
     @classmethod
-    def fit(cls, table: ObservedTable, target: str = "class") -> NaiveBayes:
+    def fit(cls, table: Table, target: str = "class") -> NaiveBayes:
         """Reconstruct every attribute by class."""
         if table.classes is None or not table.labels:
             raise UsageError("naive Bayes needs a class; release the table with --target")

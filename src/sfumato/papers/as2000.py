@@ -16,7 +16,7 @@ from sfumato.randomness import Rows, SecretKey
 from sfumato.reconstruction import reconstruct
 from sfumato.report import charts, svg
 from sfumato.schema import Attribute, Interval, Kind
-from sfumato.table import Column, ObservedTable
+from sfumato.table import Column, Table
 from sfumato.trees import Tree, byclass, local, original
 
 LAWS: dict[str, type[Gaussian | Uniform]] = {"gaussian": Gaussian, "uniform": Uniform}
@@ -54,7 +54,7 @@ def shape_distances(shape: str, law: str, rows: int, seed: int) -> dict[str, Any
     }
 
 
-def mined(strategy: str, table: ObservedTable) -> Tree:
+def mined(strategy: str, table: Table) -> Tree:
     """The tree of a strategy; the paper's own have their leaves as counted."""
     by_class = {"byclass": byclass, "local": local}.get(strategy.partition(",")[0])
     if by_class is not None:

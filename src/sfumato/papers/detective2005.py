@@ -19,7 +19,7 @@ from sfumato.guided import Detective, Framework, Segments, TreeMethod, similar_v
 from sfumato.papers.base import BEATEN, NOT_REPRODUCED, REPORTED, REPRODUCED, Bench, Cell, Progress, Results
 from sfumato.papers.cactus import cactus
 from sfumato.papers.owners import repeatable, synthetic
-from sfumato.table import ObservedTable
+from sfumato.table import Table
 from sfumato.trees import Tree, c45, compare_trees, with_class
 
 ATTRIBUTES = ("country", "car", "profession")
@@ -142,15 +142,15 @@ def households(name: str, seed: int, draws: int) -> list[dict[str, Any]]:
     return out
 
 
-def _view(table: ObservedTable, target: str) -> ObservedTable:
+def _view(table: Table, target: str) -> Table:
     return table if target == "status" else with_class(table, target, "status")
 
 
-def _tree(table: ObservedTable, target: str) -> Tree:
+def _tree(table: Table, target: str) -> Tree:
     return c45(_view(table, target), target=target)
 
 
-def _hot(table: ObservedTable) -> FloatArray:
+def _hot(table: Table) -> FloatArray:
     """The three attributes and the status as indicator columns: distance counts the values that differ."""
     assert table.classes is not None
     codes = [(table[a].values.astype(np.int64), len(table[a].attribute.categories)) for a in ATTRIBUTES]

@@ -27,7 +27,7 @@ from sfumato.reconstruction import (
 from sfumato.releases import true_table
 from sfumato.report import charts, svg
 from sfumato.schema import Attribute, Interval, Kind
-from sfumato.table import ObservedTable
+from sfumato.table import Table
 from sfumato.trees import STRATEGIES
 
 GAMMAS = tuple(range(2, 22))
@@ -65,7 +65,7 @@ def estimation_errors(table: str, rows: int, gamma: int, seed: int) -> dict[str,
     return out
 
 
-def _halves(name: str, seed: int) -> tuple[ObservedTable, ObservedTable]:
+def _halves(name: str, seed: int) -> tuple[Table, Table]:
     """Two thirds of a real table to train on, the rest to test on."""
     table = true_table(Plan.propose(name), name)
     test = np.random.default_rng(seed).permutation(table.rows) < table.rows // 3
@@ -89,7 +89,7 @@ def tree_accuracy(table: str, gamma: int, size: int, seed: int, rows: int) -> di
     columns = [
         c.through(Substitution(gamma=float(gamma), bins=size).on(c.attribute), key.derive(c.name)) for c in true.columns
     ]
-    released = ObservedTable(tuple(columns), true.classes, true.labels)
+    released = Table(tuple(columns), true.classes, true.labels)
     return {s: 100 * STRATEGIES[s](released).accuracy(test, truth) for s in ("randomized", "global", "byclass")}
 
 

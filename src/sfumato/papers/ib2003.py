@@ -40,7 +40,7 @@ from sfumato.guided import (
 from sfumato.papers.base import BEATEN, NOT_REPRODUCED, REPORTED, REPRODUCED, Bench, Cell, Progress, Results
 from sfumato.papers.intruder import intrude
 from sfumato.papers.owners import boston, bundled, numbers, repeatable, sample
-from sfumato.table import ObservedTable
+from sfumato.table import Table
 from sfumato.trees import c45, compare_trees
 
 SAMPLE_ROWS = {"boston": 300, "wbc": 350}
@@ -79,7 +79,7 @@ QUICK = Setting("quick", 2_000, 4, 3, 2, 2)
 FULL = Setting("full", 20_000, 20, 10, 5, 8)
 
 
-def table_of(data: str, path: str | None = None) -> ObservedTable:
+def table_of(data: str, path: str | None = None) -> Table:
     """One of the tables, complete rows only."""
     if data != "boston":
         return bundled(FILES[data])

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sfumato.counts import FloatArray, IntArray
 from sfumato.errors import UsageError
 from sfumato.guided import Leaves, Room, ValueNoise, spread_of
-from sfumato.table import ObservedTable
+from sfumato.table import Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +55,8 @@ class Intrusion:
 
 
 def intrude(
-    original: ObservedTable,
-    released: ObservedTable,
+    original: Table,
+    released: Table,
     leaves: Leaves,
     cells: dict[str, NDArray[np.bool_]],
     noise: ValueNoise,
@@ -99,8 +99,8 @@ def intrude(
 
 
 def _likelihood(
-    original: ObservedTable,
-    released: ObservedTable,
+    original: Table,
+    released: Table,
     leaves: Leaves,
     cells: dict[str, NDArray[np.bool_]],
     noise: ValueNoise,

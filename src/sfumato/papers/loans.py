@@ -12,7 +12,7 @@ from sfumato.counts import IntArray
 from sfumato.generators import get
 from sfumato.randomness import SecretKey
 from sfumato.schema import Attribute, Interval, Kind
-from sfumato.table import Column, ObservedTable
+from sfumato.table import Column, Table
 
 AGRAWAL = get("agrawal")
 LABELS = ("A", "B")
@@ -35,7 +35,7 @@ def classes(held: Records) -> IntArray:
     return (held["class"] == "B").astype(np.int64)
 
 
-def observed(held: Records, law: Channel | None, seed: int) -> ObservedTable:
+def observed(held: Records, law: Channel | None, seed: int) -> Table:
     """What a miner holds of them: every attribute through the law (none: as it is), the class as it is."""
     key = SecretKey(seed.to_bytes(32, "big"))
     columns = []
@@ -45,4 +45,4 @@ def observed(held: Records, law: Channel | None, seed: int) -> ObservedTable:
         columns.append(
             column if channel is None else column.through(channel, key.derive(attribute.name, channel.to_dict()))
         )
-    return ObservedTable(tuple(columns), classes(held), LABELS)
+    return Table(tuple(columns), classes(held), LABELS)

@@ -15,7 +15,7 @@ from sfumato.errors import DataError
 from sfumato.io import Encoder
 from sfumato.randomness import SecretKey, Stream
 from sfumato.schema import Attribute, Categories, Interval, Kind
-from sfumato.table import Column, ObservedTable
+from sfumato.table import Column, Table
 
 BOSTON_WHOLE = ("chas", "rad", "tax")
 BOSTON_CLASS = "medv"
@@ -28,7 +28,7 @@ def repeatable(seed: int, *labels: Any) -> Stream:
 
 
 @cache
-def bundled(name: str, complete: bool = True) -> ObservedTable:
+def bundled(name: str, complete: bool = True) -> Table:
     """A bundled table, with the domains that its catalogue states; rows with missing values are left out if `complete`."""
     import pyarrow as pa
     import pyarrow.csv as pacsv
@@ -57,11 +57,11 @@ def bundled(name: str, complete: bool = True) -> ObservedTable:
             classes, labels = np.where(np.isnan(codes), -1, codes).astype(np.int64), attribute.categories
         else:
             columns.append(Column(attribute, None, codes))
-    return ObservedTable(tuple(columns), classes, labels)
+    return Table(tuple(columns), classes, labels)
 
 
 @cache
-def boston(path: str) -> ObservedTable:
+def boston(path: str) -> Table:
     """Boston Housing from a file of yours (it may not be shipped): 13 attributes, class top 20 % by median value."""
     import pyarrow.csv as pacsv
 
@@ -81,10 +81,10 @@ def boston(path: str) -> ObservedTable:
         attribute = Attribute(name, kind, Interval(values.min(), values.max()), resolution=resolution)
         columns.append(Column(attribute, None, values))
     top = price > np.percentile(price, 80)
-    return ObservedTable(tuple(columns), top.astype(np.int64), BOSTON_LABELS)
+    return Table(tuple(columns), top.astype(np.int64), BOSTON_LABELS)
 
 
-def synthetic(name: str, seed: int, rows: int = 399) -> ObservedTable:
+def synthetic(name: str, seed: int, rows: int = 399) -> Table:
     """A table of one of the generators, with the domains of its definition."""
     generator = generators.get(name)
     block = next(generator.blocks(rows, seed=seed))
@@ -102,15 +102,15 @@ def synthetic(name: str, seed: int, rows: int = 399) -> ObservedTable:
             classes, labels = values.astype(np.int64), attribute.categories
         else:
             columns.append(Column(attribute, None, values.astype(np.float64)))
-    return ObservedTable(tuple(columns), classes, labels)
+    return Table(tuple(columns), classes, labels)
 
 
-def sample(table: ObservedTable, rows: int, seed: int) -> ObservedTable:
+def sample(table: Table, rows: int, seed: int) -> Table:
     """Some of the rows, in their order."""
     return table.take(np.sort(np.random.default_rng(seed).permutation(table.rows)[:rows]))
 
 
-def numbers(table: ObservedTable, like: ObservedTable | None = None) -> FloatArray:
+def numbers(table: Table, like: Table | None = None) -> FloatArray:
     """The columns on the scale of the standard deviations of `like` (the table itself unless given), for linkage."""
     scales = [np.nanstd(c.values) or 1.0 for c in (like or table).columns]
     return np.column_stack([c.values / s for c, s in zip(table.columns, scales, strict=True)])

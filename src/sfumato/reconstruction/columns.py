@@ -20,7 +20,7 @@ from sfumato.reconstruction.em import Fit, bayes, em, ems
 from sfumato.reconstruction.penalised import MOST_CELLS, averaged, in_blocks
 from sfumato.reconstruction.problem import Problem, paper_size
 from sfumato.schema import Kind, Missing
-from sfumato.table import Column, ObservedTable
+from sfumato.table import Column, Table
 
 METHODS = ("auto", "bayes", "em", "ems", "inverse", "projection", "exact")
 
@@ -169,7 +169,7 @@ def reconstruct(
 
 
 def by_class(
-    table: ObservedTable,
+    table: Table,
     name: str,
     *,
     bins: int | None = None,
@@ -273,7 +273,7 @@ class CellCounts:
     grids: tuple[Grid | None, ...]
     """None: one cell for all values."""
 
-    def __call__(self, table: ObservedTable, rows: IntArray) -> Tables:
+    def __call__(self, table: Table, rows: IntArray) -> Tables:
         """One table a name."""
         classes = np.full(len(rows), -1) if table.classes is None else table.classes
         k = len(table.labels) + 1

@@ -17,7 +17,7 @@ from sfumato.channels import Kernel, Projective
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.errors import UsageError
 from sfumato.reconstruction.columns import reconstruct
-from sfumato.table import Column, ObservedTable
+from sfumato.table import Column, Table
 
 
 def whole_counts(mass: FloatArray, n: int) -> IntArray:
@@ -70,7 +70,7 @@ def representatives(grid: Grid) -> FloatArray:
 
 
 def reconstruct_dataset(
-    table: ObservedTable,
+    table: Table,
     names: Sequence[str] | None = None,
     *,
     bins: int | None = None,
@@ -78,7 +78,7 @@ def reconstruct_dataset(
     kernel: Kernel | str = Kernel.EXACT,
     by_class: bool = False,
     seed: int = 0,
-) -> ObservedTable:
+) -> Table:
     """A table of reconstructed values, one attribute at a time; columns released as true stay as they are.
 
     Parameters
@@ -110,7 +110,7 @@ def reconstruct_dataset(
             if len(rows):
                 values[rows] = _handed_out(column.take(rows), tie[rows], bins, method, kernel)
         columns.append(replace(column, channel=None, values=values))
-    return ObservedTable(tuple(columns), table.classes, table.labels)
+    return Table(tuple(columns), table.classes, table.labels)
 
 
 def _handed_out(column: Column, tie: FloatArray, bins: int | None, method: str, kernel: Kernel | str) -> FloatArray:

@@ -17,7 +17,7 @@ from sfumato.counts import Counts, FloatArray, Grid, IntArray
 from sfumato.errors import DataError, UsageError
 from sfumato.reconstruction.columns import spacing
 from sfumato.reconstruction.separable import TINY, JointFit, joint_em, joint_fit, smooth_axis
-from sfumato.table import Column, ObservedTable, drawn_together, refuse_correlated_noise
+from sfumato.table import Column, Table, drawn_together, refuse_correlated_noise
 
 TRUE_CELLS = {1: 100, 2: 52, 3: 26, 4: 12}
 OBSERVED_CELLS = {1: 256, 2: 64, 3: 40, 4: 20}
@@ -99,7 +99,7 @@ def coarser(grid: Grid, column: Column, most: int) -> Grid:
 
 
 def reconstruct_joint(
-    table: ObservedTable,
+    table: Table,
     names: Sequence[str],
     *,
     bins: int | Mapping[str, int] | None = None,

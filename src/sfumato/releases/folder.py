@@ -12,7 +12,7 @@ from sfumato.errors import RELEASE_AGAIN, DataError
 from sfumato.io import BLOCK_ROWS, Source, blocks, checksum, naming_files, need, open_table
 from sfumato.releases.manifest import Manifest
 from sfumato.releases.reader import CountedTable, Reader, typed_cells
-from sfumato.table import ObservedTable
+from sfumato.table import Table
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Release:
                 f"{self.data_path} is not the data the manifest speaks of (checksum); get the release again"
             )
 
-    def observed(self, names: list[str] | None = None, block_rows: int = BLOCK_ROWS) -> ObservedTable:
+    def observed(self, names: list[str] | None = None, block_rows: int = BLOCK_ROWS) -> Table:
         """The released values with their laws, in memory, for mining."""
         reader = Reader.of(self.manifest, names)
         source = self._source(open_table(self.data_path), reader)

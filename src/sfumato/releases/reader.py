@@ -21,10 +21,10 @@ from sfumato.plans import Plan
 from sfumato.releases.fingerprint import SPREAD, mixed
 from sfumato.releases.manifest import Manifest, ReleasedColumn
 from sfumato.schema import LARGEST, Attribute, Interval, Kind, Role, day_number
-from sfumato.table import Column, ObservedTable
+from sfumato.table import Column, Table
 
 T = TypeVar("T")
-Count = Callable[[ObservedTable, IntArray], T]
+Count = Callable[[Table, IntArray], T]
 """What is counted of some rows, given with their numbers; the counts of all blocks are added up."""
 
 
@@ -79,24 +79,24 @@ class Reader:
         """The classes."""
         return self.target.attribute.categories if self.target else ()
 
-    def __call__(self, block: Block) -> ObservedTable:
+    def __call__(self, block: Block) -> Table:
         """The rows of one block."""
         columns = tuple(
             Column(c.attribute, c.channel, c.encoder(block.batch.column(c.attribute.name), block.start))
             for c in self.columns
         )
         if self.target is None:
-            return ObservedTable(columns)
+            return Table(columns)
         values = self.target.encoder(block.batch.column(self.target.attribute.name), block.start)
-        return ObservedTable(columns, np.where(np.isnan(values), -1, values).astype(np.int64), self.labels)
+        return Table(columns, np.where(np.isnan(values), -1, values).astype(np.int64), self.labels)
 
     @property
-    def empty(self) -> ObservedTable:
+    def empty(self) -> Table:
         """The columns and their laws without any row."""
         columns = tuple(Column(c.attribute, c.channel, np.empty(0)) for c in self.columns)
-        return ObservedTable(columns, np.empty(0, np.int64) if self.target else None, self.labels)
+        return Table(columns, np.empty(0, np.int64) if self.target else None, self.labels)
 
-    def joined(self, parts: Sequence[ObservedTable]) -> ObservedTable:
+    def joined(self, parts: Sequence[Table]) -> Table:
         """The rows of several blocks together."""
         parts = parts or [self.empty]
         columns = tuple(
@@ -104,7 +104,7 @@ class Reader:
             for same in zip(*(p.columns for p in parts), strict=True)
         )
         classes = [p.classes for p in parts if p.classes is not None]
-        return ObservedTable(columns, np.concatenate(classes) if classes else None, self.labels)
+        return Table(columns, np.concatenate(classes) if classes else None, self.labels)
 
 
 def _is_target(column: ReleasedColumn) -> bool:
@@ -160,7 +160,7 @@ class CountedTable:
     engine: Engine
 
     @property
-    def table(self) -> ObservedTable:
+    def table(self) -> Table:
         """Columns, laws and labels, without rows."""
         return self.reader.empty
 
@@ -173,7 +173,7 @@ class CountedTable:
         return found
 
 
-def true_table(plan: Plan, table: Any, encoding: str = "utf-8") -> ObservedTable:
+def true_table(plan: Plan, table: Any, encoding: str = "utf-8") -> Table:
     """The owner's own table, values as they are."""
     target = plan.schema.target
     wanted = [a for a in plan.schema if a.released]
@@ -187,9 +187,9 @@ def true_table(plan: Plan, table: Any, encoding: str = "utf-8") -> ObservedTable
     values = {name: np.concatenate(p) for name, p in parts.items()}
     columns = tuple(Column(a, None, values[a.name]) for a in wanted if a.role is not Role.TARGET)
     if target is None:
-        return ObservedTable(columns)
+        return Table(columns)
     classes = np.where(np.isnan(values[target.name]), -1, values[target.name]).astype(np.int64)
-    return ObservedTable(columns, classes, target.categories)
+    return Table(columns, classes, target.categories)
 
 
 SAMPLE = 100_000
@@ -200,7 +200,7 @@ SAMPLE = 100_000
 class Sampled:
     """Some rows in the order of their numbers, and how many there were to choose from."""
 
-    table: ObservedTable
+    table: Table
     rows: IntArray
     of: int
     size: int
@@ -217,7 +217,7 @@ class Sampled:
         return self.of == len(self.rows)
 
 
-def _smallest(table: ObservedTable, rows: IntArray, of: int, size: int, reader: Reader) -> Sampled:
+def _smallest(table: Table, rows: IntArray, of: int, size: int, reader: Reader) -> Sampled:
     if len(rows) > size:
         marks: NDArray[np.uint64] = mixed(rows.astype(np.uint64) * SPREAD + SPREAD)
         chosen = np.argpartition(marks, size)[:size]  # marks differ: the mixer is one-to-one
@@ -233,7 +233,7 @@ class Sampling:
     reader: Reader
     size: int
 
-    def __call__(self, table: ObservedTable, rows: IntArray) -> Sampled:
+    def __call__(self, table: Table, rows: IntArray) -> Sampled:
         """The rows of a block that may be in the sample of the whole."""
         return _smallest(table, rows, len(rows), self.size, self.reader)
 

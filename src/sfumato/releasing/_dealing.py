@@ -16,7 +16,7 @@ from sfumato.io import Block, Decoder
 from sfumato.randomness import Entities, SecretKey, random_words, uniform
 from sfumato.releases import Reader, content, sketch_of
 from sfumato.releasing.row_by_row import Tally
-from sfumato.table import ObservedTable
+from sfumato.table import Table
 from sfumato.trees import LARGEST_WORD, Asked, Cuts, Gathered, Tree, WordArray, with_class
 
 
@@ -30,7 +30,7 @@ class Leaf:
     size: int
     """How many values it has."""
 
-    def seen(self, table: ObservedTable, target: str) -> tuple[IntArray, IntArray]:
+    def seen(self, table: Table, target: str) -> tuple[IntArray, IntArray]:
         """The leaf and the value of each record; −1 for a missing value."""
         view = table if self.of_class else with_class(table, self.name, target)
         assert view.classes is not None
@@ -45,7 +45,7 @@ class LeafCounts:
     target: str
     content_key: SecretKey
 
-    def __call__(self, table: ObservedTable, rows: IntArray) -> Arrays:
+    def __call__(self, table: Table, rows: IntArray) -> Arrays:
         """Of one block."""
         out = []
         for leaf in self.leaves:
@@ -60,7 +60,7 @@ class LeafCounts:
         return Arrays((*out, content_sum(self.content_key, table, rows)))
 
 
-def content_sum(key: SecretKey, table: ObservedTable, rows: IntArray) -> NDArray[np.uint64]:
+def content_sum(key: SecretKey, table: Table, rows: IntArray) -> NDArray[np.uint64]:
     """Two words for all cells of some rows, Σ F(column, row, value) mod 2^64, with F keyed by AES.
 
     The sum of the sums of blocks is that of the table, in whatever order they come; any cell that differs changes it. Counts
@@ -111,7 +111,7 @@ class RankCount:
     slots: Asked
     gathers: bool
 
-    def __call__(self, table: ObservedTable, rows: IntArray) -> Arrays:
+    def __call__(self, table: Table, rows: IntArray) -> Arrays:
         """One table a leafed column in question."""
         out: list[Any] = []
         for i, slots in self.slots.items():
@@ -149,7 +149,7 @@ class Deal:
     flip: float | None = None
     """The chance of any other label (All Leaves)."""
 
-    def values(self, table: ObservedTable, rows: IntArray, target: str, chance: Chance) -> IntArray:
+    def values(self, table: Table, rows: IntArray, target: str, chance: Chance) -> IntArray:
         """New values; missing ones stay missing."""
         node, value = self.leaf.seen(table, target)
         known = np.flatnonzero(value >= 0)

@@ -24,7 +24,7 @@ from sfumato.randomness import Entities, SecretKey, WordArray, random_words
 from sfumato.releases import Reader, Sketch, content, sketch_of
 from sfumato.releasing._dealing import Arrays, GuidedReleased, GuidedTally, content_sum
 from sfumato.releasing.row_by_row import Tally
-from sfumato.table import ObservedTable
+from sfumato.table import Table
 from sfumato.trees import Tree
 
 ON_A_CLUSTER = ("keep", "suppress")
@@ -55,7 +55,7 @@ class Seen:
     sketch_key: SecretKey
     content_key: SecretKey
 
-    def __call__(self, table: ObservedTable, rows: IntArray) -> Arrays:
+    def __call__(self, table: Table, rows: IntArray) -> Arrays:
         """Records by node and class (first those without), the content sum, and the sketch."""
         assert table.classes is not None
         k = len(table.labels)

@@ -49,7 +49,7 @@ from sfumato.releasing._dealing import Chance, Deal, GuidedKernel, Leaf, LeafCou
 from sfumato.releasing.door import owner_key, publish, refuse_input_inside
 from sfumato.releasing.whole_table import guided_manifest
 from sfumato.schema import Consent, Kind, Role
-from sfumato.table import ObservedTable
+from sfumato.table import Table
 from sfumato.trees import ALWAYS, LARGEST_WORD, NEVER, Asked, Cuts, Wanted, c45, labels_of, select, with_class
 
 BY_COUNTS = (
@@ -174,7 +174,7 @@ def _kept(plan: Plan) -> set[str]:
 
 
 def _dealt(
-    method: Any, plan: Plan, counted: CountedTable, mined: ObservedTable, owner: SecretKey, decoders: dict[str, Decoder]
+    method: Any, plan: Plan, counted: CountedTable, mined: Table, owner: SecretKey, decoders: dict[str, Decoder]
 ) -> _Ready:
     target = str(plan.schema.target and plan.schema.target.name)
     leaves = _leaves(method, mined, target)
@@ -192,7 +192,7 @@ def _swapped(
     method: LeafSwap,
     plan: Plan,
     counted: CountedTable,
-    mined: ObservedTable,
+    mined: Table,
     owner: SecretKey,
     decoders: dict[str, Decoder],
 ) -> _Ready:
@@ -244,7 +244,7 @@ def _reader(plan: Plan) -> Reader:
     return Reader(tuple(columns), target)
 
 
-def _leaves(method: Any, mined: ObservedTable, target: str) -> tuple[Leaf, ...]:
+def _leaves(method: Any, mined: Table, target: str) -> tuple[Leaf, ...]:
     if mined.classes is None or not (mined.classes >= 0).any():
         raise DataError(f"{target}: no record has a class; there is no tree to grow")
     if isinstance(method, ClassNoise):

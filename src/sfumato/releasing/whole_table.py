@@ -36,7 +36,7 @@ from sfumato.releases import Entry, Manifest, Release, ReleasedColumn, content, 
 from sfumato.releasing.door import owner_key, publish, refuse_input_inside
 from sfumato.releasing.joint_noise import JOINT_METHODS
 from sfumato.schema import Attribute, Consent, Kind, Role
-from sfumato.table import ObservedTable
+from sfumato.table import Table
 
 
 class GuidedMethod(Protocol):
@@ -49,7 +49,7 @@ class GuidedMethod(Protocol):
     def to_dict(self) -> dict[str, Any]:
         """Its public statement."""
 
-    def perturb(self, table: ObservedTable, stream: Stream, *, target: str = "class") -> Perturbed:
+    def perturb(self, table: Table, stream: Stream, *, target: str = "class") -> Perturbed:
         """The perturbed table."""
 
 
@@ -153,7 +153,7 @@ def guided_release(
     return GuidedRelease(Release(folder, manifest), perturbed)
 
 
-def _digest(table: ObservedTable) -> str:
+def _digest(table: Table) -> str:
     digest = hashlib.sha256()
     for column in table.columns:
         digest.update(column.name.encode())
@@ -163,28 +163,28 @@ def _digest(table: ObservedTable) -> str:
     return digest.hexdigest()
 
 
-def _kept(truth: ObservedTable, perturbed: Perturbed) -> ObservedTable:
+def _kept(truth: Table, perturbed: Perturbed) -> Table:
     """The true rows that have one in the release."""
     if not len(perturbed.left_out):
         return truth
     return truth.take(np.setdiff1d(np.arange(truth.rows), perturbed.left_out))
 
 
-def _with_true_columns(plan: Plan, truth: ObservedTable, perturbed: Perturbed) -> ObservedTable:
+def _with_true_columns(plan: Plan, truth: Table, perturbed: Perturbed) -> Table:
     """Columns whose people agreed to true values keep them."""
     keep = {a.name for a in plan.schema if a.consent is Consent.TRUE and a.role is not Role.TARGET}
     released, kept = perturbed.table, _kept(truth, perturbed)
     columns = tuple(kept[c.name] if c.name in keep else c for c in released.columns)
-    return ObservedTable(columns, released.classes, released.labels)
+    return Table(columns, released.classes, released.labels)
 
 
-def _all_values(table: ObservedTable, plan: Plan, target: str) -> dict[str, FloatArray]:
+def _all_values(table: Table, plan: Plan, target: str) -> dict[str, FloatArray]:
     """Every column, and the class as one of them."""
     values = {c.name: c.values for c in table.columns}
     return values | ({target: _values(table, plan.schema[target], target)} if table.classes is not None else {})
 
 
-def _values(table: ObservedTable, attribute: Attribute, target: str) -> FloatArray:
+def _values(table: Table, attribute: Attribute, target: str) -> FloatArray:
     if attribute.name == target and table.classes is not None:
         return table.class_values
     return table[attribute.name].values
@@ -197,7 +197,7 @@ def _whole(attribute: Attribute, values: FloatArray) -> bool:
     return bool(np.all(known == np.floor(known)))
 
 
-def _write(hidden: Path, form: str, attributes: list[Attribute], table: ObservedTable, target: str) -> Written:
+def _write(hidden: Path, form: str, attributes: list[Attribute], table: Table, target: str) -> Written:
     columns = {a.name: _values(table, a, target) for a in attributes}
     decoders = {a.name: Decoder(a, _whole(a, columns[a.name])) for a in attributes}
     schema = pa.schema([(name, d.type) for name, d in decoders.items()])

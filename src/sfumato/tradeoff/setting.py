@@ -17,7 +17,7 @@ from sfumato.privacy import figures, record_figures
 from sfumato.randomness import Rows, SecretKey
 from sfumato.releasing import JOINT_METHODS, JointWish, bound_laws, members, with_joint_noise
 from sfumato.schema import Attribute, Consent
-from sfumato.table import ObservedTable
+from sfumato.table import Table
 
 LEVELS = (0.1, 0.25, 0.5, 1.0, 1.5, 2.0)
 GAMMAS = (5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0)
@@ -167,7 +167,7 @@ class Blur:
     channels: Mapping[str, Channel]
     joint: CorrelatedGaussian | None = None
 
-    def seen(self, truth: ObservedTable, key: SecretKey) -> ObservedTable:
+    def seen(self, truth: Table, key: SecretKey) -> Table:
         """The table as it is released: missing values stay missing, rows are the addresses."""
         own = key.derive("rehearsal", self.setting)
         together = {} if self.joint is None else _drawn_together(self.joint, truth, own.derive("joint"))
@@ -180,7 +180,7 @@ class Blur:
                 columns.append(replace(column, channel=channel, values=together[column.name]))
             else:
                 columns.append(column.through(channel, own.derive(column.name)))
-        return ObservedTable(tuple(columns), truth.classes, truth.labels)
+        return Table(tuple(columns), truth.classes, truth.labels)
 
     def promise(self, attributes: list[Attribute], gaps: Collection[str] = ()) -> Promise:
         """The privacy figures over all blurred columns; those in `gaps` show which cells are missing."""
@@ -225,7 +225,7 @@ def law_of(plan: Plan) -> str | None:
     return laws.pop() if len(laws) == 1 else None
 
 
-def blur_for(law: str, setting: Setting, plan: Plan, truth: ObservedTable) -> Blur:
+def blur_for(law: str, setting: Setting, plan: Plan, truth: Table) -> Blur:
     """The laws of a release of this table: the law itself, its companion where it cannot act, or one joint draw.
 
     A plan gives domains and consents; its noise is what is swept. Only noise beside a joint method is the plan's own.
@@ -249,7 +249,7 @@ def laid_on(plan: Plan) -> Plan:
     return replace(plan, method=None, channels={a.name: channel_for(noise, companion, a)[0] for a in modified(plan)})
 
 
-def covariance(truth: ObservedTable, attributes: list[Attribute]) -> FloatArray:
+def covariance(truth: Table, attributes: list[Attribute]) -> FloatArray:
     """Σ_x of the columns, over all pairs of values that are there."""
     table = np.column_stack([truth[a.name].values for a in attributes])
     there = ~np.isnan(table)
@@ -258,7 +258,7 @@ def covariance(truth: ObservedTable, attributes: list[Attribute]) -> FloatArray:
     return Moments.of(tuple(a.name for a in attributes), table, middle, unit).covariance()
 
 
-def _drawn_together(joint: CorrelatedGaussian, truth: ObservedTable, key: SecretKey) -> dict[str, FloatArray]:
+def _drawn_together(joint: CorrelatedGaussian, truth: Table, key: SecretKey) -> dict[str, FloatArray]:
     table = np.column_stack([truth[n].values for n in joint.names])
     out = joint.perturb(key, Rows(0, len(table)), table)
     return {n: out[:, i].copy() for i, n in enumerate(joint.names)}

@@ -21,7 +21,7 @@ from sfumato.reconstruction import reconstruct
 from sfumato.releases import true_table
 from sfumato.releasing import JOINT_METHODS
 from sfumato.schema import Attribute, Consent
-from sfumato.table import ObservedTable
+from sfumato.table import Table
 from sfumato.tradeoff.point import REPEATS, Point, Tradeoff, standard_error
 from sfumato.tradeoff.recommendation import choose, recommend
 from sfumato.tradeoff.setting import (
@@ -44,7 +44,7 @@ MOST_REPEATS = 1000
 OR = " or "
 
 Progress = Callable[[int, int | None], None]
-Split = tuple[ObservedTable, ObservedTable]
+Split = tuple[Table, Table]
 
 
 def tradeoff(
@@ -176,7 +176,7 @@ def _class(plan: Plan) -> Attribute:
     return goal
 
 
-def _rows_with_class(truth: ObservedTable, goal: Attribute, most: int, seed: int) -> ObservedTable:
+def _rows_with_class(truth: Table, goal: Attribute, most: int, seed: int) -> Table:
     """The rows whose class is known, sampled down where there are many."""
     assert truth.classes is not None
     known = np.flatnonzero(truth.classes >= 0)
@@ -194,7 +194,7 @@ def _rows_with_class(truth: ObservedTable, goal: Attribute, most: int, seed: int
     return truth.take(known)
 
 
-def _settled(sweep: Sweep, plan: Plan, truth: ObservedTable) -> tuple[list[Blur], list[str]]:
+def _settled(sweep: Sweep, plan: Plan, truth: Table) -> tuple[list[Blur], list[str]]:
     """The laws of every setting before any is tried; usual values that this table does not allow are left out, and said."""
     blurs, notes = [], []
     first: SfumatoError | None = None
@@ -211,12 +211,12 @@ def _settled(sweep: Sweep, plan: Plan, truth: ObservedTable) -> tuple[list[Blur]
     return blurs, notes
 
 
-def _split(table: ObservedTable, seed: int) -> Split:
+def _split(table: Table, seed: int) -> Split:
     test = np.random.default_rng(seed).permutation(table.rows) < TEST_SHARE * table.rows
     return table.take(~test), table.take(test)
 
 
-def _accuracy(tree: Any, test: ObservedTable) -> float:
+def _accuracy(tree: Any, test: Table) -> float:
     return float(tree.accuracy(test, test.classes))
 
 
@@ -252,7 +252,7 @@ def _point(splits: Sequence[Split], blur: Blur, attributes: list[Attribute], str
     )
 
 
-def _distance(seen: ObservedTable, true: ObservedTable, name: str) -> float:
+def _distance(seen: Table, true: Table, name: str) -> float:
     found = reconstruct(seen[name])
     codes = true[name].located(found.grid)
     mass: FloatArray = np.bincount(codes[codes >= 0], minlength=found.grid.size) / max((codes >= 0).sum(), 1)

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from sfumato.counts import FloatArray
 from sfumato.errors import CellError, DataError, listed
 from sfumato.schema import Attribute, Kind, Missing, day_number
-from sfumato.table import Column, ObservedTable
+from sfumato.table import Column, Table
 
-Columns = Mapping[str, Any] | ObservedTable
+Columns = Mapping[str, Any] | Table
 """Columns by name (arrays, lists, a dataframe), or the table of a release."""
 
 
@@ -21,8 +21,8 @@ def encoded(
     attributes: Sequence[Attribute], wanted: Sequence[str], columns: Columns
 ) -> tuple[dict[str, FloatArray], int]:
     """Numbers for the wanted columns (category codes, days, NaN where missing or unknown), and the number of rows."""
-    table = isinstance(columns, ObservedTable)
-    names = [c.name for c in columns.columns] if isinstance(columns, ObservedTable) else list(columns.keys())
+    table = isinstance(columns, Table)
+    names = [c.name for c in columns.columns] if isinstance(columns, Table) else list(columns.keys())
     if absent := [name for name in wanted if name not in names]:
         raise DataError(f"column {listed(absent)} is missing; the tree asks for {listed(wanted)}")
     out: dict[str, FloatArray] = {}
@@ -36,7 +36,7 @@ def encoded(
         raise DataError(f"columns of {listed(sorted(sizes))} rows do not make a table")
     if sizes:
         return out, sizes.pop()
-    if isinstance(columns, ObservedTable):
+    if isinstance(columns, Table):
         return out, columns.rows
     return out, len(columns[names[0]]) if names else 0
 

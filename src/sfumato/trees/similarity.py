@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray, IntArray
 from sfumato.errors import DataError
-from sfumato.table import ObservedTable
+from sfumato.table import Table
 from sfumato.trees.inputs import encoded
 from sfumato.trees.rules import Condition, rules
 from sfumato.trees.show import rule_text
@@ -77,7 +77,7 @@ class Similarity:
         }
 
 
-def compare_trees(first: Tree, second: Tree, table: ObservedTable, *, matched: bool = False) -> Similarity:
+def compare_trees(first: Tree, second: Tree, table: Table, *, matched: bool = False) -> Similarity:
     """Likeness of two trees, evaluated on the records of `table` (the original ones, wherever they are at hand).
 
     With `matched`, rules are set side by side, in words.
@@ -93,7 +93,7 @@ def compare_trees(first: Tree, second: Tree, table: ObservedTable, *, matched: b
     return Similarity(rs, pa, root, verdict(rs, pa, root, exact), table.rows, matches)
 
 
-def record_similarities(first: Tree, second: Tree, table: ObservedTable) -> FloatArray:
+def record_similarities(first: Tree, second: Tree, table: Table) -> FloatArray:
     """sim of the two rules of each record; RS is their mean."""
     a, b, _, pair = _leaf_pairs(first, second, table)
     return _pair_similarities(first, second, table, a, b)[0][pair]
@@ -115,7 +115,7 @@ def _root(tree: Tree) -> str | None:
     return None if test is None else test.attribute
 
 
-def _leaf_pairs(first: Tree, second: Tree, table: ObservedTable) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+def _leaf_pairs(first: Tree, second: Tree, table: Table) -> tuple[IntArray, IntArray, IntArray, IntArray]:
     """Leaves of the first and second tree that share records, how many they share, and the pair of each record."""
     size = max(len(second.nodes), 1)
     pairs, pair, counts = np.unique(
@@ -126,7 +126,7 @@ def _leaf_pairs(first: Tree, second: Tree, table: ObservedTable) -> tuple[IntArr
 
 
 def _pair_similarities(
-    first: Tree, second: Tree, table: ObservedTable, a: IntArray, b: IntArray
+    first: Tree, second: Tree, table: Table, a: IntArray, b: IntArray
 ) -> tuple[FloatArray, NDArray[np.bool_]]:
     """sim of the rules of leaves a and b, and whether they predict the same class."""
     labels = [np.array(tree.labels)[tree.node_classes] for tree in (first, second)]
@@ -134,7 +134,7 @@ def _pair_similarities(
     return np.where(same, _rule_similarities(first, second, table, a, b), 0.0), same
 
 
-def _rule_similarities(first: Tree, second: Tree, table: ObservedTable, a: IntArray, b: IntArray) -> FloatArray:
+def _rule_similarities(first: Tree, second: Tree, table: Table, a: IntArray, b: IntArray) -> FloatArray:
     """Mean Jaccard index of the conditions of the rules of leaves a and b, over the attributes that either tests."""
     names = list(dict.fromkeys((*first.used, *second.used)))
     total, tested = np.zeros(len(a)), np.zeros(len(a))
@@ -171,13 +171,13 @@ def _conditions(tree: Tree) -> dict[str, tuple[tuple[Condition, ...], dict[int, 
     return {name: (tuple(known), numbers[name]) for name, known in found.items()}
 
 
-def _distinct(table: ObservedTable, name: str) -> tuple[IntArray, FloatArray]:
+def _distinct(table: Table, name: str) -> tuple[IntArray, FloatArray]:
     """A row for each distinct value of a column (missing is one of them), and how many rows share it."""
     _, places, counts = np.unique(table[name].values, return_index=True, return_counts=True)
     return places, counts.astype(np.float64)
 
 
-def _held(tree: Tree, distinct: tuple[Condition, ...], table: ObservedTable, name: str, places: IntArray) -> FloatArray:
+def _held(tree: Tree, distinct: tuple[Condition, ...], table: Table, name: str, places: IntArray) -> FloatArray:
     """Which of the distinct values satisfy each condition, as 0 and 1."""
     out = np.zeros((len(distinct), len(places)))
     if distinct:

@@ -183,7 +183,7 @@ class Tree:
         """The label of the predicted class of each row.
 
         `columns` maps names to true values: numbers (dates as days, datetime64 or ISO texts) and texts for categories;
-        NaN and None are missing. An `ObservedTable` will do, too. Missing values and labels that the tree does not know
+        NaN and None are missing. A `Table` works, too. Missing values and labels that the tree does not know
         follow the branch with most training records.
         """
         return np.asarray(self.labels)[self.predict_codes(columns)]

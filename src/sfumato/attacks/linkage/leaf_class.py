@@ -13,7 +13,7 @@ import numpy as np
 
 from sfumato.attacks.base import Attack, Claim, Recovery, Sight, Targets
 from sfumato.counts import FloatArray
-from sfumato.table import Column, ObservedTable
+from sfumato.table import Column, Table
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,6 @@ class LeafClass(Attack):
         if table is None or table.classes is None or len(np.unique(table.classes[table.classes >= 0])) < 2:
             return Claim(notes={"skipped": "the release has no class of two or more labels"})
         tree = byclass(table)
-        people = ObservedTable(tuple(Column(c.attribute, None, self.targets.known[c.name]) for c in table.columns))
+        people = Table(tuple(Column(c.attribute, None, self.targets.known[c.name]) for c in table.columns))
         guess: FloatArray = tree.predict_codes(people).astype(np.float64)
         return Claim((Recovery(str(sight.target), guess, guess),), {"leaves": tree.leaves})

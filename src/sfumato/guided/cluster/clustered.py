@@ -18,7 +18,7 @@ from sfumato.guided.cluster.base import ClusterMethod
 from sfumato.guided.tree import Perturbed
 from sfumato.randomness import Stream
 from sfumato.schema import Kind
-from sfumato.table import Column, ObservedTable
+from sfumato.table import Column, Table
 
 FINE = 1e6
 """Values that no record had are released on a grid this much finer than the domain, so that low bits tell nothing."""
@@ -60,7 +60,7 @@ class Clustered:
             raise UsageError(f"{method.law}: small = {small!r} is unknown; choose refuse or merge")
         return cls(method.from_dict(rest), numbers.get("k"), small, numbers.get("starts", 10))
 
-    def perturb(self, table: ObservedTable, stream: Stream, *, target: str = "class") -> Perturbed:
+    def perturb(self, table: Table, stream: Stream, *, target: str = "class") -> Perturbed:
         """The perturbed table: numbers moved by the method, labels swapped within clusters, the class as it is."""
         numbers = [c for c in table.columns if c.attribute.kind.numeric]
         if not numbers:
@@ -81,9 +81,7 @@ class Clustered:
         for column in table.columns:
             if column.name not in values:
                 values[column.name] = column.values[stream.permutation_within(found.labels)]
-        released = ObservedTable(
-            tuple(replace(c, values=values[c.name]) for c in table.columns), table.classes, table.labels
-        )
+        released = Table(tuple(replace(c, values=values[c.name]) for c in table.columns), table.classes, table.labels)
         public = {"scaling": scaling.to_dict(), "clusters": len(found.centres), "columns": [c.name for c in numbers]}
         if self.method.keeps_labels:
             public["guarantee"] = (

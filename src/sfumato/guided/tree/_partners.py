@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sfumato.counts import FloatArray, IntArray
 from sfumato.guided.tree.owner_tree import Leaves
 from sfumato.randomness import Stream
-from sfumato.table import Column, ObservedTable
+from sfumato.table import Column, Table
 from sfumato.trees import Tree
 
 
@@ -42,7 +42,7 @@ class Family:
 
 
 def exchanged(
-    table: ObservedTable, values: dict[str, FloatArray], leaves: Leaves, lone: IntArray, stream: Stream
+    table: Table, values: dict[str, FloatArray], leaves: Leaves, lone: IntArray, stream: Stream
 ) -> tuple[dict[str, FloatArray], IntArray]:
     """The columns after every lone record has exchanged its values, and of each in how many columns it found nobody."""
     assert table.classes is not None

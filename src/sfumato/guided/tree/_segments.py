@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray, IntArray
-from sfumato.table import ObservedTable
+from sfumato.table import Table
 from sfumato.trees import CLASS, Tree, c45, with_class
 
 
@@ -38,7 +38,7 @@ class Segments:
     counts: FloatArray
 
     @classmethod
-    def of(cls, table: ObservedTable, attribute: str, target: str = CLASS, tree: Tree | None = None) -> Segments:
+    def of(cls, table: Table, attribute: str, target: str = CLASS, tree: Tree | None = None) -> Segments:
         """Grow the attribute's tree from all other columns, the class among them."""
         view = with_class(table, attribute, target)
         assert view.classes is not None

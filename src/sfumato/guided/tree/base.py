@@ -20,7 +20,7 @@ from sfumato.guided.rare_classes import FEWEST, rare_note, rare_records
 from sfumato.guided.tree.owner_tree import Leaves
 from sfumato.parameters import Parameters, parameter
 from sfumato.randomness import Stream
-from sfumato.table import ObservedTable
+from sfumato.table import Table
 from sfumato.trees import CLASS, Similarity, Tree, c45, compare_trees
 
 TREE_METHODS: dict[str, type[TreeMethod]] = {}
@@ -52,7 +52,7 @@ class Perturbed:
         The rows of the original that have none in the release.
     """
 
-    table: ObservedTable
+    table: Table
     changed: Mapping[str, float]
     public: Mapping[str, Any] = field(default_factory=dict)
     owner: Mapping[str, Any] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class Perturbed:
     left_out: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
 
     @classmethod
-    def of(cls, original: ObservedTable, table: ObservedTable, target: str = CLASS, **more: Any) -> Perturbed:
+    def of(cls, original: Table, table: Table, target: str = CLASS, **more: Any) -> Perturbed:
         """Measure what changed, and name the columns that stayed in clear."""
         changed = changed_shares(original, table, target)
         clear = [name for name, share in changed.items() if share == 0 and name != target]
@@ -97,9 +97,7 @@ class TreeMethod(Parameters, ABC):
         if self.best_of < 1:
             raise UsageError(f"{self.law}: best_of = {self.best_of} leaves nothing to release; give 1 or more")
 
-    def perturb(
-        self, table: ObservedTable, stream: Stream, *, tree: Tree | None = None, target: str = CLASS
-    ) -> Perturbed:
+    def perturb(self, table: Table, stream: Stream, *, tree: Tree | None = None, target: str = CLASS) -> Perturbed:
         """The perturbed table. `tree` is the owner's, grown here unless given; `target` is what the class is called."""
         if table.classes is None or not table.labels:
             raise UsageError(f"{self.law} perturbs around a decision tree and needs a class; name the target column")
@@ -130,7 +128,7 @@ class TreeMethod(Parameters, ABC):
         return False
 
     def _without(
-        self, rare: NDArray[np.bool_], table: ObservedTable, stream: Stream, tree: Tree | None, target: str
+        self, rare: NDArray[np.bool_], table: Table, stream: Stream, tree: Tree | None, target: str
     ) -> Perturbed:
         """The release of the table as it would be without some of its people."""
         assert table.classes is not None
@@ -145,12 +143,12 @@ class TreeMethod(Parameters, ABC):
         counts = np.bincount(table.classes + 1, minlength=len(table.labels) + 1)
         return replace(done, left_out=out, warnings=(rare_note(counts, table.labels, target), *done.warnings))
 
-    def _prepared(self, table: ObservedTable, tree: Tree, target: str) -> Any:  # noqa: ARG002
+    def _prepared(self, table: Table, tree: Tree, target: str) -> Any:  # noqa: ARG002
         """What all draws share: the owner's leaves."""
         return Leaves.of(tree, table)
 
     @abstractmethod
-    def _draw(self, table: ObservedTable, prepared: Any, stream: Stream, target: str) -> Perturbed:
+    def _draw(self, table: Table, prepared: Any, stream: Stream, target: str) -> Perturbed:
         """One release."""
 
 
@@ -161,7 +159,7 @@ def method_class(law: str) -> type[TreeMethod]:
     return TREE_METHODS[law]
 
 
-def changed_shares(original: ObservedTable, released: ObservedTable, target: str = CLASS) -> dict[str, float]:
+def changed_shares(original: Table, released: Table, target: str = CLASS) -> dict[str, float]:
     """The share of cells of each column, and of the class, that differ; missing in both is the same."""
     out = {}
     for before, after in zip(original.columns, released.columns, strict=True):
@@ -172,12 +170,10 @@ def changed_shares(original: ObservedTable, released: ObservedTable, target: str
     return out
 
 
-def with_values(
-    table: ObservedTable, values: Mapping[str, FloatArray], classes: IntArray | None = None
-) -> ObservedTable:
+def with_values(table: Table, values: Mapping[str, FloatArray], classes: IntArray | None = None) -> Table:
     """The table with other values in some columns, and other classes if given."""
     columns = tuple(replace(c, values=values[c.name]) if c.name in values else c for c in table.columns)
-    return ObservedTable(columns, table.classes if classes is None else classes, table.labels)
+    return Table(columns, table.classes if classes is None else classes, table.labels)
 
 
 def choice(law: str, name: str, value: str, allowed: tuple[str, ...]) -> None:

@@ -18,7 +18,7 @@ from sfumato.counts import FloatArray, IntArray
 from sfumato.guided.tree.base import Perturbed, TreeMethod, with_values
 from sfumato.guided.tree.owner_tree import Leaves
 from sfumato.randomness import Stream
-from sfumato.table import ObservedTable
+from sfumato.table import Table
 
 
 def expected_changes(counts: FloatArray) -> float:
@@ -111,7 +111,7 @@ def flip_posterior(counts: FloatArray, leaf: IntArray, released: IntArray, rate:
 class ClassNoise(TreeMethod):
     """What the three have in common."""
 
-    def _draw(self, table: ObservedTable, leaves: Leaves, stream: Stream, target: str) -> Perturbed:
+    def _draw(self, table: Table, leaves: Leaves, stream: Stream, target: str) -> Perturbed:
         assert table.classes is not None
         known = np.flatnonzero(table.classes >= 0)
         classes, leaf = table.classes[known], leaves.number[known]

@@ -20,7 +20,7 @@ from sfumato.guided.tree.base import Perturbed, TreeMethod, choice, probability,
 from sfumato.guided.tree.class_noise import drawn_from
 from sfumato.parameters import parameter
 from sfumato.randomness import Stream
-from sfumato.table import ObservedTable
+from sfumato.table import Table
 from sfumato.trees import CLASS, Tree, codes_of, with_class
 
 DRAWS = ("shuffle", "iid")
@@ -45,13 +45,13 @@ class Detective(TreeMethod):
         if self.up < 1:
             raise UsageError(f"{self.law}: up = {self.up} reaches no sibling; give 1 for siblings or more for cousins")
 
-    def _prepared(self, table: ObservedTable, tree: Tree, target: str) -> dict[str, Segments]:  # noqa: ARG002
+    def _prepared(self, table: Table, tree: Tree, target: str) -> dict[str, Segments]:  # noqa: ARG002
         names = chosen_columns(table, self.attributes, self.law)
         if not names:
             raise UsageError(f"{self.law}: the table has no categorical column; use innocent, framework or leaf-swap")
         return {name: Segments.of(table, name, target) for name in names}
 
-    def _draw(self, table: ObservedTable, segments: dict[str, Segments], stream: Stream, target: str) -> Perturbed:
+    def _draw(self, table: Table, segments: dict[str, Segments], stream: Stream, target: str) -> Perturbed:
         values = self.new_values(table, segments, stream, target)
         owner = {"expected_change": {n: expected_change(s, self.p, self.v, self.up) for n, s in segments.items()}}
         return Perturbed.of(
@@ -60,7 +60,7 @@ class Detective(TreeMethod):
 
     def new_values(
         self,
-        table: ObservedTable,
+        table: Table,
         segments: dict[str, Segments],
         stream: Stream,
         target: str = CLASS,
@@ -82,7 +82,7 @@ class Detective(TreeMethod):
             released[name] = self._values(table, own, node, stream)
         return released
 
-    def _values(self, table: ObservedTable, own: Segments, node: IntArray, stream: Stream) -> FloatArray:
+    def _values(self, table: Table, own: Segments, node: IntArray, stream: Stream) -> FloatArray:
         column = table[own.attribute]
         codes = codes_of(column)
         known = np.flatnonzero(codes >= 0)
@@ -117,7 +117,7 @@ class Detective(TreeMethod):
         return out
 
 
-def chosen_columns(table: ObservedTable, wish: str, law: str) -> tuple[str, ...]:
+def chosen_columns(table: Table, wish: str, law: str) -> tuple[str, ...]:
     """The categorical columns, or those named."""
     if not wish:
         return tuple(c.name for c in table.columns if not c.attribute.kind.numeric)
@@ -160,7 +160,7 @@ def expected_change(own: Segments, p: float, v: float = 0.0, up: int = 1) -> flo
     return float(1 - (sizes @ kept) / sizes.sum()) if len(leaves) else 0.0
 
 
-def similarity_table(table: ObservedTable, names: Sequence[str] = (), target: str = CLASS) -> dict[str, Any]:
+def similarity_table(table: Table, names: Sequence[str] = (), target: str = CLASS) -> dict[str, Any]:
     """Which values are alike where, for each categorical attribute: as plain data, for the owner."""
     from sfumato.guided.tree._segments import similar_values
 

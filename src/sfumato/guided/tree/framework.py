@@ -25,7 +25,7 @@ from sfumato.guided.tree.owner_tree import Leaves
 from sfumato.guided.tree.value_noise import SD, ValueNoise
 from sfumato.parameters import parameter
 from sfumato.randomness import Stream
-from sfumato.table import ObservedTable
+from sfumato.table import Table
 from sfumato.trees import Tree
 
 NUMBERS = ("noise", "swap")
@@ -62,12 +62,12 @@ class Framework(TreeMethod):
         """How categories are perturbed."""
         return Detective(p=self.p, v=self.v, up=self.up, chained=self.chained)
 
-    def _prepared(self, table: ObservedTable, tree: Tree, target: str) -> tuple[Leaves, dict[str, Segments]]:
+    def _prepared(self, table: Table, tree: Tree, target: str) -> tuple[Leaves, dict[str, Segments]]:
         names = chosen_columns(table, "", self.law)
         return Leaves.of(tree, table), {name: Segments.of(table, name, target) for name in names}
 
     def _draw(
-        self, table: ObservedTable, prepared: tuple[Leaves, dict[str, Segments]], stream: Stream, target: str
+        self, table: Table, prepared: tuple[Leaves, dict[str, Segments]], stream: Stream, target: str
     ) -> Perturbed:
         assert table.classes is not None
         leaves, segments = prepared
@@ -82,9 +82,7 @@ class Framework(TreeMethod):
         public = {"limits": [STATEMENT]} if self.leaves_rare_out else {}
         return Perturbed.of(table, with_values(table, values, classes), target, owner=owner, public=public)
 
-    def _numbers(
-        self, table: ObservedTable, classes: IntArray, leaves: Leaves, stream: Stream
-    ) -> dict[str, FloatArray]:
+    def _numbers(self, table: Table, classes: IntArray, leaves: Leaves, stream: Stream) -> dict[str, FloatArray]:
         numeric = tuple(c for c in table.columns if c.attribute.kind.numeric)
         if self.numbers == "swap":
             assert table.classes is not None
@@ -92,7 +90,7 @@ class Framework(TreeMethod):
             cell, to = cells_of(leaves.number, table.classes, k), cells_of(leaves.number, classes, k)
             values = {c.name: dealt_again(c.values, cell, to, stream) for c in numeric}
             alone = np.flatnonzero(np.bincount(to)[to] < 2)
-            return exchanged(ObservedTable(numeric, classes, table.labels), values, leaves, alone, stream)[0]
+            return exchanged(Table(numeric, classes, table.labels), values, leaves, alone, stream)[0]
         noise = ValueNoise(self.noise, self.sd)
         cells = perturbed_cells(table, leaves, "all")
         for name in cells:

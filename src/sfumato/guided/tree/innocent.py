@@ -19,7 +19,7 @@ from sfumato.guided.tree.owner_tree import Leaves
 from sfumato.guided.tree.value_noise import KINDS, SD, Room, ValueNoise
 from sfumato.parameters import parameter
 from sfumato.randomness import Stream
-from sfumato.table import Column, ObservedTable
+from sfumato.table import Column, Table
 
 WHICH = ("innocent", "tia", "lia", "influential", "all")
 
@@ -47,7 +47,7 @@ class Innocent(TreeMethod):
         """The noise itself."""
         return ValueNoise(self.noise, self.sd)
 
-    def _draw(self, table: ObservedTable, leaves: Leaves, stream: Stream, target: str) -> Perturbed:
+    def _draw(self, table: Table, leaves: Leaves, stream: Stream, target: str) -> Perturbed:
         noise = self.law_of_noise
         cells = perturbed_cells(table, leaves, self.which, self.heterogeneous)
         for column in table.columns:
@@ -68,7 +68,7 @@ class Innocent(TreeMethod):
 
 
 def perturbed_cells(
-    table: ObservedTable, leaves: Leaves, which: str = "innocent", heterogeneous: bool = False
+    table: Table, leaves: Leaves, which: str = "innocent", heterogeneous: bool = False
 ) -> dict[str, NDArray[np.bool_]]:
     """Which cells of each numeric column are perturbed; columns without any are left out."""
     out = {}
@@ -87,7 +87,7 @@ def perturbed_cells(
 
 
 def noisy_columns(
-    table: ObservedTable, leaves: Leaves, cells: dict[str, NDArray[np.bool_]], noise: ValueNoise, stream: Stream
+    table: Table, leaves: Leaves, cells: dict[str, NDArray[np.bool_]], noise: ValueNoise, stream: Stream
 ) -> dict[str, FloatArray]:
     """The values of the perturbed columns."""
     return {name: inside_leaf(table[name], leaves, some, noise, stream) for name, some in cells.items()}

@@ -34,7 +34,7 @@ from sfumato.guided.tree.class_noise import permuted
 from sfumato.guided.tree.owner_tree import Leaves
 from sfumato.parameters import parameter
 from sfumato.randomness import Stream
-from sfumato.table import ObservedTable
+from sfumato.table import Table
 from sfumato.trees import c45, record_similarities
 
 SMALL = ("climb", "blind", "suppress", "keep")
@@ -91,7 +91,7 @@ class LeafSwap(TreeMethod):
         """Unless small cells are to be kept as they are."""
         return self.small != "keep"
 
-    def _draw(self, table: ObservedTable, leaves: Leaves, stream: Stream, target: str) -> Perturbed:
+    def _draw(self, table: Table, leaves: Leaves, stream: Stream, target: str) -> Perturbed:
         deal = dealt(table, leaves.number, stream, labels=self.labels)
         best = self._settled(table, leaves, deal, stream, target)
         if not self.redraws:
@@ -108,9 +108,7 @@ class LeafSwap(TreeMethod):
                 deal, best, alike = tried, done, found
         return best
 
-    def _settled(
-        self, table: ObservedTable, leaves: Leaves, deal: ObservedTable, stream: Stream, target: str
-    ) -> Perturbed:
+    def _settled(self, table: Table, leaves: Leaves, deal: Table, stream: Stream, target: str) -> Perturbed:
         """The release of a deal: small cells seen to, changes counted."""
         assert deal.classes is not None
         leaf, given = leaves.number, deal.classes
@@ -164,7 +162,7 @@ def left_out_note(records: int) -> str:
     return f"{records} records in small cells have nobody to swap with and are left out of the release"
 
 
-def dealt(table: ObservedTable, leaf: IntArray, stream: Stream, *, labels: bool) -> ObservedTable:
+def dealt(table: Table, leaf: IntArray, stream: Stream, *, labels: bool) -> Table:
     """Every attribute permuted inside each leaf and class; with `labels`, the classes of each leaf before that."""
     assert table.classes is not None
     given = permuted_labels(table.classes, leaf, stream) if labels else table.classes
@@ -173,14 +171,14 @@ def dealt(table: ObservedTable, leaf: IntArray, stream: Stream, *, labels: bool)
 
 
 def redealt(
-    deal: ObservedTable,
-    table: ObservedTable,
+    deal: Table,
+    table: Table,
     among: NDArray[np.bool_],
     leaf: IntArray,
     stream: Stream,
     *,
     labels: bool,
-) -> ObservedTable:
+) -> Table:
     """An earlier deal with fresh permutations in the leaves of some records, `among`."""
     fresh = dealt(table.take(among), leaf[among], stream, labels=labels)
     assert deal.classes is not None

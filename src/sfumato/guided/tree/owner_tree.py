@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray, IntArray
-from sfumato.table import ObservedTable
+from sfumato.table import Table
 from sfumato.trees import Condition, Rule, Tree, rules
 
 
@@ -36,7 +36,7 @@ class Leaves:
     counts: FloatArray
 
     @classmethod
-    def of(cls, tree: Tree, table: ObservedTable) -> Leaves:
+    def of(cls, tree: Tree, table: Table) -> Leaves:
         """Send every record through the tree."""
         nodes, number = np.unique(tree.apply(table), return_inverse=True)
         classes = table.classes if table.classes is not None else np.full(table.rows, -1)

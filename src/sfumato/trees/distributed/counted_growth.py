@@ -18,7 +18,7 @@ from sfumato.channels import Discrete
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.errors import DataError, UsageError, listed
 from sfumato.reconstruction import masses, paper_size
-from sfumato.table import Column, ObservedTable, drawn_together, refuse_correlated_noise
+from sfumato.table import Column, Table, drawn_together, refuse_correlated_noise
 from sfumato.trees.distributed.order_statistics import Found, Wanted, WordArray, floats_of, ordered_words, select
 from sfumato.trees.distributed.replay import (
     ALWAYS,
@@ -58,10 +58,10 @@ class Countable(Protocol):
     """A table that can be counted: `releases.reading.CountedTable` on any engine."""
 
     @property
-    def table(self) -> ObservedTable:
+    def table(self) -> Table:
         """Columns, laws and labels, without rows."""
 
-    def fold(self, count: Callable[[ObservedTable, IntArray], Any], /) -> Any:
+    def fold(self, count: Callable[[Table, IntArray], Any], /) -> Any:
         """The sum of the counts of all rows."""
 
 
@@ -140,7 +140,7 @@ class TrueValues:
 
     columns: tuple[int, ...]
 
-    def __call__(self, table: ObservedTable, rows: IntArray) -> Seen:  # noqa: ARG002 - where rows stand says nothing here
+    def __call__(self, table: Table, rows: IntArray) -> Seen:  # noqa: ARG002 - where rows stand says nothing here
         """Of the records that have a class."""
         assert table.classes is not None
         known = table.classes >= 0
@@ -163,7 +163,7 @@ class Neighbours:
     values: Mapping[int, WordArray]
     last: Mapping[int, WordArray]
 
-    def __call__(self, table: ObservedTable, rows: IntArray) -> Sums:  # noqa: ARG002
+    def __call__(self, table: Table, rows: IntArray) -> Sums:  # noqa: ARG002
         """Of the records that have a class."""
         assert table.classes is not None
         known = table.classes >= 0

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sfumato.channels import inner_cuts
 from sfumato.counts import Grid, IntArray
-from sfumato.table import Column, ObservedTable
+from sfumato.table import Column, Table
 from sfumato.trees.distributed.order_statistics import LARGEST_WORD, Asked, Gathered, Slots, WordArray, ordered_words
 from sfumato.trees.grow import CellArray, Growth, Splits
 from sfumato.trees.strategies import CodeArray, draws, row_marks, spread, tally
@@ -94,7 +94,7 @@ class Step:
 class Records:
     """The records of one block, at the nodes that the steps so far lead them to."""
 
-    def __init__(self, table: ObservedTable, rows: IntArray, rules: tuple[Rule, ...], steps: tuple[Step, ...]) -> None:
+    def __init__(self, table: Table, rows: IntArray, rules: tuple[Rule, ...], steps: tuple[Step, ...]) -> None:
         assert table.classes is not None  # the strategies ask for a class first
         known = np.flatnonzero(table.classes >= 0)
         self.rules = rules
@@ -191,7 +191,7 @@ class Told:
     rules: tuple[Rule, ...]
     steps: tuple[Step, ...]
 
-    def records(self, table: ObservedTable, rows: IntArray) -> Records:
+    def records(self, table: Table, rows: IntArray) -> Records:
         """The records of a block at their nodes."""
         return Records(table, rows, self.rules, self.steps)
 
@@ -204,7 +204,7 @@ class Histograms:
     first: int
     nodes: int
 
-    def __call__(self, table: ObservedTable, rows: IntArray) -> Sums:
+    def __call__(self, table: Table, rows: IntArray) -> Sums:
         """One array a column."""
         records = self.told.records(table, rows)
         k = len(table.labels)
@@ -228,7 +228,7 @@ class ShownLeaves:
     shown: Mapping[int, CellArray]
     """For every attribute that is tested, the shown cell of each observed one (`leaves.shown_cells`)."""
 
-    def __call__(self, table: ObservedTable, rows: IntArray) -> Sums:
+    def __call__(self, table: Table, rows: IntArray) -> Sums:
         """One array."""
         records = Records(table, rows, self.rules, ())
         shown = {a: cells[records.cells(a)] for a, cells in self.shown.items()}
@@ -242,7 +242,7 @@ class GroupCells:
     told: Told
     groups: Mapping[int, IntArray]
 
-    def __call__(self, table: ObservedTable, rows: IntArray) -> Sums:
+    def __call__(self, table: Table, rows: IntArray) -> Sums:
         """Three arrays a column."""
         records = self.told.records(table, rows)
         out: dict[Any, NDArray[Any]] = {}
@@ -271,7 +271,7 @@ class Questions:
     moving: Mapping[int, Keeps]
     gathers: bool
 
-    def __call__(self, table: ObservedTable, rows: IntArray) -> Any:
+    def __call__(self, table: Table, rows: IntArray) -> Any:
         """Counts by slot and part, or the records themselves where few are left."""
         records = self.told.records(table, rows)
         out: dict[int, Any] = {}

@@ -12,7 +12,7 @@ import numpy as np
 from sfumato.counts import IntArray
 from sfumato.errors import DataError, UsageError, listed
 from sfumato.schema import Attribute, Categories, Kind, Missing
-from sfumato.table import MISSING_LABEL, Column, ObservedTable
+from sfumato.table import MISSING_LABEL, Column, Table
 from sfumato.trees.grow.gain_ratio import GainRatioSplitter
 from sfumato.trees.grow.growth import Growth, Limits, grow_from
 from sfumato.trees.grow.pruning import KeepAll, Pessimistic, Pruner
@@ -23,7 +23,7 @@ CLASS = "class"
 
 
 def c45(
-    table: ObservedTable,
+    table: Table,
     *,
     min_leaf: float = 2.0,
     confidence: float = 0.25,
@@ -59,7 +59,7 @@ def c45(
     return tree_of(growth, [c.attribute for c in table.columns], coded, table.labels, target)
 
 
-def classified(table: ObservedTable) -> ObservedTable:
+def classified(table: Table) -> Table:
     """The records that have a class, after a check that a tree can be grown from them."""
     if table.classes is None or not table.labels:
         raise UsageError("a tree needs a class; name the target column")
@@ -77,7 +77,7 @@ def labels_of(attribute: Attribute) -> tuple[str, ...]:
     return attribute.categories
 
 
-def with_class(table: ObservedTable, name: str, class_name: str = CLASS) -> ObservedTable:
+def with_class(table: Table, name: str, class_name: str = CLASS) -> Table:
     """The same records with a categorical column as their class, and the class as one more column.
 
     That is the table from which DETECTIVE (2005, section III) grows the tree of an attribute.
@@ -90,7 +90,7 @@ def with_class(table: ObservedTable, name: str, class_name: str = CLASS) -> Obse
         attribute = Attribute(class_name, Kind.CATEGORICAL, Categories(table.labels))
         values = np.where(table.classes >= 0, table.classes, np.nan)
         others.append(Column(attribute, None, values))
-    return ObservedTable(tuple(others), codes_of(column), labels_of(column.attribute))
+    return Table(tuple(others), codes_of(column), labels_of(column.attribute))
 
 
 def codes_of(column: Column) -> IntArray:

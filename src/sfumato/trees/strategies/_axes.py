@@ -11,7 +11,7 @@ from sfumato.channels import TwoLevels, WithGap, is_implied, label_matrix
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.errors import DataError, UsageError
 from sfumato.schema import Attribute, Kind
-from sfumato.table import Column, ObservedTable
+from sfumato.table import Column, Table
 
 TAIL = 1e-3
 """Released values beyond this quantile, and its mirror image, share the end bins."""
@@ -110,7 +110,7 @@ def coarser(bins: Grid, values: FloatArray, most: int) -> Grid:
     return replace(bins, edges=np.concatenate([bins.edges[:1], inner, bins.edges[-1:]]))
 
 
-def classified(table: ObservedTable) -> tuple[ObservedTable, IntArray]:
+def classified(table: Table) -> tuple[Table, IntArray]:
     """The rows that have a class, and their classes; refuses a table from which nothing can be learned."""
     if table.classes is None or not table.labels:
         raise UsageError("a tree needs a class; declare the target column of the release")

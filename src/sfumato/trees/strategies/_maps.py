@@ -10,7 +10,7 @@ import numpy as np
 
 from sfumato.counts import FloatArray, IntArray
 from sfumato.reconstruction import contract, joint_em
-from sfumato.table import Column, ObservedTable
+from sfumato.table import Column, Table
 from sfumato.trees.strategies._axes import Axis, class_shares
 
 LEAST = 1e-12
@@ -35,7 +35,7 @@ class JointMap:
         """Σ_x max_c π_c P(x | c): how often the map's own best guess of the class would be right."""
         return float(self.weights.max(axis=0).sum())
 
-    def class_log_loss(self, table: ObservedTable) -> FloatArray:
+    def class_log_loss(self, table: Table) -> FloatArray:
         """−log P(class | released values) of each record; one that lies off the axes is judged by class shares alone."""
         assert table.classes is not None
         places = cell_numbers(self.axes, table)
@@ -46,7 +46,7 @@ class JointMap:
         return np.where(places < 0, -np.log(self.shares)[table.classes], loss)
 
 
-def cell_numbers(axes: Sequence[Axis], table: ObservedTable) -> IntArray:
+def cell_numbers(axes: Sequence[Axis], table: Table) -> IntArray:
     """The place of every record in the flat table of released bins; −1 where a value is missing unexpectedly."""
     out = np.zeros(table.rows, np.int64)
     present = np.ones(table.rows, bool)
@@ -57,7 +57,7 @@ def cell_numbers(axes: Sequence[Axis], table: ObservedTable) -> IntArray:
     return np.where(present, out, -1)
 
 
-def fit_map(axes: Sequence[Axis], table: ObservedTable, *, iterations: int, smoothing: float) -> JointMap:
+def fit_map(axes: Sequence[Axis], table: Table, *, iterations: int, smoothing: float) -> JointMap:
     """EM(S) for each class; the kernel is separable, so a step is one small matrix product an axis."""
     assert table.classes is not None
     places = cell_numbers(axes, table)

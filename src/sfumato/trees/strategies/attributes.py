@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 
 from sfumato.counts import FloatArray
-from sfumato.table import ObservedTable
+from sfumato.table import Table
 from sfumato.trees.strategies._axes import Axis, class_shares
 from sfumato.trees.strategies._maps import fit_map
 
@@ -69,7 +69,7 @@ class Choice:
         return "chosen on held-out records: " + ", ".join(parts)
 
 
-def choose_attributes(table: ObservedTable, *, most: int = 4, seed: int = 0) -> Choice:
+def choose_attributes(table: Table, *, most: int = 4, seed: int = 0) -> Choice:
     """Forward choice of up to `most` attributes.
 
     A candidate is kept in view only if the class given the *released* values of all chosen ones and it has a held-out log
@@ -110,8 +110,8 @@ def choose_attributes(table: ObservedTable, *, most: int = 4, seed: int = 0) -> 
 
 
 def _trials(
-    train: ObservedTable,
-    test: ObservedTable,
+    train: Table,
+    test: Table,
     chosen: Sequence[str],
     candidates: Sequence[tuple[str, ...]],
     size: int,

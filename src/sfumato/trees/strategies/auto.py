@@ -9,7 +9,7 @@ import numpy as np
 
 from sfumato.counts import FloatArray
 from sfumato.errors import listed
-from sfumato.table import ObservedTable, drawn_together
+from sfumato.table import Table, drawn_together
 from sfumato.trees.grow import Limits, Pruner
 from sfumato.trees.strategies._axes import class_shares, classified
 from sfumato.trees.strategies.attributes import choose_attributes
@@ -31,7 +31,7 @@ SIMPLEST_FIRST = ("byclass", "local", "joint", "mixture")
 
 
 def fit_auto(
-    table: ObservedTable,
+    table: Table,
     *,
     limits: Limits | None = None,
     pruner: Pruner | None = None,
@@ -95,7 +95,7 @@ def picked(verdicts: Mapping[str, Verdict], unaware: float) -> str:
     return next(name for name in SIMPLEST_FIRST if name in able and enough(verdicts[name]))
 
 
-def unaware(train: ObservedTable, test: ObservedTable) -> float:
+def unaware(train: Table, test: Table) -> float:
     """The log loss of one who knows the shares of the classes and nothing else."""
     assert train.classes is not None
     assert test.classes is not None
@@ -116,7 +116,7 @@ def sentence(best: str, scores: Mapping[str, Mapping[str, float]]) -> str:
 
 def _fit(
     name: str,
-    table: ObservedTable,
+    table: Table,
     limits: Limits | None,
     pruner: Pruner | None,
     seed: int,
@@ -135,7 +135,7 @@ def _fit(
         # What these strategies reconstruct is one distribution for each attribute and class, and no more.
         return fit_mixtures(table, [column.name for column in table.columns], components=1)
 
-    def log_loss(held_out: ObservedTable) -> FloatArray:
+    def log_loss(held_out: Table) -> FloatArray:
         return reconstructed().class_log_loss(held_out)
 
     return Fitted(tree, log_loss, {"attributes": list(tree.used)})

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sfumato.counts import FloatArray
-from sfumato.table import ObservedTable
+from sfumato.table import Table
 from sfumato.trees.tree import Tree
 
 Progress = Callable[[str], None]
@@ -29,7 +29,7 @@ class Fitted:
     """
 
     tree: Tree
-    log_loss: Callable[[ObservedTable], FloatArray]
+    log_loss: Callable[[Table], FloatArray]
     notes: dict[str, Any] = field(default_factory=dict)
 
 

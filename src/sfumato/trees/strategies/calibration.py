@@ -19,7 +19,7 @@ from typing import TypeVar
 import numpy as np
 
 from sfumato.counts import FloatArray, IntArray
-from sfumato.table import ObservedTable
+from sfumato.table import Table
 from sfumato.trees.strategies._axes import Axis
 from sfumato.trees.strategies._products import Products, marginal
 from sfumato.trees.strategies.held_out import Background, Verdict, judged_by, leaves_of
@@ -48,7 +48,7 @@ def rehearsed(
     trees: Mapping[Name, Tree],
     background: Background,
     models: Sequence[ClassMixtures],
-    held_out: ObservedTable,
+    held_out: Table,
     seed: int,
 ) -> dict[Name, Verdict]:
     """The verdicts with what the judge errs by on as many records (or `MOST_DRAWN`) of each model, `TRIALS` times."""
@@ -113,12 +113,12 @@ def seen(axis: Axis, cells: IntArray, rng: np.random.Generator) -> IntArray:
     return np.minimum(np.searchsorted(ladder, cells + height, side="right") - cells * bins, bins - 1)
 
 
-def held_out_model(held_out: ObservedTable, names: Sequence[str], seed: int) -> ClassMixtures:
+def held_out_model(held_out: Table, names: Sequence[str], seed: int) -> ClassMixtures:
     """A model of each class from held-out records, rougher than that of the strategy `mixture`."""
     return fit_mixtures(held_out.take(np.arange(min(held_out.rows, MOST_MODELLED))), names, starts=1, seed=seed)
 
 
-def widened(models: ClassMixtures, table: ObservedTable, background: Background) -> ClassMixtures:
+def widened(models: ClassMixtures, table: Table, background: Background) -> ClassMixtures:
     """The same with all axes of the background: what is not modelled is reconstructed by itself, class by class."""
     assert table.classes is not None
     have = {axis.name for axis in models.axes}

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from sfumato.channels import cell_cdf
 from sfumato.counts import FloatArray, IntArray
-from sfumato.table import MISSING_LABEL, ObservedTable
+from sfumato.table import MISSING_LABEL, Table
 from sfumato.trees.strategies._axes import Axis, class_shares
 from sfumato.trees.strategies._products import Products, fit_products, marginal, normalised
 from sfumato.trees.strategies.mixture import BINS, CELLS
@@ -61,18 +61,18 @@ class Background:
     axes: tuple[Axis, ...]
     model: Products
 
-    def widened(self, table: ObservedTable, names: Sequence[str], cells: int, bins: int) -> Background:
+    def widened(self, table: Table, names: Sequence[str], cells: int, bins: int) -> Background:
         """The same with further attributes, taken to be independent of the rest: their distribution alone is known."""
         have = {axis.name for axis in self.axes}
         more = [Axis.of(table[name], cells, bins) for name in names if name not in have]
         tables = [np.repeat(marginal(axis, axis.codes(table[axis.name])), self.model.size, axis=0) for axis in more]
         return Background((*self.axes, *more), Products(self.model.weights, (*self.model.tables, *tables)))
 
-    def leaf_chances(self, tree: Tree, table: ObservedTable) -> Chances:
+    def leaf_chances(self, tree: Tree, table: Table) -> Chances:
         """P(leaf | released values): one row a record, one column a leaf in the order of the tree's nodes."""
         return self.chances_of(tree, self.codes(table))
 
-    def codes(self, table: ObservedTable) -> list[IntArray]:
+    def codes(self, table: Table) -> list[IntArray]:
         """The bins of released records, one array an axis."""
         return [axis.codes(table[axis.name]) for axis in self.axes]
 
@@ -212,7 +212,7 @@ def noise(slips: FloatArray) -> float:
     return float(np.sqrt(slips.var(axis=1, ddof=1).mean() + slips.mean(axis=1).var(ddof=1) / len(slips)))
 
 
-def judged(background: Background, tree: Tree, held_out: ObservedTable) -> Verdict:
+def judged(background: Background, tree: Tree, held_out: Table) -> Verdict:
     """Put a tree before records it was not grown on."""
     assert held_out.classes is not None
     return judged_by(background.leaf_chances(tree, held_out), held_out.classes, len(held_out.labels), tree)
@@ -231,7 +231,7 @@ def judged_by(chances: Chances, classes: IntArray, size: int, tree: Tree, given:
     return Verdict(-np.log(np.maximum(likely, LEAST)), right)
 
 
-def class_blind(table: ObservedTable, trees: Iterable[Tree], together: Sequence[str], seed: int = 0) -> Background:
+def class_blind(table: Table, trees: Iterable[Tree], together: Sequence[str], seed: int = 0) -> Background:
     """A model of the true values of all records that has not seen their classes, and so cannot flatter any tree.
 
     The attributes that matter are modelled `together`; others that some tree tests are taken to be independent of them.
@@ -245,7 +245,7 @@ def class_blind(table: ObservedTable, trees: Iterable[Tree], together: Sequence[
     return Background(axes, model).widened(table, used, CELLS, BINS)
 
 
-def split(table: ObservedTable, seed: int) -> tuple[ObservedTable, ObservedTable]:
+def split(table: Table, seed: int) -> tuple[Table, Table]:
     """Two thirds of the records to learn from, the rest (as many as are of use) to be judged on."""
     held = np.random.default_rng([seed, 11]).random(table.rows) < HELD_OUT
     if held.all() or not held.any():

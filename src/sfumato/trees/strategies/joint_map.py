@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from sfumato.counts import FloatArray, Grid, IntArray
-from sfumato.table import ObservedTable, refuse_correlated_noise
+from sfumato.table import Table, refuse_correlated_noise
 from sfumato.trees.grow import Growth, Limits, Pruner, grow
 from sfumato.trees.strategies._axes import Axis, classified
 from sfumato.trees.strategies._maps import JointMap, fit_map, map_axes
@@ -29,7 +29,7 @@ SMOOTHING = 0.005
 
 
 def fit_joint(
-    table: ObservedTable,
+    table: Table,
     *,
     limits: Limits | None = None,
     pruner: Pruner | None = None,
@@ -69,9 +69,7 @@ def fit_joint(
     return Fitted(tree, found.class_log_loss, notes)
 
 
-def map_tree(
-    found: JointMap, table: ObservedTable, *, limits: Limits | None = None, pruner: Pruner | None = None
-) -> Tree:
+def map_tree(found: JointMap, table: Table, *, limits: Limits | None = None, pruner: Pruner | None = None) -> Tree:
     """The tree that draws the borders of the map: which class leads in which cell.
 
     It grows on the lead of each cell's first class over its second, since that is what a wrong border costs: Σ lead over the
@@ -96,7 +94,7 @@ def leads(masses: FloatArray) -> FloatArray:
 
 
 def weighted_tree(
-    table: ObservedTable,
+    table: Table,
     axes: Sequence[Axis],
     codes: Sequence[IntArray],
     weights: FloatArray,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.counts import FloatArray, IntArray
-from sfumato.table import ObservedTable, refuse_correlated_noise
+from sfumato.table import Table, refuse_correlated_noise
 from sfumato.trees.grow import Limits, Pruner
 from sfumato.trees.strategies._axes import Axis, class_shares, classified
 from sfumato.trees.strategies._products import Products, fit_products, normalised
@@ -38,7 +38,7 @@ class ClassMixtures:
     models: tuple[Products, ...]
     shares: FloatArray
 
-    def class_log_loss(self, table: ObservedTable) -> FloatArray:
+    def class_log_loss(self, table: Table) -> FloatArray:
         """−log P(class | released values) of each record."""
         assert table.classes is not None
         if not self.axes:
@@ -66,7 +66,7 @@ class ClassMixtures:
 
 
 def fit_mixtures(
-    table: ObservedTable,
+    table: Table,
     names: Sequence[str],
     *,
     components: int = COMPONENTS,
@@ -96,7 +96,7 @@ def fit_mixtures(
 
 
 def fit_mixture(
-    table: ObservedTable,
+    table: Table,
     *,
     limits: Limits | None = None,
     pruner: Pruner | None = None,
@@ -139,7 +139,7 @@ def fit_mixture(
 
 def mixture_tree(
     models: ClassMixtures,
-    table: ObservedTable,
+    table: Table,
     *,
     limits: Limits | None = None,
     pruner: Pruner | None = None,

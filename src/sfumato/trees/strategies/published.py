@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sfumato.counts import IntArray
 from sfumato.errors import DataError, UsageError, listed
 from sfumato.reconstruction import paper_size
-from sfumato.table import ObservedTable, drawn_together, refuse_correlated_noise
+from sfumato.table import Table, drawn_together, refuse_correlated_noise
 from sfumato.trees.grow import MDL, BinarySplitter, CodedRecords, Limits, Pruner, Splits, checked, grow_from
 from sfumato.trees.strategies.association import Association, row_marks
 from sfumato.trees.strategies.leaf_counts import with_leaves
@@ -23,25 +23,25 @@ Strategy = Callable[..., Tree]
 """(table, limits, pruner) → tree; limits and pruner may be left out."""
 
 
-def original(table: ObservedTable, limits: Limits | None = None, pruner: Pruner | None = None) -> Tree:
+def original(table: Table, limits: Limits | None = None, pruner: Pruner | None = None) -> Tree:
     """The tree of a table whose values are all true."""
     if noisy := [c.name for c in table.columns if c.channel is not None]:
         raise UsageError(f"{listed(noisy)} was perturbed; use byclass or local, or give the true table")
     return _settled(table, "original", limits, pruner)
 
 
-def randomized(table: ObservedTable, limits: Limits | None = None, pruner: Pruner | None = None) -> Tree:
+def randomized(table: Table, limits: Limits | None = None, pruner: Pruner | None = None) -> Tree:
     """The tree of the released values as if they were true: no correction, for comparison."""
     return _settled(table, "randomized", limits, pruner)
 
 
-def global_(table: ObservedTable, limits: Limits | None = None, pruner: Pruner | None = None) -> Tree:
+def global_(table: Table, limits: Limits | None = None, pruner: Pruner | None = None) -> Tree:
     """Reconstruct every attribute once, from all records together (section 4.2, Global)."""
     return _settled(table, "global", limits, pruner)
 
 
 def byclass(
-    table: ObservedTable, limits: Limits | None = None, pruner: Pruner | None = None, *, as_counted: bool = False
+    table: Table, limits: Limits | None = None, pruner: Pruner | None = None, *, as_counted: bool = False
 ) -> Tree:
     """Reconstruct every attribute once for each class (section 4.2, ByClass), and then the leaves (`leaves`).
 
@@ -51,7 +51,7 @@ def byclass(
 
 
 def local(
-    table: ObservedTable, limits: Limits | None = None, pruner: Pruner | None = None, *, as_counted: bool = False
+    table: Table, limits: Limits | None = None, pruner: Pruner | None = None, *, as_counted: bool = False
 ) -> Tree:
     """Reconstruct every attribute for each class at every node that is large enough (section 4.2, Local), then the leaves.
 
@@ -72,9 +72,7 @@ STRATEGIES: dict[str, Strategy] = {
 }
 
 
-def _settled(
-    table: ObservedTable, name: str, limits: Limits | None, pruner: Pruner | None, as_counted: bool = True
-) -> Tree:
+def _settled(table: Table, name: str, limits: Limits | None, pruner: Pruner | None, as_counted: bool = True) -> Tree:
     classes, associations = prepared(table, name == "randomized")
     k = len(table.labels)
     group, groups = (np.zeros_like(classes), 1) if name == "global" else (classes, k)
@@ -94,7 +92,7 @@ def _settled(
     return Tree.of(growth, [c.attribute for c in table.columns], grids, table.labels, name)
 
 
-def prepared(table: ObservedTable, as_true: bool = False) -> tuple[IntArray, list[Association]]:
+def prepared(table: Table, as_true: bool = False) -> tuple[IntArray, list[Association]]:
     """The classes and columns of the records that have a class; with `as_true` every column is taken at its word."""
     if table.classes is None or not table.labels:
         raise UsageError("a tree needs a class; declare the target column of the release")

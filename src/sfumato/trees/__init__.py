@@ -1,8 +1,22 @@
 """Decision trees from counts: how impure, where to cut, in what order to grow, what to keep, how to show and ship.
 
->>> from sfumato.trees import STRATEGIES, text
->>> tree = STRATEGIES["byclass"](table)  # doctest: +SKIP
->>> print(text(tree))  # doctest: +SKIP
+tree.py        a finished tree: tests in true units, class counts, predictions
+inputs.py      columns as they come, turned into the numbers that tests compare
+rules.py       the way to each leaf as one condition per attribute
+similarity.py  how alike two trees are, rule by rule
+grow/          how a tree grows: impurity, splits, stopping, pruning
+strategies/    which counts it grows from: as released, global, by class, local, joint
+distributed/   the same trees from folds over blocks (Spark, files larger than memory)
+show/          text, SVG, code
+
+Start with tree.py, then strategies/published.py. Trees know nothing of mining, attacks or the command line.
+
+>>> from sfumato.schema import Attribute, Interval, Kind
+>>> from sfumato.trees import Node, Test, Tree
+>>> age = Attribute("age", Kind.INTEGER, Interval(0, 120))
+>>> tree = Tree((age,), ("no", "yes"), (Node((2, 6), Test("age", 40.0), (1, 2)), Node((0, 5)), Node((2, 1))))
+>>> [str(label) for label in tree.predict({"age": [30, 60]})]
+['yes', 'no']
 """
 
 from sfumato.trees.distributed import (

@@ -10,7 +10,7 @@ import numpy as np
 
 from sfumato.counts import FloatArray
 from sfumato.errors import UsageError
-from sfumato.reconstruction import bands
+from sfumato.reconstruction import wilson as wilson_bands
 
 Z95 = 1.959963984540054
 GROUPS = 1000
@@ -25,7 +25,7 @@ def wilson(rate: float, trials: int, z: float = Z95) -> tuple[float, float]:
     """
     if trials <= 0:
         return 0.0, 1.0
-    low, high = (float(end) for end in bands.wilson(np.asarray(rate), trials, z))
+    low, high = (float(end) for end in wilson_bands(np.asarray(rate), trials, z))
     return (0.0 if rate <= 0 else max(low, 0.0)), (1.0 if rate >= 1 else min(high, 1.0))
 
 

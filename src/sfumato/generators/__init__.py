@@ -6,8 +6,20 @@
 (['salary', 'commission', 'age'], 1000)
 """
 
+from sfumato.generators import shapes
 from sfumato.generators.base import BLOCK, Block, Column, Generator
 from sfumato.generators.files import generate_table, plan_for
 from sfumato.generators.registry import GENERATORS, get, names
 
-__all__ = ["BLOCK", "GENERATORS", "Block", "Column", "Generator", "generate_table", "get", "names", "plan_for"]
+__all__ = [
+    "BLOCK",
+    "GENERATORS",
+    "Block",
+    "Column",
+    "Generator",
+    "generate_table",
+    "get",
+    "names",
+    "plan_for",
+    "shapes",
+]

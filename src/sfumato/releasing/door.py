@@ -8,8 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sfumato.engines import Engine, Local, Progress, Target
-from sfumato.engines.base import first_repeat
+from sfumato.engines import Engine, Local, Progress, Target, first_repeat
 from sfumato.errors import CellError, DataError, OutputError, UsageError, listed
 from sfumato.io import BLOCK_ROWS, Block, Source, appearing, blocks, naming_files, row_in_words
 from sfumato.plans import Plan

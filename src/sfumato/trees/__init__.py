@@ -51,8 +51,17 @@ from sfumato.trees.inputs import Columns, encoded
 from sfumato.trees.rules import Condition, Rule, rules
 from sfumato.trees.show import rules_text, svg, text, to_javascript, to_python, to_sql
 from sfumato.trees.similarity import Similarity, compare_trees, record_similarities
-from sfumato.trees.strategies import STRATEGIES, byclass, fit_auto, fit_joint, fit_mixture, local, original, randomized
-from sfumato.trees.strategies.published import global_
+from sfumato.trees.strategies import (
+    STRATEGIES,
+    byclass,
+    fit_auto,
+    fit_joint,
+    fit_mixture,
+    global_,
+    local,
+    original,
+    randomized,
+)
 from sfumato.trees.tree import Node, Test, Tree
 
 __all__ = [

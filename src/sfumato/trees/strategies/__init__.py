@@ -15,7 +15,7 @@ from sfumato.trees.strategies.auto import fit_auto
 from sfumato.trees.strategies.joint_map import fit_joint
 from sfumato.trees.strategies.leaf_counts import Leaves, shown_cells, tally
 from sfumato.trees.strategies.mixture import fit_mixture
-from sfumato.trees.strategies.published import FEWEST_RECORDS, STRATEGIES, byclass, local, original, randomized
+from sfumato.trees.strategies.published import FEWEST_RECORDS, STRATEGIES, byclass, global_, local, original, randomized
 
 __all__ = [
     "FEWEST_RECORDS",
@@ -30,6 +30,7 @@ __all__ = [
     "fit_auto",
     "fit_joint",
     "fit_mixture",
+    "global_",
     "local",
     "original",
     "quantile_places",

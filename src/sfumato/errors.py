@@ -42,11 +42,5 @@ class EngineError(SfumatoError):
     """A cluster could not do its work."""
 
 
-RELEASE_AGAIN = "get the release again from the data owner"
-VERY_TABLE = "give the very table that the release was made from, rows in the same order"
-
-
-def listed(values: object, limit: int = 8) -> str:
-    """``a, b, c`` or ``a, b, … (12 in all)``: lists in messages stay short."""
-    items = [str(v) for v in values]  # type: ignore[attr-defined]
-    return ", ".join(items) if len(items) <= limit else f"{', '.join(items[:limit])}, … ({len(items)} in all)"
+GET_RELEASE_AGAIN = "get the release again from the data owner"
+GIVE_SAME_TABLE = "give the same table that the release was made from, with its rows in the same order"

@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
-from sfumato.errors import UsageError, listed
+from sfumato.errors import UsageError
+from sfumato.text import join_names
 
 
 def parameter(default: Any, about: str) -> Any:
@@ -29,7 +30,7 @@ class Parameters:
         fields = _fields(cls)
         if unknown := set(data) - set(fields) - {"law"}:
             raise UsageError(
-                f"{cls.law} has no parameter {listed(sorted(unknown))}; it has {listed(sorted(fields), 12)}"
+                f"{cls.law} has no parameter {join_names(sorted(unknown))}; it has {join_names(sorted(fields), 12)}"
             )
         return cls(
             **{name: _read(cls.law, name, value, fields[name].default) for name, value in data.items() if name != "law"}

@@ -28,10 +28,11 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
+from sfumato.hashing import WordArray
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
-WordArray = NDArray[np.uint64]
 FloatArray = NDArray[np.float64]
 
 CHUNK = 8192

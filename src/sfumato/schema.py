@@ -13,7 +13,8 @@ from datetime import date, timedelta
 from enum import StrEnum
 from typing import Any, TypeVar
 
-from sfumato.errors import UsageError, listed
+from sfumato.errors import UsageError
+from sfumato.text import join_names
 
 E = TypeVar("E", bound=StrEnum)
 EPOCH = date(1970, 1, 1)
@@ -206,7 +207,9 @@ class Attribute:
         if not isinstance(name, str):
             raise UsageError(f"a column's name must be text, not {name!r}")
         if unknown := set(data) - known:
-            raise UsageError(f"{name}: unknown field {listed(sorted(unknown))}; known are {listed(sorted(known), 12)}")
+            raise UsageError(
+                f"{name}: unknown field {join_names(sorted(unknown))}; known are {join_names(sorted(known), 12)}"
+            )
         kind = _member(Kind, data.get("kind"), name, "kind")
         domain: Domain | None = None
         if "domain" in data:
@@ -249,10 +252,12 @@ class Schema:
     def __post_init__(self) -> None:
         names = [a.name for a in self.attributes]
         if twice := sorted({n for n in names if names.count(n) > 1}):
-            raise UsageError(f"column {listed(twice)} is described twice; describe each once")
+            raise UsageError(f"column {join_names(twice)} is described twice; describe each once")
         for role in (Role.TARGET, Role.IDENTIFIER):
             if len(several := [a.name for a in self.attributes if a.role is role]) > 1:
-                raise UsageError(f"{listed(several)}: only one column can be the {role}; give the others another role")
+                raise UsageError(
+                    f"{join_names(several)}: only one column can be the {role}; give the others another role"
+                )
 
     def __iter__(self) -> Iterator[Attribute]:
         return iter(self.attributes)
@@ -264,7 +269,7 @@ class Schema:
         for attribute in self.attributes:
             if attribute.name == name:
                 return attribute
-        raise UsageError(f"there is no column {name!r}; the columns are {listed(self.names)}")
+        raise UsageError(f"there is no column {name!r}; the columns are {join_names(self.names)}")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -286,7 +291,7 @@ def _member(enum: type[E], value: object, name: str, field: str) -> E:
     try:
         return enum(str(value))
     except ValueError:
-        raise UsageError(f"{name}: {field} {value!r} is not one of {listed(list(enum))}") from None
+        raise UsageError(f"{name}: {field} {value!r} is not one of {join_names(list(enum))}") from None
 
 
 def _interval(name: str, kind: Kind, ends: object) -> Interval:

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray, Grid, IntArray
-from sfumato.errors import UsageError, listed
+from sfumato.errors import UsageError
 from sfumato.randomness import Addresses, Rows, SecretKey
 from sfumato.schema import Attribute, Missing
+from sfumato.text import join_names
 
 if TYPE_CHECKING:
     from sfumato.channels import Channel
@@ -102,13 +103,13 @@ class Table:
     def __post_init__(self) -> None:
         sizes = {len(c.values) for c in self.columns} | ({len(self.classes)} if self.classes is not None else set())
         if len(sizes) > 1:
-            raise UsageError(f"columns of {listed(sorted(sizes))} rows do not make a table")
+            raise UsageError(f"columns of {join_names(sorted(sizes))} rows do not make a table")
 
     def __getitem__(self, name: str) -> Column:
         for column in self.columns:
             if column.name == name:
                 return column
-        raise UsageError(f"there is no column {name!r}; the columns are {listed(c.name for c in self.columns)}")
+        raise UsageError(f"there is no column {name!r}; the columns are {join_names(c.name for c in self.columns)}")
 
     @property
     def rows(self) -> int:
@@ -146,6 +147,6 @@ def refuse_correlated_noise(what: str, columns: Iterable[Column]) -> None:
     """For methods that multiply the laws of columns: right only where the noise of each was drawn for itself."""
     if names := drawn_together(columns):
         raise UsageError(
-            f"{listed(names)}: the noise of these columns is correlated, and {what} takes it to be independent from column to "
+            f"{join_names(names)}: the noise of these columns is correlated, and {what} takes it to be independent from column to "
             "column; use one that looks at each column by itself (byclass, global, naive-bayes)"
         )

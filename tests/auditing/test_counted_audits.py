@@ -95,7 +95,7 @@ def test_samples_do_not_depend_on_how_the_rows_are_parted(made: Release) -> None
 
 def test_another_table_is_not_compared(made: Release, tmp_path: Path) -> None:
     for engine in (None, Local()):
-        with pytest.raises(DataError, match="the original has 100 rows and the release 150; give the very table"):
+        with pytest.raises(DataError, match="the original has 100 rows and the release 150; give the same table"):
             compare(pq_of(tmp_path), made, engine=engine)
 
 

@@ -7,20 +7,13 @@ import pytest
 
 from sfumato.channels import Gaussian, Intervals, SquareWave, Substitution, Uniform
 from sfumato.counts import Grid
+from sfumato.hashing import draw_uniform, row_marks
 from sfumato.randomness import Rows, SecretKey
 from sfumato.reconstruction.em import SHARE_OF_THRESHOLD, chi_square_stop, iterate, masses
 from sfumato.reconstruction.problem import Problem
 from sfumato.schema import Attribute, Categories, Interval, Kind
 from sfumato.table import Column
-from sfumato.trees.strategies.association import (
-    Association,
-    dealt,
-    draws,
-    in_groups,
-    quantile_grid,
-    row_marks,
-    whole_counts,
-)
+from sfumato.trees.strategies.association import Association, dealt, in_groups, quantile_grid, whole_counts
 
 KEY = SecretKey(bytes(range(32)))
 REAL = Attribute("x", Kind.REAL, Interval(0.0, 10.0))
@@ -105,7 +98,7 @@ def test_permuted_rows_with_their_row_numbers_get_the_same_codes():
 
 def test_draws_are_uniform_and_streams_unrelated():
     marks = row_marks(np.arange(100_000))
-    first, second = draws(marks, 0), draws(marks, 1)
+    first, second = draw_uniform(marks, 0), draw_uniform(marks, 1)
     counts = np.bincount((first * 20).astype(int), minlength=20)
     assert ((counts - 5000) ** 2 / 5000).sum() < 60  # chi-square with 19 degrees of freedom: once in 250,000
     assert abs(np.corrcoef(first, second)[0, 1]) < 0.015

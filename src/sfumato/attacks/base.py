@@ -19,9 +19,10 @@ from sfumato.attacks._belief import CONFIDENCE, Belief
 from sfumato.attacks._learned import learned_belief
 from sfumato.attacks._ranked_labels import RankedLabels
 from sfumato.counts import FloatArray, Grid, IntArray
-from sfumato.errors import UsageError, listed
+from sfumato.errors import UsageError
 from sfumato.releases import Release
 from sfumato.table import Column, Table
+from sfumato.text import join_names
 
 ATTACKS: dict[str, type[Attack]] = {}
 """Every attack by its name; importing its module enters it here."""
@@ -67,7 +68,7 @@ class Sight:
         for column in self.columns:
             if column.name == name:
                 return column
-        raise UsageError(f"there is no column {name!r}; the columns are {listed(c.name for c in self.columns)}")
+        raise UsageError(f"there is no column {name!r}; the columns are {join_names(c.name for c in self.columns)}")
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sfumato.auditing.promises import ABOUT_OTHERS, Promise, shown
-from sfumato.errors import listed
+from sfumato.text import join_names
 
 
 def narrowers(narrowed: Sequence[Promise], of: int) -> str:
@@ -31,7 +31,7 @@ def shown_rows(rows: Sequence[int]) -> str:
     """Rows of the original by their numbers, cut short where there are many."""
     if len(rows) == 1:
         return f"row {rows[0]} of the original"
-    return f"{len(rows):,} rows of the original: {listed([str(r) for r in rows], 12)}"
+    return f"{len(rows):,} rows of the original: {join_names([str(r) for r in rows], 12)}"
 
 
 def grouped(level: str, kept: Sequence[Promise]) -> list[dict[str, Any]]:

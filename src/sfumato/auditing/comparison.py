@@ -11,7 +11,7 @@ import numpy as np
 from sfumato.clusters import Scaling, cluster_privacy, fixed_point, kmeans, rerun, single_start
 from sfumato.counts import FloatArray
 from sfumato.engines import Engine
-from sfumato.errors import VERY_TABLE, DataError, UsageError
+from sfumato.errors import GIVE_SAME_TABLE, DataError, UsageError
 from sfumato.guided import kept_rows
 from sfumato.io import blocks, naming_files, need, open_table
 from sfumato.releases import SAMPLE, CountedTable, Reader, Release, Sampled, refuse_other_rows, sampled
@@ -41,7 +41,7 @@ def original_of(release: Release, table: Any, encoding: str = "utf-8") -> Table:
     """The original rows of a release, read by the attributes its manifest states."""
     reader = Reader.of_original(release.manifest)
     source = open_table(table, encoding)
-    need(source, reader.names, VERY_TABLE)
+    need(source, reader.names, GIVE_SAME_TABLE)
     with naming_files(source):
         original = reader.joined([reader(block) for block in blocks(source, reader.names)])
     if original.rows != release.manifest.data.rows and (kept := kept_rows(release.manifest, original)) is not None:
@@ -63,7 +63,7 @@ def _same_order(release: Release, original: Table, seen: Table) -> None:
 
 def _same_rows(rows: int, release: Release) -> None:
     if rows != (stated := release.manifest.data.rows):
-        raise DataError(f"the original has {rows:,} rows and the release {stated:,}; {VERY_TABLE}")
+        raise DataError(f"the original has {rows:,} rows and the release {stated:,}; {GIVE_SAME_TABLE}")
 
 
 def sampled_pair(

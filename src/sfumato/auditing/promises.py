@@ -18,7 +18,7 @@ from sfumato.counts import FloatArray
 from sfumato.privacy import exactly_true, hides_little
 from sfumato.releases import Manifest
 from sfumato.table import Column
-from sfumato.text import written
+from sfumato.text import format_number
 
 KEPT, NARROWED, BROKEN, CLEAR, NONE = "kept", "narrowed", "broken", "in the clear", "no promise"
 UNMEASURED = "not measured"
@@ -97,7 +97,7 @@ def remedies_taken(manifest: Manifest) -> tuple[str, ...]:
 
 def shown(value: float) -> str:
     """Three significant digits."""
-    return written(value, 3)
+    return format_number(value, 3)
 
 
 @dataclass(frozen=True)

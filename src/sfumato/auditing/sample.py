@@ -36,7 +36,7 @@ def rows_of(
     if found.of != release.manifest.data.rows:
         raise DataError(
             f"the original has {found.of:,} rows and the release {release.manifest.data.rows:,}; "
-            "give the very table that the release was made from, rows in the same order"
+            "give the same table that the release was made from, with its rows in the same order"
         )
     opened = [o if isinstance(o, Release) else Release.open(o) for o in others]
     seen = [(r, sampled(r.counted(engine), size)) for r in (release, *opened)]

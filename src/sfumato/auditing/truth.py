@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.counts import FloatArray, Grid, IntArray
-from sfumato.errors import VERY_TABLE, DataError
+from sfumato.errors import GIVE_SAME_TABLE, DataError
 from sfumato.guided import kept_rows
 from sfumato.io import Encoder, blocks, naming_files, need, open_table
 from sfumato.reconstruction import paper_size
@@ -23,7 +23,7 @@ def attributes_of(manifest: Manifest) -> dict[str, Attribute]:
     return {c.attribute.name: c.attribute for c in manifest.columns if c.attribute.role is not Role.IDENTIFIER}
 
 
-def read_truth(manifest: Manifest, table: Any, encoding: str = "utf-8", remedy: str = VERY_TABLE) -> Truth:
+def read_truth(manifest: Manifest, table: Any, encoding: str = "utf-8", remedy: str = GIVE_SAME_TABLE) -> Truth:
     """The true values of the released columns of a table, numbers as they are and labels as codes."""
     encoders = {name: Encoder(a, manifest[name].absent, remedy) for name, a in attributes_of(manifest).items()}
     parts: dict[str, list[FloatArray]] = {name: [] for name in encoders}
@@ -56,7 +56,7 @@ def read_original(release: Release, table: Any, encoding: str = "utf-8") -> tupl
         found = kept_rows(release.manifest, reader.joined([reader(b) for b in blocks(source, reader.names)]))
         if found is None:
             stated = release.manifest.data.rows
-            raise DataError(f"the original has {rows:,} rows and the release {stated:,}; {VERY_TABLE}")
+            raise DataError(f"the original has {rows:,} rows and the release {stated:,}; {GIVE_SAME_TABLE}")
         kept = np.flatnonzero(found)
         truth = {name: values[kept] for name, values in truth.items()}
     return truth, kept

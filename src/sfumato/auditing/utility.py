@@ -190,7 +190,7 @@ def counted_distances(
     if rows != {release.manifest.data.rows}:
         raise DataError(
             f"the original has {max(rows):,} rows and the release {release.manifest.data.rows:,}; "
-            "give the very table that the release was made from"
+            "give the same table that the release was made from"
         )
     out = {}
     for name, grid, before, after in zip(names, grids, true, seen, strict=True):

@@ -28,7 +28,7 @@ from sfumato.channels.base import (
     wish,
 )
 from sfumato.counts import FloatArray, Grid
-from sfumato.randomness import WordArray
+from sfumato.hashing import WordArray
 from sfumato.schema import Attribute, Kind
 
 STEPS_A_SCALE = 500

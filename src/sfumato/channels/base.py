@@ -21,9 +21,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from sfumato.counts import FloatArray, Grid, IntArray
-from sfumato.errors import UsageError, listed
-from sfumato.randomness import CHUNK, Addresses, CellWords, SecretKey, WordArray
+from sfumato.errors import UsageError
+from sfumato.hashing import WordArray
+from sfumato.randomness import CHUNK, Addresses, CellWords, SecretKey
 from sfumato.schema import EXACT_INTEGERS, LARGEST, Attribute, Kind, day_number
+from sfumato.text import join_names
 
 CHANNELS: dict[str, type[Channel]] = {}
 JOINT_LAWS = ("correlated-gaussian",)
@@ -129,7 +131,7 @@ class Channel(ABC):
         known = {f.name for f in dataclasses.fields(cls)}
         if unknown := set(data) - known - {"law"}:
             raise UsageError(
-                f"{cls.law} has no parameter {listed(sorted(unknown))}; it has {listed(sorted(known), 12)}"
+                f"{cls.law} has no parameter {join_names(sorted(unknown))}; it has {join_names(sorted(known), 12)}"
             )
         types_ = _hints(cls)
         return cls(**{k: _typed(f"{cls.law}: {k}", v, types_[k]) for k, v in data.items() if k != "law"})
@@ -150,7 +152,7 @@ def channel_class(law: str) -> type[Channel]:
                 f"{law} is noise for several columns together, not for one: give it as --method {law}, or in a plan as "
                 f'method = {{ law = "{law}" }} under [release], without noise for the columns that take part'
             )
-        raise UsageError(f"there is no law {law!r}; the laws are {listed(sorted(CHANNELS), 12)}")
+        raise UsageError(f"there is no law {law!r}; the laws are {join_names(sorted(CHANNELS), 12)}")
     return CHANNELS[law]
 
 
@@ -221,8 +223,8 @@ def not_too_many(law: str, **parameters: int | None) -> None:
 def exactly_one(law: str, **parameters: object) -> None:
     """Refuse a wish that says the same thing twice, or not at all."""
     if len(given := [n for n, v in parameters.items() if v is not None]) != 1:
-        many = f"{listed(given)} were given together" if given else "none was given"
-        raise UsageError(f"{law}: give exactly one of {listed(list(parameters))}; {many}")
+        many = f"{join_names(given)} were given together" if given else "none was given"
+        raise UsageError(f"{law}: give exactly one of {join_names(list(parameters))}; {many}")
 
 
 def numeric_only(law: str, attribute: Attribute) -> None:

@@ -20,9 +20,10 @@ from sfumato.channels.base import Channel, Guarantee, snap
 from sfumato.channels.covariance import Moments, published, without_empty_directions
 from sfumato.channels.gaussian import Gaussian
 from sfumato.counts import FloatArray
-from sfumato.errors import DataError, UsageError, listed
+from sfumato.errors import DataError, UsageError
 from sfumato.randomness import Addresses, CellWords, Entities, SecretKey, normal
 from sfumato.schema import Attribute
+from sfumato.text import join_names
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class CorrelatedGaussian:
                 f"{cls.law}: the table has shape {values.shape}, and {len(attributes)} attributes were given"
             )
         if labels := [a.name for a in attributes if not a.kind.numeric]:
-            raise UsageError(f"{listed(labels)}: {cls.law} noise needs numeric columns; use substitution for them")
+            raise UsageError(f"{join_names(labels)}: {cls.law} noise needs numeric columns; use substitution for them")
         origin = np.array([a.interval.low for a in attributes])
         unit = np.array([a.interval.range or 1.0 for a in attributes])
         names = tuple(a.name for a in attributes)
@@ -178,7 +179,7 @@ class CorrelatedGaussian:
     def from_dict(cls, data: Mapping[str, Any]) -> CorrelatedGaussian:
         """The inverse of `to_dict`."""
         if unknown := set(data) - {"law", "names", "covariance", "ratio", "steps"}:
-            raise UsageError(f"{cls.law} has no parameter {listed(sorted(unknown))}")
+            raise UsageError(f"{cls.law} has no parameter {join_names(sorted(unknown))}")
         return cls(
             tuple(data["names"]),
             tuple(tuple(float(v) for v in row) for row in data["covariance"]),

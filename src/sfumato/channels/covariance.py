@@ -8,7 +8,8 @@ from typing import Self
 import numpy as np
 
 from sfumato.counts import FloatArray
-from sfumato.errors import DataError, listed
+from sfumato.errors import DataError
+from sfumato.text import join_names
 
 FEWEST = 30
 """A covariance over fewer rows than this would tell about them, and is not taken."""
@@ -67,12 +68,12 @@ class Moments:
         still = [n for n, low, high in zip(self.names, self.low, self.high, strict=True) if not high > low]
         if still:
             raise DataError(
-                f"{listed(still)}: does not vary in the table, and noise shaped like it would be none; "
+                f"{join_names(still)}: does not vary in the table, and noise shaped like it would be none; "
                 "withhold it, or give it noise of its own in a plan"
             )
         if few := [n for n, rows in zip(self.names, np.diag(self.pairs), strict=True) if rows < FEWEST]:
             raise DataError(
-                f"{listed(few)}: fewer than {FEWEST} rows have a value, and the variance of so few, which the noise would publish, "
+                f"{join_names(few)}: fewer than {FEWEST} rows have a value, and the variance of so few, which the noise would publish, "
                 "tells about them; withhold it, or give it noise of its own in a plan"
             )
         n = np.maximum(self.pairs, 1.0)

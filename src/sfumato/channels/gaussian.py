@@ -11,7 +11,8 @@ import numpy as np
 from sfumato.channels.additive import Additive
 from sfumato.channels.base import Guarantee, wish
 from sfumato.counts import FloatArray
-from sfumato.randomness import WordArray, normal
+from sfumato.hashing import WordArray
+from sfumato.randomness import normal
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from sfumato.channels.base import (
 from sfumato.channels.discrete import Discrete
 from sfumato.counts import FloatArray, Grid
 from sfumato.errors import UsageError
-from sfumato.randomness import WordArray
+from sfumato.hashing import WordArray
 from sfumato.schema import Attribute
 
 

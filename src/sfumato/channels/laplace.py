@@ -11,7 +11,8 @@ import numpy as np
 from sfumato.channels.additive import Additive
 from sfumato.channels.base import Guarantee, snap, wish
 from sfumato.counts import FloatArray, Grid
-from sfumato.randomness import WordArray, exponential, sign
+from sfumato.hashing import WordArray
+from sfumato.randomness import exponential, sign
 
 CUT_OFF = 16
 MOST_EPSILON = 40

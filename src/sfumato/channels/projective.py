@@ -27,7 +27,8 @@ from sfumato.channels.discrete import Discrete
 from sfumato.channels.substitution import Substitution
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.errors import UsageError
-from sfumato.randomness import WordArray, uniform
+from sfumato.hashing import WordArray
+from sfumato.randomness import uniform
 from sfumato.schema import Attribute, Missing
 
 PRIMES = tuple(p for p in range(2, 160) if all(p % k for k in range(2, p)))

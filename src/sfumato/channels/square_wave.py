@@ -34,7 +34,8 @@ from sfumato.channels.base import (
 from sfumato.channels.uniform import Uniform
 from sfumato.counts import FloatArray, Grid
 from sfumato.errors import UsageError
-from sfumato.randomness import WordArray, uniform
+from sfumato.hashing import WordArray
+from sfumato.randomness import uniform
 from sfumato.schema import Attribute, Kind
 
 STEPS_A_RANGE = 1000

@@ -13,7 +13,8 @@ from sfumato.channels.base import Guarantee, between_0_and_1, bound, exactly_one
 from sfumato.channels.discrete import Discrete, bins_over
 from sfumato.counts import FloatArray, Grid
 from sfumato.errors import UsageError
-from sfumato.randomness import WordArray, uniform
+from sfumato.hashing import WordArray
+from sfumato.randomness import uniform
 from sfumato.schema import Attribute, Missing
 
 DEFAULT_BINS = 20

@@ -11,7 +11,8 @@ import numpy as np
 from sfumato.channels.additive import Additive
 from sfumato.channels.base import Guarantee, wish
 from sfumato.counts import FloatArray
-from sfumato.randomness import WordArray, uniform
+from sfumato.hashing import WordArray
+from sfumato.randomness import uniform
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import click
 
 from sfumato.cli.options import cluster, engine_options, opened
 from sfumato.cli.output import finite, force_option, give, json_option, progress, refuse_ending, say, table
-from sfumato.text import written
+from sfumato.text import format_number
 
 
 @click.command(epilog="Example:  sfumato audit adult release -o report.html")
@@ -109,8 +109,8 @@ def audit(
         [
             p.attribute,
             p.mechanism,
-            "–" if p.promised is None else written(p.promised),
-            "–" if p.unmeasured else written(p.left),
+            "–" if p.promised is None else format_number(p.promised),
+            "–" if p.unmeasured else format_number(p.left),
             "–" if p.unmeasured else f"{p.kept_share:.0%}",
             p.verdict,
             p.unmeasured or p.attack,

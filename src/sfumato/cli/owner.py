@@ -11,6 +11,7 @@ import click
 
 from sfumato.cli.options import cluster, engine_options
 from sfumato.cli.output import finite, force_option, give, json_option, progress, say, settings, table, warn
+from sfumato.text import join_names
 
 DEFAULT_KEY = "sfumato.key"
 set_option = click.option(
@@ -308,7 +309,6 @@ def describe(folder: Path, engine: str, master: str | None, as_json: bool) -> No
 
     All of it stands in the manifest, so either engine says the same, and no cluster is asked.
     """
-    from sfumato.errors import listed
     from sfumato.releases import Release, described
 
     about = described(Release.open(folder).manifest)
@@ -322,28 +322,26 @@ def describe(folder: Path, engine: str, master: str | None, as_json: bool) -> No
     ]
     table(["column", "kind", "what was done", "95 % interval", "ε"], rows)
     if about["withheld"]:
-        click.echo(f"Withheld by the owner's plan, and not in the data: {listed(about['withheld'], 12)}.")
+        click.echo(f"Withheld by the owner's plan, and not in the data: {join_names(about['withheld'], 12)}.")
     click.echo(about["record"]["in_words"])
     for line in about["cautions"]:
         click.echo(f"- {line}")
 
 
 def _warn_learned(names: list[str]) -> None:
-    from sfumato.errors import listed
 
     if names:
         warn(
-            f"the domain of {listed(names)} was learned from the data, and its ends or labels will be published. "
+            f"the domain of {join_names(names)} was learned from the data, and its ends or labels will be published. "
             "Declare domains in a plan to avoid it"
         )
 
 
 def _warn_ordered(names: tuple[str, ...]) -> None:
-    from sfumato.errors import listed
 
     if names:
         warn(
-            f"neighbouring rows are alike in {listed(names)}, as in a sorted table: a release keeps the order of rows, and the "
+            f"neighbouring rows are alike in {join_names(names)}, as in a sorted table: a release keeps the order of rows, and the "
             "noise of neighbours averages out. Shuffle the rows of the table first; nobody needs their order"
         )
 

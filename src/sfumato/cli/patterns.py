@@ -9,6 +9,7 @@ import click
 from sfumato.cli.options import cluster as cluster_engine
 from sfumato.cli.options import engine_options
 from sfumato.cli.output import give, json_option, say, table, warn
+from sfumato.text import join_names
 
 
 @click.command(epilog="Example:  sfumato cluster release -k 3")
@@ -18,7 +19,6 @@ from sfumato.cli.output import give, json_option, say, table, warn
 def cluster(folder: Path, k: int | None, as_json: bool) -> None:
     """k-means clusters of the numeric columns of the release in DIR."""
     from sfumato.auditing import cluster as find
-    from sfumato.errors import listed
 
     found = find(folder, k)
     if as_json:
@@ -31,7 +31,7 @@ def cluster(folder: Path, k: int | None, as_json: bool) -> None:
     ]
     table(["records", *found["columns"]], rows)
     for reason in dict.fromkeys(found["left_out"].values()):
-        warn(f"left out: {listed(n for n, why in found['left_out'].items() if why == reason)}: {reason}")
+        warn(f"left out: {join_names(n for n, why in found['left_out'].items() if why == reason)}: {reason}")
     for note in found["notes"]:
         warn(note)
 

@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 
 from sfumato.clusters.partition import LabelArray, cluster_means, finite_table
 from sfumato.counts import FloatArray
-from sfumato.errors import DataError, UsageError, listed
+from sfumato.errors import DataError, UsageError
+from sfumato.text import join_names
 
 LEAST = 10
 """Fewest records of a cluster: below it a cluster is neither stable nor private (a swap in a pair is half no swap)."""
@@ -175,7 +176,7 @@ def _without_small(table: FloatArray, fit: KMeans, least: int, small: str) -> KM
         reason = f"a cluster of {int(sizes[smallest])} records, below {least}, is neither stable nor private"
         if small == "refuse":
             raise DataError(
-                f"k: {reason} ({fit.k} clusters of {listed(sorted(fit.sizes), 12)}); take a smaller k or merge"
+                f"k: {reason} ({fit.k} clusters of {join_names(sorted(fit.sizes), 12)}); take a smaller k or merge"
             )
         notes.append(f"merged: {reason}")
         run = lloyd(table, np.delete(centres, smallest, axis=0))

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.counts import FloatArray
-from sfumato.errors import DataError, UsageError, listed
+from sfumato.errors import DataError, UsageError
+from sfumato.text import join_names
 
 LabelArray = NDArray[np.int64]
 
@@ -31,7 +32,7 @@ def finite_table(values: ArrayLike, what: str = "the table") -> FloatArray:
     if doubtful and not (finite := np.isfinite(table)).all():
         bad = np.flatnonzero(~finite.all(axis=0))
         raise DataError(
-            f"{what}: {int((~finite).sum())} missing or infinite values in column {listed(bad.tolist())}; "
+            f"{what}: {int((~finite).sum())} missing or infinite values in column {join_names(bad.tolist())}; "
             "drop or fill these rows first"
         )
     return table

@@ -15,7 +15,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from sfumato.errors import UsageError, listed
+from sfumato.errors import UsageError
+from sfumato.text import join_names
 
 
 @cache
@@ -29,7 +30,7 @@ def _entry(name: str) -> dict[str, Any]:
     if name not in tables:
         near = difflib.get_close_matches(name, tables, n=3)
         hint = f"did you mean {' or '.join(near)}?" if near else "choose one of them"
-        raise UsageError(f"dataset: {name!r} is not bundled; there are {listed(tables, limit=len(tables))}; {hint}")
+        raise UsageError(f"dataset: {name!r} is not bundled; there are {join_names(tables, limit=len(tables))}; {hint}")
     return tables[name]
 
 

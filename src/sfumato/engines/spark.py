@@ -36,8 +36,9 @@ from sfumato.engines.worker import (
     unpacked,
     wrong_number,
 )
-from sfumato.errors import DataError, EngineError, OutputError, UsageError, listed
+from sfumato.errors import DataError, EngineError, OutputError, UsageError
 from sfumato.io import BLOCK_ROWS, Block, Piece, Source, Written, check_header, need, open_table, pieces_of
+from sfumato.text import join_names
 
 T = TypeVar("T")
 
@@ -79,7 +80,7 @@ class FrameSource:
     def batches(self, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
         """Rows stay on the cluster."""
         raise UsageError(
-            f"{listed(columns)}: the rows of a Spark DataFrame are not brought to one machine; "
+            f"{join_names(columns)}: the rows of a Spark DataFrame are not brought to one machine; "
             "work on it with the Spark engine, or write it to Parquet files first"
         )
 
@@ -137,7 +138,9 @@ class Spark:
             if self.numbered is not None and self.numbered not in table.columns:
                 raise UsageError(f"the DataFrame has no column {self.numbered!r} of row numbers; name another")
             if taken := [c for c in table.columns if c.lower() in OURS]:
-                raise UsageError(f"the DataFrame has a column {listed(taken)}, a name kept for this engine; rename it")
+                raise UsageError(
+                    f"the DataFrame has a column {join_names(taken)}, a name kept for this engine; rename it"
+                )
             if self.numbered is not None:
                 _check_whole(table, self.numbered)
             return FrameSource(table, self.numbered)
@@ -231,7 +234,7 @@ class Spark:
             return None
         if isinstance(source, FrameSource):
             raise DataError(
-                f"{listed(columns)}: an id stands in two rows of the DataFrame; give each row an id of its own"
+                f"{join_names(columns)}: an id stands in two rows of the DataFrame; give each row an id of its own"
             )
         return int(found[0][0]), int(found[0][1])
 

@@ -15,7 +15,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import UsageError, listed
+from sfumato.errors import UsageError
+from sfumato.text import join_names
 
 BLOCK = 65_536
 """Rows in a block. A constant of the tables: with another size the same seed would give other rows."""
@@ -65,7 +66,7 @@ class Generator:
         """Yield `rows` rows in blocks of `BLOCK`; wrong options are refused here, before the first block."""
         unknown = sorted(set(options) - set(self.options))
         if unknown:
-            allowed = f"it takes {listed(self.options)}" if self.options else "it takes only rows and seed"
+            allowed = f"it takes {join_names(self.options)}" if self.options else "it takes only rows and seed"
             raise UsageError(f"{self.name}: there is no option {unknown[0]!r}; {allowed}, so leave {unknown[0]!r} out")
         return self.make(rows, seed=seed, **options)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import difflib
 
-from sfumato.errors import UsageError, listed
+from sfumato.errors import UsageError
 from sfumato.generators.agrawal import agrawal as _agrawal
 from sfumato.generators.base import Generator
 from sfumato.generators.crd import crd as _crd
 from sfumato.generators.csd import csd as _csd
 from sfumato.generators.shapes import as_generator, plateau, plateau200, triangles, triangles200
+from sfumato.text import join_names
 
 GENERATORS: dict[str, Generator] = {
     generator.name: generator
@@ -35,5 +36,5 @@ def get(name: str) -> Generator:
     if name not in GENERATORS:
         near = difflib.get_close_matches(name, GENERATORS, n=1)
         hint = f"did you mean {near[0]}?" if near else "choose one of them"
-        raise UsageError(f"generator: {name!r} is not known; there are {listed(GENERATORS)}; {hint}")
+        raise UsageError(f"generator: {name!r} is not known; there are {join_names(GENERATORS)}; {hint}")
     return GENERATORS[name]

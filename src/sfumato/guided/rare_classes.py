@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.counts import IntArray
-from sfumato.errors import listed
+from sfumato.text import join_names
 
 FEWEST = 3
 """A class with fewer records is rare."""
@@ -37,6 +37,6 @@ def rare_note(counts: IntArray, labels: Sequence[str], target: str) -> str:
     names = ["no class", *(f"{target} = {label}" for label in labels)]
     found = [f"{names[i]} ({int(counts[i])})" for i in np.flatnonzero(rare(counts))]
     return (
-        f"left out, since a class of fewer than {FEWEST} records hides nobody: {listed(found, 12)}. To have them in the "
+        f"left out, since a class of fewer than {FEWEST} records hides nobody: {join_names(found, 12)}. To have them in the "
         "release, merge the class with another in the table, or give the records a class"
     )

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray, IntArray
-from sfumato.errors import listed
+from sfumato.text import join_names
 
 
 def unchanged(
@@ -73,4 +73,4 @@ def hardly_changed(
 def hardly_note(shares: Mapping[str, float]) -> str:
     """What an owner is told of them."""
     named = [f"{name} ({share:.1%} changed)" for name, share in shares.items()]
-    return f"Hardly any value was changed, so take as released as it is: {listed(named, 12)}"
+    return f"Hardly any value was changed, so take as released as it is: {join_names(named, 12)}"

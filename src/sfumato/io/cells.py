@@ -16,9 +16,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray
-from sfumato.errors import CellError, DataError, listed
+from sfumato.errors import CellError, DataError
 from sfumato.io.spellings import form_of
 from sfumato.schema import Attribute, Interval, Kind, Missing
+from sfumato.text import join_names
 
 BoolArray = NDArray[np.bool_]
 
@@ -55,7 +56,7 @@ class Encoder:
             np.isnan(codes) & ~missing,
             array,
             start,
-            lambda text: f"{text!r} is not among the declared categories ({listed(categories)})",
+            lambda text: f"{text!r} is not among the declared categories ({join_names(categories)})",
             "add it to the plan's categories, or mend the value",
         )
         return codes

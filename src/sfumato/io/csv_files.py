@@ -15,7 +15,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from sfumato.errors import DataError, UsageError, listed
+from sfumato.errors import DataError, UsageError
+from sfumato.text import join_names
 
 CSV_BYTES = 4 << 20
 CSV_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
@@ -245,7 +246,7 @@ def check_header(names: list[str], where: str) -> tuple[str, ...]:
     if not names:
         raise DataError(f"{where} has no columns; a table needs a header and at least one row")
     if twice := sorted({n for n in names if names.count(n) > 1}):
-        raise DataError(f"{where}: the column name {listed(map(repr, twice))} occurs twice; rename one of them")
+        raise DataError(f"{where}: the column name {join_names(map(repr, twice))} occurs twice; rename one of them")
     if any(not n.strip() for n in names):
         first = next(i for i, n in enumerate(names, 1) if not n.strip())
         raise DataError(f"{where}: column {first} has no name; name it")

@@ -12,8 +12,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from sfumato.errors import OutputError, UsageError, listed
+from sfumato.errors import OutputError, UsageError
 from sfumato.io.partials import discard, partial
+from sfumato.text import join_names
 
 ROW_GROUP = 131_072
 """Rows in a Parquet row group: fixed, so that files do not depend on the block size."""
@@ -91,7 +92,7 @@ def writing(
 ) -> Iterator[tuple[Callable[[pa.RecordBatch], None], list[Written]]]:
     """Give a function that takes batches, and a list that holds a `Written` once the block is left without an error."""
     if form not in FORMATS:
-        raise UsageError(f"there is no format {form!r}; choose {listed(FORMATS)}")
+        raise UsageError(f"there is no format {form!r}; choose {join_names(FORMATS)}")
     path = folder / f"{name}.{form}"
     rows = 0
     done: list[Written] = []

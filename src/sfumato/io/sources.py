@@ -18,10 +18,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato import datasets
-from sfumato.errors import CellError, DataError, UsageError, listed
+from sfumato.errors import CellError, DataError, UsageError
 from sfumato.io.csv_files import CSV_ENDINGS, CsvSource, check_header, first_line
 from sfumato.io.hive import FolderColumns
 from sfumato.io.sinks import FORMATS, ROW_GROUP, Written, checksum, write_table, writing
+from sfumato.text import join_names
 
 __all__ = [
     "BLOCK_ROWS",
@@ -109,7 +110,7 @@ def need(source: Source, columns: Iterable[str], remedy: str = "mend the plan, o
     """Refuse a table that lacks a column, with the next step of whoever reads it."""
     if absent := [c for c in columns if c not in source.columns]:
         raise DataError(
-            f"{source.name} has no column {listed(absent)}; its columns are {listed(source.columns)}; {remedy}"
+            f"{source.name} has no column {join_names(absent)}; its columns are {join_names(source.columns)}; {remedy}"
         )
 
 
@@ -157,7 +158,7 @@ def _open_path(path: Path, name: str, encoding: str) -> Source:
         return FolderSource(path, name, encoding)
     if not path.exists():
         raise DataError(
-            f"there is no file {name}, and no bundled table of that name ({listed(datasets.names(), 12)}); name another"
+            f"there is no file {name}, and no bundled table of that name ({join_names(datasets.names(), 12)}); name another"
         )
     return _open_file(path, name, encoding)
 
@@ -291,7 +292,7 @@ class FolderSource:
         self.columns = self.files[0].columns
         if odd := next((f for f in self.files if set(f.columns) != set(self.columns)), None):
             raise DataError(
-                f"{odd.name} has the columns {listed(odd.columns)}, and {self.files[0].name} has {listed(self.columns)}; "
+                f"{odd.name} has the columns {join_names(odd.columns)}, and {self.files[0].name} has {join_names(self.columns)}; "
                 "the files of one table need the same columns"
             )
 

@@ -10,13 +10,13 @@ import numpy as np
 
 from sfumato.counts import Counts, FloatArray, Grid
 from sfumato.engines import Engine
-from sfumato.errors import DataError, UsageError, listed
+from sfumato.errors import DataError, UsageError
 from sfumato.reconstruction import Distribution, by_class, counted_columns, reconstruct, weighted
 from sfumato.releases import CountedTable, Release
 from sfumato.report import charts
 from sfumato.schema import Attribute, Kind
 from sfumato.table import Column
-from sfumato.text import written
+from sfumato.text import format_number, join_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,13 +60,13 @@ class View:
             return self.gist(self.overall), released
         mean = float(grid.centres @ shares)
         sd = float(np.sqrt(max((grid.centres - mean) ** 2 @ shares, 0.0)))
-        return self.gist(self.overall), f"{self._number(mean)} ± {written(sd)}"
+        return self.gist(self.overall), f"{self._number(mean)} ± {format_number(sd)}"
 
     def gist(self, found: Distribution) -> str:
         """Mean ± sd, or the commonest labels."""
         if found.grid.labels is not None:
             return _commonest(found.grid.labels, found.mass)
-        return f"{self._number(found.mean())} ± {written(found.sd())}"
+        return f"{self._number(found.mean())} ± {format_number(found.sd())}"
 
     def _number(self, value: float) -> str:
         return str(self.attribute.shown(value)) if self.days else f"{value:.5g}"
@@ -97,7 +97,7 @@ class Views(dict[str, View]):
         super().__init__(views)
         self.skipped = dict(skipped)
         if skipped and not views:
-            what = f"{listed(list(skipped), 12)}: {NO_VALUE}"
+            what = f"{join_names(list(skipped), 12)}: {NO_VALUE}"
             raise DataError(f"{what}; {'leave the column out' if len(skipped) == 1 else 'the release holds no other'}")
 
 

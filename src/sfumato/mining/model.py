@@ -14,12 +14,13 @@ import pyarrow as pa
 
 from sfumato.counts import FloatArray, IntArray
 from sfumato.engines import Engine
-from sfumato.errors import CellError, DataError, SfumatoError, UsageError, listed
+from sfumato.errors import CellError, DataError, SfumatoError, UsageError
 from sfumato.io import BLOCK_ROWS, as_text, blocks, marked, naming_files, need, open_table, plain, write_whole
 from sfumato.mining.naive_bayes import NaiveBayes
 from sfumato.releases import Release
 from sfumato.schema import Attribute
 from sfumato.table import Table
+from sfumato.text import join_names
 from sfumato.trees import Tree, byclass, counted_tree, fit_auto, fit_joint, fit_mixture, global_, local, randomized
 
 FORMAT = "sfumato-model"
@@ -165,7 +166,7 @@ class Model:
             raise DataError("the table has a header but no rows; give one with at least one row of true values")
         if rows == 0:
             raise DataError(
-                f"no row has a known {self.target}; the model knows {listed(self.labels)}, so give a table with these classes"
+                f"no row has a known {self.target}; the model knows {join_names(self.labels)}, so give a table with these classes"
             )
         per_class = {
             label: {"rows": int(confusion[i].sum()), "recall": float(confusion[i, i] / max(confusion[i].sum(), 1))}
@@ -259,7 +260,7 @@ def mine(
         body = NaiveBayes.fit(table, target)
         return Model(body, strategy, table.rows, name, time.perf_counter() - start, absent=absent)
     if strategy not in STRATEGIES:
-        raise UsageError(f"there is no strategy {strategy!r}; choose {listed([*STRATEGIES, NAIVE_BAYES], 12)}")
+        raise UsageError(f"there is no strategy {strategy!r}; choose {join_names([*STRATEGIES, NAIVE_BAYES], 12)}")
     tree, notes = STRATEGIES[strategy](table)
     tree = replace(tree, target=target, strategy=tree.strategy or strategy)
     return Model(tree, strategy, table.rows, name, time.perf_counter() - start, notes, absent)

@@ -11,12 +11,13 @@ from typing import Any
 
 from sfumato import datasets
 from sfumato.channels import Channel, Projective, Substitution, channel_class, suited
-from sfumato.errors import DataError, UsageError, listed
+from sfumato.errors import DataError, UsageError
 from sfumato.io import Source, blocks, open_table
 from sfumato.plans.profile import profile
 from sfumato.plans.proposal import CLASS_NAMES, Proposal, catalogued, note, proposed, remarks
 from sfumato.randomness import canonical
 from sfumato.schema import Attribute, Consent, Role, Schema
+from sfumato.text import join_names
 
 DEFAULT_LAW = "gaussian"
 DEFAULT_PRIVACY = 0.5
@@ -65,9 +66,11 @@ class Plan:
         if self.method is not None and not isinstance(self.method.get("law"), str):
             raise UsageError('a method must be written as { law = "leaf-swap" }, with its parameters beside the law')
         if self.method is None and (lacking := [n for n in modified if n not in self.channels]):
-            raise UsageError(f"{listed(lacking)}: to be modified, but by no noise; give it noise, or another consent")
+            raise UsageError(
+                f"{join_names(lacking)}: to be modified, but by no noise; give it noise, or another consent"
+            )
         if beyond := [n for n in self.channels if n not in modified]:
-            raise UsageError(f'{listed(beyond)}: has noise but is not to be modified; set consent = "modified"')
+            raise UsageError(f'{join_names(beyond)}: has noise but is not to be modified; set consent = "modified"')
         if not [a for a in self.schema if a.released]:
             raise UsageError("the plan releases no column; let at least one be true or modified")
 
@@ -106,7 +109,7 @@ class Plan:
     def from_dict(cls, data: Mapping[str, Any]) -> Plan:
         """The inverse of `to_dict`."""
         if unknown := set(data) - {"release", "column"}:
-            raise UsageError(f"a plan has no section {listed(sorted(unknown))}; it has [release] and [[column]]")
+            raise UsageError(f"a plan has no section {join_names(sorted(unknown))}; it has [release] and [[column]]")
         attributes, channels, absent = [], {}, {}
         entries = data.get("column", [])
         if not isinstance(entries, list) or not all(isinstance(e, Mapping) for e in entries):
@@ -202,12 +205,14 @@ class Plan:
         source = open_table(table, encoding)
         for wanted in (target, identifier):
             if wanted is not None and wanted not in source.columns:
-                raise UsageError(f"{source.name} has no column {wanted!r}; its columns are {listed(source.columns)}")
+                raise UsageError(
+                    f"{source.name} has no column {wanted!r}; its columns are {join_names(source.columns)}"
+                )
         if target is not None and target == identifier:
             raise UsageError(f"{target}: a column is either the class or the id; name another for --target or --id")
         proposals = _proposals(source, target, identifier)
         if not any(p.attribute.released for p in proposals.values()):
-            reasons = listed([f"{n} ({p.why})" for n, p in proposals.items()], 3)
+            reasons = join_names([f"{n} ({p.why})" for n, p in proposals.items()], 3)
             raise DataError(
                 f"{source.name}: no column can be proposed for release: {reasons}; give a table of more rows, or write a "
                 "plan that declares the domains"
@@ -270,7 +275,7 @@ def noise_for(law: str | None, privacy: float | None, parameters: Mapping[str, A
         wishes["gamma" if by_gamma else "privacy"] = 19.0 if by_gamma else DEFAULT_PRIVACY
     if unknown := set(wishes) - set(cls.parameters()):
         raise UsageError(
-            f"{law} has no parameter {listed(sorted(unknown))}; it has {listed(sorted(cls.parameters()), 12)}"
+            f"{law} has no parameter {join_names(sorted(unknown))}; it has {join_names(sorted(cls.parameters()), 12)}"
         )
     noise = Channel.from_dict({"law": law} | wishes)
     if isinstance(noise, Projective):

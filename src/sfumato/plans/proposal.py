@@ -8,11 +8,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sfumato.errors import DataError, UsageError, listed
+from sfumato.errors import DataError, UsageError
 from sfumato.io import form_of
 from sfumato.plans.profile import ColumnProfile
 from sfumato.plans.sentinels import sentinels
 from sfumato.schema import EXACT_INTEGERS, Attribute, Categories, Consent, Interval, Kind, Role, day_number
+from sfumato.text import join_names
 
 FEW_LABELS = 2
 """Whole numbers with so few values are flags, not quantities."""
@@ -307,7 +308,7 @@ def remarks(proposals: Mapping[str, Proposal]) -> tuple[str, ...]:
     for name, proposal in proposals.items():
         if not proposal.attribute.released:
             withheld.setdefault(proposal.why, []).append(name)
-    out = [f"withheld: {listed(names)} ({why})" for why, names in withheld.items()]
+    out = [f"withheld: {join_names(names)} ({why})" for why, names in withheld.items()]
     if absent := _where({n: p.absent for n, p in proposals.items() if p.attribute.released}):
         out.append(f"taken as missing: {absent}")
     if answers := _where({n: p.answers for n, p in proposals.items()}):
@@ -316,12 +317,12 @@ def remarks(proposals: Mapping[str, Proposal]) -> tuple[str, ...]:
     for name, proposal in proposals.items():
         if proposal.doubt:
             doubts.setdefault(proposal.doubt, []).append(name)
-    return (*out, *(f"{listed(names)}: {doubt}" for doubt, names in doubts.items()))
+    return (*out, *(f"{join_names(names)}: {doubt}" for doubt, names in doubts.items()))
 
 
 def _texts(texts: Iterable[str]) -> str:
-    return listed([repr(t) for t in texts if t])
+    return join_names([repr(t) for t in texts if t])
 
 
 def _where(texts: Mapping[str, tuple[str, ...]]) -> str:
-    return listed([f"{_texts(found)} in {name}" for name, found in texts.items() if _texts(found)])
+    return join_names([f"{_texts(found)} in {name}" for name, found in texts.items() if _texts(found)])

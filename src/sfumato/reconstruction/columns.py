@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sfumato.channels import Channel, Discrete, Kernel, Projective, label_matrix
 from sfumato.counts import Counts, FloatArray, Grid, IntArray
-from sfumato.errors import DataError, UsageError, listed
+from sfumato.errors import DataError, UsageError
 from sfumato.reconstruction._reports import report_matrix
 from sfumato.reconstruction.closed_form import exact, inverse, projection
 from sfumato.reconstruction.distribution import Distribution, Source
@@ -21,6 +21,7 @@ from sfumato.reconstruction.penalised import MOST_CELLS, averaged, in_blocks
 from sfumato.reconstruction.problem import Problem, paper_size
 from sfumato.schema import Kind, Missing
 from sfumato.table import Column, Table
+from sfumato.text import join_names
 
 METHODS = ("auto", "bayes", "em", "ems", "inverse", "projection", "exact")
 
@@ -128,7 +129,7 @@ def reconstruct(
         Strength of ``ems``.
     """
     if method not in METHODS:
-        raise UsageError(f"there is no method {method!r}; the methods are {listed(METHODS)}")
+        raise UsageError(f"there is no method {method!r}; the methods are {join_names(METHODS)}")
     kernel = _kernel_name(kernel)
     absent = np.isnan(column.values)
     gaps = float(np.count_nonzero(absent))
@@ -207,7 +208,7 @@ def _kernel_name(kernel: Kernel | str) -> Kernel:
     try:
         return Kernel(kernel)
     except ValueError:
-        raise UsageError(f"there is no kernel {kernel!r}; the kernels are {listed(list(Kernel))}") from None
+        raise UsageError(f"there is no kernel {kernel!r}; the kernels are {join_names(list(Kernel))}") from None
 
 
 def _averages(problem: Problem) -> bool:

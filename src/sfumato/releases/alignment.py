@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray
-from sfumato.errors import VERY_TABLE, DataError
+from sfumato.errors import GIVE_SAME_TABLE, DataError
 from sfumato.schema import Missing
 from sfumato.table import Column
 
@@ -40,7 +40,7 @@ def refuse_other_rows(columns: Iterable[Column], truth: Mapping[str, FloatArray]
             _refuse(column, np.isnan(column.values) != np.isnan(true), "is missing in one of them only")
         if column.channel is not None and not follows(column, true):
             raise DataError(
-                f"{column.name}: the released values do not follow those of the original as their law says; {VERY_TABLE}"
+                f"{column.name}: the released values do not follow those of the original as their law says; {GIVE_SAME_TABLE}"
             )
 
 
@@ -52,7 +52,7 @@ def _refuse(column: Column, wrong: BoolArray, words: str) -> None:
     if wrong.mean() > CHANGED:
         raise DataError(
             f"{column.name}, row {int(np.argmax(wrong)) + 1}: the value {words} in {wrong.mean():.0%} of the rows of release and "
-            f"original; {VERY_TABLE}"
+            f"original; {GIVE_SAME_TABLE}"
         )
 
 

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sfumato.errors import listed
 from sfumato.privacy import HIDE_GAPS, VISIBLE_GAPS, figures, hides_little, record_figures
 from sfumato.releases.manifest import Manifest, ReleasedColumn
 from sfumato.releases.readme import cautions, what
 from sfumato.schema import Kind, Missing, Role
-from sfumato.text import written
+from sfumato.text import format_number, join_names
 
 
 def described(manifest: Manifest) -> dict[str, Any]:
@@ -74,10 +73,10 @@ def _width_words(column: ReleasedColumn, privacy: dict[str, Any]) -> str:
     if not column.attribute.kind.numeric:
         labels = len(column.attribute.categories)
         if column.attribute.missing is Missing.CATEGORY:
-            return f"{written(width, 3)} of {labels + 1:,} labels, missing among them"
-        return f"{written(width, 3)} of {labels:,} labels"
+            return f"{format_number(width, 3)} of {labels + 1:,} labels, missing among them"
+        return f"{format_number(width, 3)} of {labels:,} labels"
     unit = " days" if column.attribute.kind is Kind.DATE else ""
-    words = f"{written(width, 5)}{unit}" + (f" ({100 * share:.3g} % of the range)" if share is not None else "")
+    words = f"{format_number(width, 5)}{unit}" + (f" ({100 * share:.3g} % of the range)" if share is not None else "")
     if column.channel is not None and hides_little(column.channel, column.attribute):
         words += f"; but {100 * privacy['exactly_true']:.4g} % of the cells are exactly true"
     return words
@@ -92,9 +91,11 @@ def _epsilon_words(column: ReleasedColumn, privacy: dict[str, Any]) -> str:
 
 def _record_words(modified: dict[str, Any], clear: list[str], gaps: list[str]) -> str:
     record = modified.get("same_gaps_only", modified)
-    causes = [f"{listed(clear, 12)} {_are(clear)} released as {_they_are(clear)}"] if clear else []
+    causes = [f"{join_names(clear, 12)} {_are(clear)} released as {_they_are(clear)}"] if clear else []
     if gaps:
-        causes.append(f"missing cells of {listed(gaps, 12)} are left missing, so that who has none is seen for certain")
+        causes.append(
+            f"missing cells of {join_names(gaps, 12)} are left missing, so that who has none is seen for certain"
+        )
     remedy = f" To bound it, {HIDE_GAPS}." if gaps and not clear else ""
     unbound = f"Per record: no bound, since {', and '.join(causes)}."
     if record.get("epsilon") is None:
@@ -103,7 +104,7 @@ def _record_words(modified: dict[str, Any], clear: list[str], gaps: list[str]) -
         if not record.get("infinite"):
             return "Per record: no ε; the noise follows patterns of the whole table."
         return f"Per record: no finite ε, because of {', '.join(modified['infinite'])}."
-    multiplied = f"; γ multiplies to {written(record['gamma'], 3)}" if record.get("gamma") is not None else ""
+    multiplied = f"; γ multiplies to {format_number(record['gamma'], 3)}" if record.get("gamma") is not None else ""
     bound = f"ε = {record['epsilon']:.2f} (they add up{multiplied})"
     if not causes:
         return f"Per record over all attributes: {bound}: whoever links all columns of a row learns up to that much."

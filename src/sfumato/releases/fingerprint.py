@@ -21,11 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray
-from sfumato.randomness import CHUNK, Addresses, SecretKey, WordArray
+from sfumato.hashing import GOLDEN_STEP, WordArray, splitmix64
+from sfumato.randomness import CHUNK, Addresses, SecretKey
 from sfumato.schema import Attribute
 
 SIZE = 256
-SPREAD = np.uint64(0x9E3779B97F4A7C15)
 NEARLY_CONSTANT = 0.9
 """Columns of which two rows agree with this probability by chance say nothing of whether a table is the same."""
 SAME_COLUMN, SAME_COLUMN_ROWS = 0.9, 0.3
@@ -132,7 +132,7 @@ class Sketch:
         places = np.searchsorted(self.addresses, addresses)
         total = np.zeros(len(addresses), np.uint64)
         for name in columns:
-            total = mixed(total * SPREAD + self.cells[name][places])
+            total = splitmix64(total * GOLDEN_STEP + self.cells[name][places])
         return total
 
     @property
@@ -171,12 +171,16 @@ def sketch_of(key: SecretKey, columns: Mapping[str, FloatArray], addresses: Addr
     for begin in range(0, size, CHUNK):
         end = min(begin + CHUNK, size)
         part = addresses.part(begin, end)
-        places[begin:end] = mixed(mixed(part.high * SPREAD + part.low) * place_secret[0] + place_secret[1])
-        rows[begin:end] = mixed(_row_sums(columns, secrets, begin, end))
+        places[begin:end] = splitmix64(
+            splitmix64(part.high * GOLDEN_STEP + part.low) * place_secret[0] + place_secret[1]
+        )
+        rows[begin:end] = splitmix64(_row_sums(columns, secrets, begin, end))
     chosen = _order_of_smallest(places)
     # One secret for the cells of all columns, so that a column is known again under another name.
     factor, summand = _secret(key, "cell")
-    cells = {name: mixed(_bits(values[chosen]) * factor + summand) >> np.uint64(32) for name, values in columns.items()}
+    cells = {
+        name: splitmix64(_bits(values[chosen]) * factor + summand) >> np.uint64(32) for name, values in columns.items()
+    }
     return Sketch(places[chosen], cells, _smallest(rows), size)
 
 
@@ -236,13 +240,6 @@ def _secret(key: SecretKey, *labels: str) -> WordArray:
     """An odd factor and a summand."""
     words = np.frombuffer(key.derive("sketch", *labels).secret[:16], np.uint64)
     return words | np.array([1, 0], np.uint64)
-
-
-def mixed(words: WordArray) -> WordArray:
-    """The finaliser of splitmix64: each input bit reaches each output bit."""
-    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return words ^ (words >> np.uint64(31))
 
 
 def _order_of_smallest(words: WordArray) -> NDArray[np.intp]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from sfumato.engines import Engine
-from sfumato.errors import RELEASE_AGAIN, DataError
+from sfumato.errors import GET_RELEASE_AGAIN, DataError
 from sfumato.io import BLOCK_ROWS, Source, blocks, checksum, naming_files, need, open_table
 from sfumato.releases.manifest import Manifest
 from sfumato.releases.reader import CountedTable, Reader, typed_cells
@@ -62,7 +62,7 @@ class Release:
 
     def _source(self, source: Source, reader: Reader) -> Source:
         """The data, if it holds what the manifest states, as far as that is known without reading it."""
-        need(source, reader.names, RELEASE_AGAIN)
+        need(source, reader.names, GET_RELEASE_AGAIN)
         if source.rows is not None:
             self._check_rows(source.rows)
         return source
@@ -70,7 +70,7 @@ class Release:
     def _check_rows(self, rows: int) -> None:
         if rows != (stated := self.manifest.data.rows):
             raise DataError(
-                f"{self.data_path} holds {rows:,} rows, and the manifest states {stated:,}; {RELEASE_AGAIN}"
+                f"{self.data_path} holds {rows:,} rows, and the manifest states {stated:,}; {GET_RELEASE_AGAIN}"
             )
 
     def to_arrow(self) -> pa.Table:

@@ -15,8 +15,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sfumato.errors import LedgerError, UsageError, listed
+from sfumato.errors import LedgerError, UsageError
 from sfumato.releases.fingerprint import Sketch
+from sfumato.text import join_names
 
 SAME_TABLE = 0.3
 """From this share of common rows on, two tables are taken for one."""
@@ -170,7 +171,7 @@ def refusal(earlier: list[Entry], entry: Entry) -> LedgerError:
     first = earlier[0]
     columns = first.freshened_by(entry)
     return LedgerError(
-        f"{listed(columns)}: the same rows were released before as {first.name!r} ({first.when}), and this release would "
+        f"{join_names(columns)}: the same rows were released before as {first.name!r} ({first.when}), and this release would "
         f"draw fresh noise for them. Whoever holds both can average: {len(earlier) + 1} releases cut the variance of the "
         f"noise to 1/{len(earlier) + 1}. Use the release you have, or insist with --again; the new manifest will then say so"
     )

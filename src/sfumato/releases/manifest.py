@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.channels import CHANNELS, Channel, CorrelatedGaussian, rejoined
-from sfumato.errors import RELEASE_AGAIN, DataError, SfumatoError, listed
+from sfumato.errors import GET_RELEASE_AGAIN, DataError, SfumatoError
 from sfumato.io import Written
 from sfumato.schema import Attribute, Missing, Schema
+from sfumato.text import join_names
 
 VERSION = 1
 NONE = "none"
@@ -114,7 +115,7 @@ class Manifest:
         """The inverse of `to_dict`; what is not understood is refused rather than passed over."""
         version = data.get("sfumato_manifest")
         if version is None:
-            raise DataError(f"the manifest states no version, so it is none of this program; {RELEASE_AGAIN}")
+            raise DataError(f"the manifest states no version, so it is none of this program; {GET_RELEASE_AGAIN}")
         if version != VERSION:
             raise DataError(
                 f"the manifest has version {version!r}, and this program reads version {VERSION}; update the program: "
@@ -126,7 +127,7 @@ class Manifest:
         }  # fmt: skip
         if unknown := set(data) - known:
             raise DataError(
-                f"the manifest holds {listed(sorted(unknown))}, which this version does not know; update the program: "
+                f"the manifest holds {join_names(sorted(unknown))}, which this version does not know; update the program: "
                 "pip install -U sfumato"
             )
         try:
@@ -147,9 +148,9 @@ class Manifest:
             )
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             lacking = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
-            raise DataError(f"the manifest is not complete: {lacking}; {RELEASE_AGAIN}") from None
+            raise DataError(f"the manifest is not complete: {lacking}; {GET_RELEASE_AGAIN}") from None
         except SfumatoError as error:
-            raise DataError(f"the manifest contradicts itself: {error}; {RELEASE_AGAIN}") from None
+            raise DataError(f"the manifest contradicts itself: {error}; {GET_RELEASE_AGAIN}") from None
 
     @property
     def method(self) -> Mapping[str, Any] | None:
@@ -176,11 +177,11 @@ class Manifest:
                 f"{folder} is a file, not a release folder; make a release with: sfumato release {folder} -o DIR"
             ) from None
         except OSError as error:
-            raise DataError(f"{path} cannot be read: {error.strerror}; {RELEASE_AGAIN}") from None
+            raise DataError(f"{path} cannot be read: {error.strerror}; {GET_RELEASE_AGAIN}") from None
         except ValueError as error:
-            raise DataError(f"{path} cannot be read: {error}; {RELEASE_AGAIN}") from None
+            raise DataError(f"{path} cannot be read: {error}; {GET_RELEASE_AGAIN}") from None
         if not isinstance(data, dict):
-            raise DataError(f"{path} is not a manifest; {RELEASE_AGAIN}")
+            raise DataError(f"{path} is not a manifest; {GET_RELEASE_AGAIN}")
         try:
             return cls.from_dict(data)
         except DataError as error:
@@ -198,7 +199,7 @@ def _written(data: Mapping[str, Any]) -> Written:
 
 def _joined(columns: tuple[ReleasedColumn, ...], joint: CorrelatedGaussian) -> tuple[ReleasedColumn, ...]:
     if unknown := set(joint.names) - {c.attribute.name for c in columns}:
-        raise DataError(f"the joint law speaks of {listed(sorted(unknown))}, which the release does not hold")
+        raise DataError(f"the joint law speaks of {join_names(sorted(unknown))}, which the release does not hold")
     return tuple(
         replace(c, channel=rejoined(joint, c.attribute.name, c.channel)) if c.attribute.name in joint.names else c
         for c in columns

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from sfumato.channels import Channel
 from sfumato.counts import FloatArray, IntArray
 from sfumato.engines import Engine
-from sfumato.errors import RELEASE_AGAIN, VERY_TABLE, DataError
+from sfumato.errors import GET_RELEASE_AGAIN, GIVE_SAME_TABLE, DataError
+from sfumato.hashing import GOLDEN_STEP, splitmix64
 from sfumato.io import Block, Decoder, Encoder, Source, blocks, cells_of, naming_files, open_table, plain
 from sfumato.plans import Plan
-from sfumato.releases.fingerprint import SPREAD, mixed
 from sfumato.releases.manifest import Manifest, ReleasedColumn
 from sfumato.schema import LARGEST, Attribute, Interval, Kind, Role, day_number
 from sfumato.table import Column, Table
@@ -57,7 +57,7 @@ class Reader:
     def of_original(cls, manifest: Manifest) -> Self:
         """The same columns of the original, which hold true values."""
         return cls._of(
-            [ReadColumn(c.attribute, None, Encoder(c.attribute, c.absent, VERY_TABLE)) for c in manifest.columns]
+            [ReadColumn(c.attribute, None, Encoder(c.attribute, c.absent, GIVE_SAME_TABLE)) for c in manifest.columns]
         )
 
     @classmethod
@@ -114,8 +114,8 @@ def _is_target(column: ReleasedColumn) -> bool:
 def _encoder(column: ReleasedColumn) -> Encoder:
     if column.clear or not column.attribute.kind.numeric:
         cells = column.attribute if column.channel is None else cells_of(column.attribute, column.channel.reports)
-        return Encoder(cells, remedy=RELEASE_AGAIN)
-    return Encoder(_unbounded(column), remedy=RELEASE_AGAIN)
+        return Encoder(cells, remedy=GET_RELEASE_AGAIN)
+    return Encoder(_unbounded(column), remedy=GET_RELEASE_AGAIN)
 
 
 def _unbounded(column: ReleasedColumn) -> Attribute:
@@ -219,7 +219,7 @@ class Sampled:
 
 def _smallest(table: Table, rows: IntArray, of: int, size: int, reader: Reader) -> Sampled:
     if len(rows) > size:
-        marks: NDArray[np.uint64] = mixed(rows.astype(np.uint64) * SPREAD + SPREAD)
+        marks: NDArray[np.uint64] = splitmix64(rows.astype(np.uint64) * GOLDEN_STEP + GOLDEN_STEP)
         chosen = np.argpartition(marks, size)[:size]  # marks differ: the mixer is one-to-one
         table, rows = table.take(chosen), rows[chosen]
     order = np.argsort(rows)

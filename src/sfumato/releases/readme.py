@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sfumato.channels import Channel, CorrelatedGaussian
-from sfumato.errors import listed
 from sfumato.privacy import exactly_true, hides_little
 from sfumato.releases.manifest import Manifest, ReleasedColumn
 from sfumato.schema import Categories, Role
+from sfumato.text import join_names
 
 SAYINGS = {
     "gaussian": "true value plus normal noise of standard deviation {sigma:.6g}",
@@ -173,9 +173,9 @@ def joint_words(law: CorrelatedGaussian) -> str:
     c = f" = {law.ratio:.4g} Σx" if law.ratio is not None else ""
     shrunk = f", and Σx = Σy/{1 + law.ratio:.4g} without it" if law.ratio is not None else ""
     return (
-        f"The noise of {listed(law.names, 30)} is correlated (covariance Σr{c}, in the manifest): each column alone may be treated as "
-        f"gaussian, but not two of them as independent. Covariances of the true values are Σx = Σy − Σr{shrunk}. Σr tells them "
-        "as well: figures of the whole table, not of a row."
+        f"The noise of {join_names(law.names, 30)} is correlated (covariance Σr{c}, in the manifest): each column alone may be "
+        f"treated as gaussian, but not two of them as independent. Covariances of the true values are Σx = Σy − Σr{shrunk}. Σr "
+        "tells them as well: figures of the whole table, not of a row."
     )
 
 

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray, IntArray
 from sfumato.guided import drawn_from
+from sfumato.hashing import WordArray
 from sfumato.io import Block, Decoder
 from sfumato.randomness import Entities, SecretKey, random_words, uniform
 from sfumato.releases import Reader, content, sketch_of
 from sfumato.releasing.row_by_row import Tally
 from sfumato.table import Table
-from sfumato.trees import LARGEST_WORD, Asked, Cuts, Gathered, Tree, WordArray, with_class
+from sfumato.trees import LARGEST_WORD, Asked, Cuts, Gathered, Tree, with_class
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,8 +19,9 @@ import pyarrow as pa
 from sfumato.counts import FloatArray, IntArray
 from sfumato.errors import UsageError
 from sfumato.guided import LeafSwap, cells_of
+from sfumato.hashing import WordArray
 from sfumato.io import Block, Decoder
-from sfumato.randomness import Entities, SecretKey, WordArray, random_words
+from sfumato.randomness import Entities, SecretKey, random_words
 from sfumato.releases import Reader, Sketch, content, sketch_of
 from sfumato.releasing._dealing import Arrays, GuidedReleased, GuidedTally, content_sum
 from sfumato.releasing.row_by_row import Tally

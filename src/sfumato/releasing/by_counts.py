@@ -24,7 +24,7 @@ import numpy as np
 
 from sfumato.counts import FloatArray
 from sfumato.engines import Engine, Target
-from sfumato.errors import DataError, UsageError, listed
+from sfumato.errors import DataError, UsageError
 from sfumato.guided import (
     ClassAllLeaves,
     ClassNoise,
@@ -40,9 +40,10 @@ from sfumato.guided import (
     rare_note,
     unmoved_note,
 )
+from sfumato.hashing import WordArray
 from sfumato.io import Decoder, Encoder, Source, appearing
 from sfumato.plans import Plan
-from sfumato.randomness import SecretKey, WordArray
+from sfumato.randomness import SecretKey
 from sfumato.releases import SAMPLE, CountedTable, Entry, ReadColumn, Reader, Release, Sketch, sampled
 from sfumato.releasing import _swapping as swapping
 from sfumato.releasing._dealing import Chance, Deal, GuidedKernel, Leaf, LeafCounts, RankCount
@@ -50,6 +51,7 @@ from sfumato.releasing.door import owner_key, publish, refuse_input_inside
 from sfumato.releasing.whole_table import guided_manifest
 from sfumato.schema import Consent, Kind, Role
 from sfumato.table import Table
+from sfumato.text import join_names
 from sfumato.trees import ALWAYS, LARGEST_WORD, NEVER, Asked, Cuts, Wanted, c45, labels_of, select, with_class
 
 BY_COUNTS = (
@@ -89,7 +91,7 @@ def counted_release(
     if not isinstance(method, ClassNoise | Detective | LeafSwap):
         raise UsageError(
             f"{method.law} moves values between records and needs the whole table in the memory of one machine: run it with "
-            f"--engine local. By counts, on a cluster, there are {listed(BY_COUNTS)}"
+            f"--engine local. By counts, on a cluster, there are {join_names(BY_COUNTS)}"
         )
     _refuse(method, plan)
     if engine.keys_on_workers:
@@ -199,7 +201,9 @@ def _swapped(
     swapping.refuse(method)
     target = str(plan.schema.target and plan.schema.target.name)
     if kept := _kept(plan):
-        raise UsageError(f"{listed(sorted(kept))}: to be released as true beside swapped columns; use --engine local")
+        raise UsageError(
+            f"{join_names(sorted(kept))}: to be released as true beside swapped columns; use --engine local"
+        )
     tree = c45(mined, target=target)
     seen = swapping.Seen(tree, owner.derive("sketch"), owner.derive("content"))
     counts, content, sketch = counted.fold(seen).tables

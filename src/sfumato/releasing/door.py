@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.engines import Engine, Local, Progress, Target, first_repeat
-from sfumato.errors import CellError, DataError, OutputError, UsageError, listed
+from sfumato.errors import CellError, DataError, OutputError, UsageError
+from sfumato.hashing import WordArray
 from sfumato.io import BLOCK_ROWS, Block, Source, appearing, blocks, naming_files, row_in_words
 from sfumato.plans import Plan
-from sfumato.randomness import SecretKey, WordArray
+from sfumato.randomness import SecretKey
 from sfumato.releases import (
     Entry,
     Ledger,
@@ -37,6 +38,7 @@ from sfumato.releasing.row_by_row import (
     key_fingerprint,
     noise_names,
 )
+from sfumato.text import join_names
 
 
 def release(
@@ -158,9 +160,9 @@ def columns_read(source: Source, plan: Plan, kernel: ReleaseKernel) -> list[str]
     if unplanned := [c for c in source.columns if c not in plan.schema.names]:
         beyond = [a.name for a in plan.schema if a.name not in source.columns]
         raise UsageError(
-            f"the plan says nothing about column {listed(unplanned)} of {source.name}"
+            f"the plan says nothing about column {join_names(unplanned)} of {source.name}"
             + (
-                f", and speaks of {listed(beyond)}, which is not there; is it another name, or another table?"
+                f", and speaks of {join_names(beyond)}, which is not there; is it another name, or another table?"
                 if beyond
                 else ""
             )

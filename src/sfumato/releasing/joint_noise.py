@@ -14,11 +14,12 @@ import numpy as np
 
 from sfumato.channels import Channel, CorrelatedGaussian, Moments, Substitution
 from sfumato.counts import FloatArray
-from sfumato.errors import DataError, UsageError, listed
+from sfumato.errors import DataError, UsageError
 from sfumato.io import Encoder, Source, blocks, naming_files
 from sfumato.plans import Plan, equal_signal
 from sfumato.randomness import Addresses, SecretKey
 from sfumato.schema import Attribute, Consent
+from sfumato.text import join_names
 
 JOINT_METHODS = (CorrelatedGaussian.law,)
 """Methods of a plan that are laws of several columns: released row by row like any law, unlike guided methods."""
@@ -49,13 +50,15 @@ class JointWish:
         wishes = {k: v for k, v in data.items() if k != "law"}
         if unknown := set(wishes) - {"ratio", "privacy", "names", "covariance", "steps"}:
             raise UsageError(
-                f"{CorrelatedGaussian.law} has no parameter {listed(sorted(unknown))}; it has ratio (c, where the noise "
+                f"{CorrelatedGaussian.law} has no parameter {join_names(sorted(unknown))}; it has ratio (c, where the noise "
                 "has c times the covariance of the data), privacy, and names with covariance"
             )
         if "covariance" in wishes:
             return cls(covariance=wishes)
         if len(wishes) > 1:
-            raise UsageError(f"{CorrelatedGaussian.law}: give either ratio or privacy, not {listed(sorted(wishes))}")
+            raise UsageError(
+                f"{CorrelatedGaussian.law}: give either ratio or privacy, not {join_names(sorted(wishes))}"
+            )
         numbers = {k: _positive(k, v) for k, v in wishes.items()}
         return cls(numbers.get("ratio"), numbers.get("privacy"))
 
@@ -91,12 +94,12 @@ def members(plan: Plan) -> list[Attribute]:
     lacking = [a for a in plan.schema if a.consent is Consent.MODIFIED and a.name not in plan.channels]
     if labels := [a.name for a in lacking if not a.kind.numeric]:
         raise UsageError(
-            f'{listed(labels)}: {CorrelatedGaussian.law} noise is for numbers; give it noise = {{ law = "substitution" }}'
+            f'{join_names(labels)}: {CorrelatedGaussian.law} noise is for numbers; give it noise = {{ law = "substitution" }}'
         )
     if len(lacking) < 2:
         raise UsageError(
             f"{CorrelatedGaussian.law} blurs two or more numeric columns together, those without noise of their own, and "
-            f"the plan has {listed([a.name for a in lacking]) or 'none'}; {_too_few(plan)}"
+            f"the plan has {join_names([a.name for a in lacking]) or 'none'}; {_too_few(plan)}"
         )
     return lacking
 
@@ -107,7 +110,7 @@ def _too_few(plan: Plan) -> str:
     numeric = [a for a in plan.schema if a.consent is Consent.MODIFIED and a.kind.numeric]
     if len(numeric) < 2:
         return 'give each column noise of its own, such as noise = { law = "gaussian", privacy = 0.5 }, and take the method out'
-    return f"take the noise line of {listed(own)} out of the plan, or the method"
+    return f"take the noise line of {join_names(own)} out of the plan, or the method"
 
 
 def with_joint_noise(plan: Plan, wishes: Mapping[str, Any]) -> Plan:
@@ -138,8 +141,8 @@ def joint_law(plan: Plan, source: Source, *, learn: bool = True) -> CorrelatedGa
     law = _declared(wish.covariance)
     if set(law.names) != {a.name for a in attributes}:
         raise UsageError(
-            f"{law.law}: the covariance is that of {listed(law.names, 12)}, and the columns to blur are "
-            f"{listed([a.name for a in attributes], 12)}"
+            f"{law.law}: the covariance is that of {join_names(law.names, 12)}, and the columns to blur are "
+            f"{join_names([a.name for a in attributes], 12)}"
         )
     return replace(law, steps=tuple(float(law.marginal(plan.schema[n]).step or 0.0) for n in law.names))
 

@@ -12,9 +12,10 @@ import pyarrow as pa
 from sfumato.channels import Channel, CorrelatedGaussian
 from sfumato.counts import FloatArray
 from sfumato.errors import CellError, DataError, UsageError
+from sfumato.hashing import WordArray
 from sfumato.io import Block, Decoder, Encoder, as_text, cells_of, plain, shown_cell
 from sfumato.plans import Plan
-from sfumato.randomness import Addresses, Entities, Rows, SecretKey, WordArray, entity_addresses
+from sfumato.randomness import Addresses, Entities, Rows, SecretKey, entity_addresses
 from sfumato.releases import Sketch, content, load_key, sketch_of, whole_outputs
 from sfumato.releasing.joint_noise import JointKernel
 from sfumato.schema import Attribute

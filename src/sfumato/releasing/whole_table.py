@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from sfumato.channels import CHANNELS
 from sfumato.counts import FloatArray
-from sfumato.errors import DataError, UsageError, listed
+from sfumato.errors import DataError, UsageError
 from sfumato.guided import (
     CLUSTER_METHODS,
     TREE_METHODS,
@@ -37,6 +37,7 @@ from sfumato.releasing.door import owner_key, publish, refuse_input_inside
 from sfumato.releasing.joint_noise import JOINT_METHODS
 from sfumato.schema import Attribute, Consent, Kind, Role
 from sfumato.table import Table
+from sfumato.text import join_names
 
 
 class GuidedMethod(Protocol):
@@ -74,7 +75,7 @@ def guided_method(law: str, parameters: Mapping[str, Any]) -> GuidedMethod:
         raise UsageError(
             f"{law} is noise for each column, not a method: give it as --noise {law}, or as noise in the plan"
         )
-    raise UsageError(f"there is no method {law!r}; the methods are {listed([*JOINT_METHODS, *method_names()], 20)}")
+    raise UsageError(f"there is no method {law!r}; the methods are {join_names([*JOINT_METHODS, *method_names()], 20)}")
 
 
 @dataclass(frozen=True)
@@ -113,9 +114,7 @@ def guided_release(
     labels = ["guided", plan.release_name, method.to_dict(), _digest(truth)]
     perturbed = method.perturb(truth, Stream(owner.derive(*labels)), target=target)
     if plan.channels:
-        overruled = (
-            f"{listed(sorted(plan.channels), 12)}: the plan gives noise of their own, but {method.law} takes its place"
-        )
+        overruled = f"{join_names(sorted(plan.channels), 12)}: the plan gives noise of their own, but {method.law} takes its place"
         perturbed = replace(perturbed, warnings=(*perturbed.warnings, overruled))
     released = _with_true_columns(plan, truth, perturbed)
     before, after = (_all_values(t, plan, target) for t in (_kept(truth, perturbed), released))

@@ -11,13 +11,14 @@ import numpy as np
 
 from sfumato.channels import CHANNELS, MOST_BINS, Channel, CorrelatedGaussian, Moments
 from sfumato.counts import FloatArray
-from sfumato.errors import UsageError, listed
+from sfumato.errors import UsageError
 from sfumato.plans import Plan, channel_for, noise_for
 from sfumato.privacy import figures, record_figures
 from sfumato.randomness import Rows, SecretKey
 from sfumato.releasing import JOINT_METHODS, JointWish, bound_laws, members, with_joint_noise
 from sfumato.schema import Attribute, Consent
 from sfumato.table import Table
+from sfumato.text import join_names
 
 LEVELS = (0.1, 0.25, 0.5, 1.0, 1.5, 2.0)
 GAMMAS = (5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0)
@@ -100,7 +101,7 @@ def sweepable(law: str) -> Mapping[str, tuple[float, ...]]:
         if found := {name: values for name, values in known.items() if name in own}:
             return found
         raise UsageError(
-            f"{law} has none of {listed(known)} to sweep; make a release of each setting, and judge it with sfumato compare "
+            f"{law} has none of {join_names(known)} to sweep; make a release of each setting, and judge it with sfumato compare "
             "and sfumato audit"
         )
     from sfumato.releasing import method_names
@@ -111,7 +112,7 @@ def sweepable(law: str) -> Mapping[str, tuple[float, ...]]:
             f"with --method {law}, and judge it with sfumato compare and sfumato audit"
         )
     laws = dict.fromkeys((*SWEEPS, *CHANNELS, *JOINT_METHODS))
-    raise UsageError(f"there is no law {law!r} to sweep; the laws are {listed(laws, 20)}")
+    raise UsageError(f"there is no law {law!r} to sweep; the laws are {join_names(laws, 20)}")
 
 
 def sweep_for(law: str, given: Mapping[str, Sequence[float] | None], *, numbers: bool = True) -> Sweep:
@@ -122,12 +123,12 @@ def sweep_for(law: str, given: Mapping[str, Sequence[float] | None], *, numbers:
     if beyond := [n for n in wished if n not in allowed and not (n == "bins" and sized)]:
         options = [f"--{AXES[n].option}" for n in (*allowed, *(["bins"] if sized else []))]
         raise UsageError(
-            f"--{AXES[beyond[0]].option}: {law} has no parameter {beyond[0]} to sweep; it takes {listed(options)}"
+            f"--{AXES[beyond[0]].option}: {law} has no parameter {beyond[0]} to sweep; it takes {join_names(options)}"
         )
     ways = [n for n in wished if n != "bins"]
     if len(ways) > 1:
         options = [f"--{AXES[n].option}" for n in ways]
-        raise UsageError(f"{listed(options)} say the same thing about {law}; give one of them")
+        raise UsageError(f"{join_names(options)} say the same thing about {law}; give one of them")
     way = ways[0] if ways else next(iter(allowed))
     values = wished.get(way) or allowed[way]
     if not numbers and way == "count":
@@ -188,10 +189,12 @@ class Blur:
         record = record_figures(about, gaps)
         reason = None
         if record.get("missing_public"):
-            reason = f"{listed(record['missing_public'])}: {record['reason']}"
+            reason = f"{join_names(record['missing_public'])}: {record['reason']}"
         elif record["epsilon"] is None:
             infinite = record["infinite"]
-            reason = f"{listed(infinite)} {'have' if len(infinite) > 1 else 'has'} none: {about[infinite[0]]['reason']}"
+            reason = (
+                f"{join_names(infinite)} {'have' if len(infinite) > 1 else 'has'} none: {about[infinite[0]]['reason']}"
+            )
         bits = [f["entropy_bits"] for n, f in about.items() if self.channels[n].law == "substitution"]
         return Promise(
             float(np.mean([f["interval_width_95_share"] for f in about.values()])),

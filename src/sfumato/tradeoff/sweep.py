@@ -13,7 +13,7 @@ import numpy as np
 
 from sfumato.channels import Intervals
 from sfumato.counts import FloatArray
-from sfumato.errors import DataError, SfumatoError, UsageError, listed
+from sfumato.errors import DataError, SfumatoError, UsageError
 from sfumato.mining import STRATEGIES
 from sfumato.plans import DEFAULT_LAW, Plan, with_consent
 from sfumato.randomness import SecretKey
@@ -22,6 +22,7 @@ from sfumato.releases import true_table
 from sfumato.releasing import JOINT_METHODS
 from sfumato.schema import Attribute, Consent
 from sfumato.table import Table
+from sfumato.text import join_names
 from sfumato.tradeoff.point import REPEATS, Point, Tradeoff, standard_error
 from sfumato.tradeoff.recommendation import choose, recommend
 from sfumato.tradeoff.setting import (
@@ -85,7 +86,7 @@ def tradeoff(
     """
     _check_numbers(repeats, rows, seed)
     if strategy not in STRATEGIES:
-        raise UsageError(f"there is no strategy {strategy!r}; choose {listed(STRATEGIES, 12)}")
+        raise UsageError(f"there is no strategy {strategy!r}; choose {join_names(STRATEGIES, 12)}")
     given = {
         "privacy": levels,
         "epsilon": epsilons,
@@ -286,8 +287,10 @@ def _companions(sweep: Sweep, blurs: Sequence[Blur], attributes: list[Attribute]
     if sweep.law == Intervals.law and sweep.axis.parameter == "count":
         same = blurs[0].promise([a for a in attributes if a.name in others]).epsilon
         return [
-            f"{listed(others)}: labels have no intervals; their {standing} is the same at every setting (ε = {same:.1f} in all)."
+            f"{join_names(others)}: labels have no intervals; their {standing} is the same at every setting (ε = {same:.1f} in all)."
         ]
     if sweep.law in JOINT_METHODS and named:
-        return [f"{listed(others)}: keep the noise that the plan gives them ({standing}), the same at every setting."]
-    return [f"{listed(others)}: here {standing} of the same strength takes the place of {sweep.law}."]
+        return [
+            f"{join_names(others)}: keep the noise that the plan gives them ({standing}), the same at every setting."
+        ]
+    return [f"{join_names(others)}: here {standing} of the same strength takes the place of {sweep.law}."]

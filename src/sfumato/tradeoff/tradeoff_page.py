@@ -6,8 +6,8 @@ import math
 import shlex
 from collections.abc import Callable, Sequence
 
-from sfumato.errors import listed
 from sfumato.report import charts, page, svg
+from sfumato.text import join_names
 from sfumato.tradeoff.point import Point, Tradeoff
 from sfumato.tradeoff.recommendation import SURE
 from sfumato.tradeoff.setting import AXES, in_words
@@ -34,7 +34,9 @@ def infinite(points: Sequence[Point]) -> str | None:
     without = [p for p in points if p.epsilon is None]
     if not without:
         return None
-    where = "at every setting" if len(without) == len(points) else f"at {listed(in_words(p.setting) for p in without)}"
+    where = (
+        "at every setting" if len(without) == len(points) else f"at {join_names(in_words(p.setting) for p in without)}"
+    )
     return f"ε is infinite {where}: {without[0].epsilon_reason or 'no bound is stated'}."
 
 

@@ -19,18 +19,7 @@ Start with tree.py, then strategies/published.py. Trees know nothing of mining, 
 ['yes', 'no']
 """
 
-from sfumato.trees.distributed import (
-    ALWAYS,
-    LARGEST_WORD,
-    NEVER,
-    Asked,
-    Cuts,
-    Gathered,
-    Wanted,
-    WordArray,
-    counted_tree,
-    select,
-)
+from sfumato.trees.distributed import ALWAYS, LARGEST_WORD, NEVER, Asked, Cuts, Gathered, Wanted, counted_tree, select
 from sfumato.trees.grow import (
     CLASS,
     MDL,
@@ -88,7 +77,6 @@ __all__ = [
     "Test",
     "Tree",
     "Wanted",
-    "WordArray",
     "byclass",
     "c45",
     "codes_of",

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray
-from sfumato.errors import CellError, DataError, listed
+from sfumato.errors import CellError, DataError
 from sfumato.schema import Attribute, Kind, Missing, day_number
 from sfumato.table import Column, Table
+from sfumato.text import join_names
 
 Columns = Mapping[str, Any] | Table
 """Columns by name (arrays, lists, a dataframe), or the table of a release."""
@@ -24,7 +25,7 @@ def encoded(
     table = isinstance(columns, Table)
     names = [c.name for c in columns.columns] if isinstance(columns, Table) else list(columns.keys())
     if absent := [name for name in wanted if name not in names]:
-        raise DataError(f"column {listed(absent)} is missing; the tree asks for {listed(wanted)}")
+        raise DataError(f"column {join_names(absent)} is missing; the tree asks for {join_names(wanted)}")
     out: dict[str, FloatArray] = {}
     for attribute in attributes:
         if attribute.name not in wanted:
@@ -33,7 +34,7 @@ def encoded(
         out[attribute.name] = _from_release(attribute, column) if table else _from_values(attribute, column)
     sizes = {len(values) for values in out.values()}
     if len(sizes) > 1:
-        raise DataError(f"columns of {listed(sorted(sizes))} rows do not make a table")
+        raise DataError(f"columns of {join_names(sorted(sizes))} rows do not make a table")
     if sizes:
         return out, sizes.pop()
     if isinstance(columns, Table):

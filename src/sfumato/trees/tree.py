@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from sfumato.channels import inner_cuts
 from sfumato.counts import FloatArray, Grid, IntArray
-from sfumato.errors import DataError, UsageError, listed
+from sfumato.errors import DataError, UsageError
 from sfumato.schema import Attribute, Kind
 from sfumato.table import MISSING_LABEL
+from sfumato.text import join_names
 from sfumato.trees.inputs import Columns, encoded
 
 if TYPE_CHECKING:
@@ -277,7 +278,7 @@ def _test(attribute: Attribute, grid: Grid, branch: IntArray, missing: int, chil
         groups = tuple(tuple(labels[i] for i in np.flatnonzero(branch == c)) for c in range(children))
         return Test(attribute.name, groups=groups, missing=missing)
     if children != 2 or (np.diff(branch) < 0).any():
-        raise UsageError(f"{attribute.name}: a numeric test has two sides; this one has branches {listed(branch)}")
+        raise UsageError(f"{attribute.name}: a numeric test has two sides; this one has branches {join_names(branch)}")
     cut = float(inner_cuts(grid)[int(np.argmax(branch)) - 1])
     if attribute.kind is Kind.REAL:
         return Test(attribute.name, threshold=cut, missing=missing)

@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike
 
 from sfumato.clusters import LabelArray, checked_labels, finite_table
 from sfumato.counts import FloatArray
-from sfumato.errors import UsageError, listed
+from sfumato.errors import UsageError
 from sfumato.parameters import Parameters
 from sfumato.randomness import Stream
+from sfumato.text import join_names
 
 CLUSTER_METHODS: dict[str, type[ClusterMethod]] = {}
 """Every method by its name; importing its module enters it here."""
@@ -69,5 +70,5 @@ class ClusterMethod(Parameters, ABC):
 def method_class(law: str) -> type[ClusterMethod]:
     """The class of a method by its name."""
     if law not in CLUSTER_METHODS:
-        raise UsageError(f"there is no cluster method {law!r}; there are {listed(sorted(CLUSTER_METHODS))}")
+        raise UsageError(f"there is no cluster method {law!r}; there are {join_names(sorted(CLUSTER_METHODS))}")
     return CLUSTER_METHODS[law]

@@ -12,13 +12,14 @@ import numpy as np
 from sfumato.channels import snap
 from sfumato.clusters import KMeans, Scaling, kmeans
 from sfumato.counts import FloatArray, IntArray
-from sfumato.errors import DataError, UsageError, listed
+from sfumato.errors import DataError, UsageError
 from sfumato.guided.cluster._voronoi import inside
 from sfumato.guided.cluster.base import ClusterMethod
 from sfumato.guided.tree import Perturbed
 from sfumato.randomness import Stream
 from sfumato.schema import Kind
 from sfumato.table import Column, Table
+from sfumato.text import join_names
 
 FINE = 1e6
 """Values that no record had are released on a grid this much finer than the domain, so that low bits tell nothing."""
@@ -67,7 +68,7 @@ class Clustered:
             raise UsageError(f"{self.law} perturbs numbers, and the table has none; use substitution, or leaf-swap")
         if gaps := [c.name for c in numbers if np.isnan(c.values).any()]:
             raise DataError(
-                f"{listed(gaps)}: holds missing values, and a record without a number has no place among clusters; "
+                f"{join_names(gaps)}: holds missing values, and a record without a number has no place among clusters; "
                 "withhold the column, or fill the gaps"
             )
         scaling = Scaling.from_ends(
@@ -100,7 +101,7 @@ class Clustered:
         days = [c.name for c in numbers if c.attribute.kind is Kind.DATE]
         if days and self.method.keeps_labels and not inside(scaled, found.labels, found.centres).all():
             raise DataError(
-                f"{listed(days)}: {self.law} keeps every record in its cluster's cell, which whole days are too coarse for; "
+                f"{join_names(days)}: {self.law} keeps every record in its cluster's cell, which whole days are too coarse for; "
                 "write the dates as numbers of days, or withhold the column"
             )
 

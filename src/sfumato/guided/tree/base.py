@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray, IntArray
-from sfumato.errors import DataError, UsageError, listed
+from sfumato.errors import DataError, UsageError
 from sfumato.guided.rare_classes import FEWEST, rare_note, rare_records
 from sfumato.guided.tree.owner_tree import Leaves
 from sfumato.parameters import Parameters, parameter
 from sfumato.randomness import Stream
 from sfumato.table import Table
+from sfumato.text import join_names
 from sfumato.trees import CLASS, Similarity, Tree, c45, compare_trees
 
 TREE_METHODS: dict[str, type[TreeMethod]] = {}
@@ -68,13 +69,13 @@ class Perturbed:
         warnings = list(more.pop("warnings", ()))
         if clear:
             warnings.append(
-                f"{listed(clear, 30)}: released as in the original; whoever knows these values finds the record by them. "
+                f"{join_names(clear, 30)}: released as in the original; whoever knows these values finds the record by them. "
                 "Withhold the columns, or perturb them by another method"
             )
         hardly = [name for name, share in changed.items() if 0 < share < HARDLY and name != target]
         if hardly:
             warnings.append(
-                f"{listed(hardly, 30)}: fewer than {HARDLY:.0%} of the values changed, which protects hardly anybody; raise "
+                f"{join_names(hardly, 30)}: fewer than {HARDLY:.0%} of the values changed, which protects hardly anybody; raise "
                 "the noise, or perturb them by another method"
             )
         return cls(table, changed, warnings=tuple(warnings), **more)
@@ -155,7 +156,7 @@ class TreeMethod(Parameters, ABC):
 def method_class(law: str) -> type[TreeMethod]:
     """The class of a method by its name."""
     if law not in TREE_METHODS:
-        raise UsageError(f"there is no tree method {law!r}; there are {listed(sorted(TREE_METHODS), 12)}")
+        raise UsageError(f"there is no tree method {law!r}; there are {join_names(sorted(TREE_METHODS), 12)}")
     return TREE_METHODS[law]
 
 

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray
-from sfumato.errors import listed
 from sfumato.guided.tree.base import Perturbed, TreeMethod, choice, with_values
 from sfumato.guided.tree.owner_tree import Leaves
 from sfumato.guided.tree.value_noise import KINDS, SD, Room, ValueNoise
 from sfumato.parameters import parameter
 from sfumato.randomness import Stream
 from sfumato.table import Column, Table
+from sfumato.text import join_names
 
 WHICH = ("innocent", "tia", "lia", "influential", "all")
 
@@ -61,7 +61,7 @@ class Innocent(TreeMethod):
             ]
             if zeros:
                 warnings.append(
-                    f"{listed(zeros)}: noise relative to the value leaves every 0 as it is; use additive noise"
+                    f"{join_names(zeros)}: noise relative to the value leaves every 0 as it is; use additive noise"
                 )
         public = {"perturbed_columns": sorted(cells)}
         return Perturbed.of(table, with_values(table, values), target, public=public, warnings=warnings)

@@ -1,7 +1,7 @@
 """Room."""
 
 from sfumato.trees.distributed.counted_growth import counted_tree
-from sfumato.trees.distributed.order_statistics import LARGEST_WORD, Asked, Gathered, Wanted, WordArray, select
+from sfumato.trees.distributed.order_statistics import LARGEST_WORD, Asked, Gathered, Wanted, select
 from sfumato.trees.distributed.replay import ALWAYS, NEVER, Cuts
 
 __all__ = [
@@ -12,7 +12,6 @@ __all__ = [
     "Cuts",
     "Gathered",
     "Wanted",
-    "WordArray",
     "counted_tree",
     "select",
 ]

@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 
 from sfumato.channels import Discrete
 from sfumato.counts import FloatArray, Grid, IntArray
-from sfumato.errors import DataError, UsageError, listed
+from sfumato.errors import DataError, UsageError
+from sfumato.hashing import WordArray
 from sfumato.reconstruction import masses, paper_size
 from sfumato.table import Column, Table, drawn_together, refuse_correlated_noise
-from sfumato.trees.distributed.order_statistics import Found, Wanted, WordArray, floats_of, ordered_words, select
+from sfumato.text import join_names
+from sfumato.trees.distributed.order_statistics import Found, Wanted, floats_of, ordered_words, select
 from sfumato.trees.distributed.replay import (
     ALWAYS,
     NEVER,
@@ -69,7 +71,7 @@ def counted_tree(counted: Countable, strategy: str, limits: Limits | None = None
     """Grow the tree of a strategy; see `strategies` for what each means."""
     if strategy not in STRATEGIES:
         raise UsageError(
-            f"the strategy {strategy} needs all records in one memory; by counts there are {listed(STRATEGIES)}. Choose one "
+            f"the strategy {strategy} needs all records in one memory; by counts there are {join_names(STRATEGIES)}. Choose one "
             "of them, or mine with the local engine"
         )
     table = counted.table
@@ -79,10 +81,10 @@ def counted_tree(counted: Countable, strategy: str, limits: Limits | None = None
         raise UsageError("a tree needs at least one attribute beside the class; the release has none")
     columns = table.columns
     if strategy == "original" and (noisy := [c.name for c in columns if c.channel is not None]):
-        raise UsageError(f"{listed(noisy)} was perturbed; use byclass or local, or give the true table")
+        raise UsageError(f"{join_names(noisy)} was perturbed; use byclass or local, or give the true table")
     if reports := [c.name for c in columns if c.channel is not None and c.channel.reports is not None]:
         raise UsageError(
-            f"{listed(reports)}: released as reports, from which a tree grows only with all records in one memory; leave the "
+            f"{join_names(reports)}: released as reports, from which a tree grows only with all records in one memory; leave the "
             "column out, or mine with the local engine"
         )
     if strategy == "local":

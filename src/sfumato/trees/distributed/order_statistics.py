@@ -12,12 +12,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray, IntArray
 from sfumato.errors import DataError
-
-WordArray = NDArray[np.uint64]
+from sfumato.hashing import WordArray
 
 PARTS_BITS = 8
 PARTS = 1 << PARTS_BITS

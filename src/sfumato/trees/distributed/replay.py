@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from sfumato.channels import inner_cuts
 from sfumato.counts import Grid, IntArray
+from sfumato.hashing import WordArray, draw_uniform, row_marks
 from sfumato.table import Column, Table
-from sfumato.trees.distributed.order_statistics import LARGEST_WORD, Asked, Gathered, Slots, WordArray, ordered_words
+from sfumato.trees.distributed.order_statistics import LARGEST_WORD, Asked, Gathered, Slots, ordered_words
 from sfumato.trees.grow import CellArray, Growth, Splits
-from sfumato.trees.strategies import CodeArray, draws, row_marks, spread, tally
+from sfumato.trees.strategies import CodeArray, spread, tally
 
 DRAW_SCALE = 2.0**53
 ALWAYS = (np.uint64(0), np.int64(-1))
@@ -158,7 +159,7 @@ class Records:
         """The numbers by which all records are sorted: by released value, or by a draw of theirs; `turn` 1 is another draw."""
         if (column, turn) not in self._words:
             rule, own = self.rules[column], self.columns[column]
-            draw = draws(row_marks(self.rows), 2 * rule.place + turn)
+            draw = draw_uniform(row_marks(self.rows), 2 * rule.place + turn)
             if rule.discrete:
                 words = (draw * DRAW_SCALE).astype(np.uint64)  # draws are multiples of 2⁻⁵³, so this is exact
             else:

@@ -10,9 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.counts import IntArray
-from sfumato.errors import DataError, UsageError, listed
+from sfumato.errors import DataError, UsageError
 from sfumato.schema import Attribute, Categories, Kind, Missing
 from sfumato.table import MISSING_LABEL, Column, Table
+from sfumato.text import join_names
 from sfumato.trees.grow.gain_ratio import GainRatioSplitter
 from sfumato.trees.grow.growth import Growth, Limits, grow_from
 from sfumato.trees.grow.pruning import KeepAll, Pessimistic, Pruner
@@ -64,7 +65,7 @@ def classified(table: Table) -> Table:
     if table.classes is None or not table.labels:
         raise UsageError("a tree needs a class; name the target column")
     if noisy := [c.name for c in table.columns if c.channel is not None]:
-        raise UsageError(f"{listed(noisy)} was perturbed by a channel; this builder needs true values")
+        raise UsageError(f"{join_names(noisy)} was perturbed by a channel; this builder needs true values")
     if not (table.classes >= 0).any():
         raise DataError("no record has a class; check the target column")
     return table if (table.classes >= 0).all() else table.take(np.flatnonzero(table.classes >= 0))

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray, IntArray
-from sfumato.errors import DataError, UsageError, listed
+from sfumato.errors import DataError, UsageError
+from sfumato.text import join_names
 from sfumato.trees.grow.splits import Splits
 
 CellArray = NDArray[np.int16]
@@ -204,7 +205,7 @@ def checked(
         raise UsageError(f"a grid of {max(sizes)} cells is too fine for a tree; use at most 32,766")
     lengths = {len(c) for c in codes} | {len(classes)} | ({len(weights)} if weights is not None else set())
     if len(lengths) > 1:
-        raise UsageError(f"columns of {listed(sorted(lengths))} rows do not make a table")
+        raise UsageError(f"columns of {join_names(sorted(lengths))} rows do not make a table")
     if not len(classes):
         raise DataError("there is no record to grow a tree from; check the input and its class column")
     cells = np.empty((len(codes), len(classes)), np.int16)

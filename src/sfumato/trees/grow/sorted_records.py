@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray, IntArray
-from sfumato.errors import DataError, UsageError, listed
+from sfumato.errors import DataError, UsageError
+from sfumato.text import join_names
 from sfumato.trees.grow.impurity import xlog2x
 from sfumato.trees.grow.splits import Splits
 
@@ -54,7 +55,7 @@ class Coded:
             raise UsageError("a tree needs at least one attribute beside the class; none was given")
         lengths = {len(c) for c in columns}
         if len(lengths) > 1:
-            raise UsageError(f"columns of {listed(sorted(lengths))} rows do not make a table")
+            raise UsageError(f"columns of {join_names(sorted(lengths))} rows do not make a table")
         codes = np.empty((len(columns), lengths.pop()), np.int32)
         kept, found = [], []
         for a, (column, is_number) in enumerate(zip(columns, numeric, strict=True)):

@@ -17,38 +17,16 @@ from numpy.typing import NDArray
 from sfumato.channels import Discrete, Projective, inner_cuts, label_matrix
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.errors import UsageError
+from sfumato.hashing import WordArray, draw_uniform, splitmix64
 from sfumato.reconstruction import kernel_of, masses, true_grid
 from sfumato.schema import Kind
 from sfumato.table import Column
 
 CodeArray = NDArray[np.int16]
-WordArray = NDArray[np.uint64]
-
-GAMMA = 0x9E3779B97F4A7C15
-"""2⁶⁴ divided by the golden ratio: splitmix64's step from one stream to the next."""
 
 MOST_CODES = 2**15 - 1
 TRUE_CELLS = 500
 """A column that was released as true is cut at its quantiles, into at most so many cells."""
-
-
-def mixed(words: WordArray) -> WordArray:
-    """The splitmix64 mixer: words that differ in anything come out unrelated."""
-    z = words.copy()
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        z ^= z >> np.uint64(shift)
-        z *= np.uint64(factor)
-    return np.asarray(z ^ (z >> np.uint64(31)))
-
-
-def row_marks(rows: IntArray) -> WordArray:
-    """A word for each row number, public and the same on any engine; it breaks ties and protects nobody."""
-    return mixed(rows.astype(np.uint64) + np.uint64(GAMMA))
-
-
-def draws(marks: WordArray, stream: int) -> FloatArray:
-    """U[0, 1) from each mark, another one for every stream."""
-    return np.asarray((mixed(marks + np.uint64((stream + 1) * GAMMA % 2**64)) >> np.uint64(11)) * 2.0**-53)
 
 
 def whole_counts(mass: FloatArray, n: NDArray[Any]) -> IntArray:
@@ -162,7 +140,7 @@ class Association:
     @cached_property
     def order(self) -> IntArray:
         """The records that have a value, from the lowest released value to the highest, equal ones by their draw."""
-        values, draw = self.column.values, draws(self.marks, 2 * self.stream)
+        values, draw = self.column.values, draw_uniform(self.marks, 2 * self.stream)
         if self._discrete:
             return self._sorted(draw)
         return self._sorted(spread(self.column, values, draw))
@@ -170,7 +148,7 @@ class Association:
     @cached_property
     def shuffled(self) -> IntArray:
         """The records that have a value in an order unrelated to `order`."""
-        return self._sorted(draws(self.marks, 2 * self.stream + 1))
+        return self._sorted(draw_uniform(self.marks, 2 * self.stream + 1))
 
     def _sorted(self, key: FloatArray) -> IntArray:
         absent = np.isnan(self.column.values)
@@ -209,7 +187,7 @@ class Association:
 
     def _drawn(self, channel: Projective, group: IntArray, mass: FloatArray) -> CodeArray:
         out = np.full(len(group), -1, np.int16)
-        draw = draws(mixed(self.marks), 2 * self.stream)  # unrelated to `order` and `shuffled`
+        draw = draw_uniform(splitmix64(self.marks), 2 * self.stream)  # unrelated to `order` and `shuffled`
         for g in range(len(mass)):
             rows = np.flatnonzero((group == g) & (self.observed >= 0))
             out[rows] = channel.drawn(self.observed[rows].astype(np.int64), mass[g], draw[rows])

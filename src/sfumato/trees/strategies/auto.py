@@ -8,8 +8,8 @@ from functools import cache
 import numpy as np
 
 from sfumato.counts import FloatArray
-from sfumato.errors import listed
 from sfumato.table import Table, drawn_together
+from sfumato.text import join_names
 from sfumato.trees.grow import Limits, Pruner
 from sfumato.trees.strategies._axes import class_shares, classified
 from sfumato.trees.strategies.attributes import choose_attributes
@@ -52,7 +52,7 @@ def fit_auto(
     if names := drawn_together(table.columns):
         # Judging on held-out records and all strategies but this one multiply the laws of columns.
         fitted = _fit("byclass", table, limits, pruner, seed)
-        why = f"byclass, since the noise of {listed(names)} is correlated: local, joint and mixture take it to be independent"
+        why = f"byclass, since the noise of {join_names(names)} is correlated: local, joint and mixture take it to be independent"
         return Fitted(fitted.tree, fitted.log_loss, {**fitted.notes, "strategy": "byclass", "scores": {}, "why": why})
     train, test = split(table, seed)
     tell("choosing attributes")

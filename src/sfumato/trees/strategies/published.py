@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.counts import IntArray
-from sfumato.errors import DataError, UsageError, listed
+from sfumato.errors import DataError, UsageError
+from sfumato.hashing import row_marks
 from sfumato.reconstruction import paper_size
 from sfumato.table import Table, drawn_together, refuse_correlated_noise
+from sfumato.text import join_names
 from sfumato.trees.grow import MDL, BinarySplitter, CodedRecords, Limits, Pruner, Splits, checked, grow_from
-from sfumato.trees.strategies.association import Association, row_marks
+from sfumato.trees.strategies.association import Association
 from sfumato.trees.strategies.leaf_counts import with_leaves
 from sfumato.trees.tree import Tree
 
@@ -26,7 +28,7 @@ Strategy = Callable[..., Tree]
 def original(table: Table, limits: Limits | None = None, pruner: Pruner | None = None) -> Tree:
     """The tree of a table whose values are all true."""
     if noisy := [c.name for c in table.columns if c.channel is not None]:
-        raise UsageError(f"{listed(noisy)} was perturbed; use byclass or local, or give the true table")
+        raise UsageError(f"{join_names(noisy)} was perturbed; use byclass or local, or give the true table")
     return _settled(table, "original", limits, pruner)
 
 

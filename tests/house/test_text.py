@@ -2,7 +2,7 @@
 
 import pytest
 
-from sfumato.text import written
+from sfumato.text import format_number
 
 
 @pytest.mark.parametrize(
@@ -17,4 +17,4 @@ from sfumato.text import written
     ],
 )
 def test_thousands_have_commas_and_no_power_of_ten(value, digits, text):
-    assert written(value, digits) == text
+    assert format_number(value, digits) == text

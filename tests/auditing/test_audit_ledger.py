@@ -16,12 +16,13 @@ from sfumato.auditing.runner import audit
 from sfumato.channels import Gaussian, Substitution
 from sfumato.cli.auditor import audit as audit_command
 from sfumato.errors import UsageError
+from sfumato.guided.base import make_method
 from sfumato.plans import Plan
 from sfumato.releases import Release
 from sfumato.releases.key import FIRST_LINE
 from sfumato.releases.ledger import Ledger
 from sfumato.releasing import release
-from sfumato.releasing.whole_table import guided_method, guided_release
+from sfumato.releasing.whole_table import guided_release
 from sfumato.schema import Attribute, Categories, Interval, Kind, Schema
 
 SCHEMA = Schema(
@@ -120,7 +121,7 @@ def test_a_ledger_without_laws_stands_in_with_the_releases_own(shelf, table, tmp
 
 def test_a_guided_release_of_the_same_rows_is_counted_but_has_no_law_to_average_by(tmp_path):
     key = tmp_path / "k"
-    guided_release("iris", Plan.propose("iris"), guided_method("leaf-swap", {}), tmp_path / "g", key=key)
+    guided_release("iris", Plan.propose("iris"), make_method("leaf-swap", {}), tmp_path / "g", key=key)
     first = release("iris", Plan.propose("iris", privacy=0.2), tmp_path / "r", key=key, again=True)
     found = audit(first, "iris", ledger=Ledger.beside(key), targets=20)
     assert found.repeats["releases_known_to_the_ledger"] == 2

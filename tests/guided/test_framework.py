@@ -7,7 +7,8 @@ import pytest
 from tests.support.owned_tables import mixed
 
 from sfumato.errors import DataError, UsageError
-from sfumato.guided.tree.base import TREE_METHODS, method_class
+from sfumato.guided.base import METHODS, make_method
+from sfumato.guided.tree.base import TreeMethod
 from sfumato.guided.tree.framework import Framework
 from sfumato.guided.tree.owner_tree import Leaves
 from sfumato.papers.owners import synthetic
@@ -22,14 +23,14 @@ def stream(key=0):
 
 
 def test_the_registry_holds_every_tree_method():
-    assert set(TREE_METHODS) == set(LAWS)
-    with pytest.raises(UsageError, match="there is no tree method 'swap'"):
-        method_class("swap")
+    assert {law for law, method in METHODS.items() if issubclass(method, TreeMethod)} == set(LAWS)
+    with pytest.raises(UsageError, match="there is no method 'swap'"):
+        make_method("swap", {})
 
 
 @pytest.mark.parametrize("law", LAWS)
 def test_a_method_states_its_parameters_and_comes_back_from_them(law):
-    method = method_class(law)()
+    method = METHODS[law]()
     stated = method.to_dict()
     assert stated["law"] == law
     assert type(method).from_dict(stated) == method
@@ -46,7 +47,7 @@ def test_a_method_states_its_parameters_and_comes_back_from_them(law):
 def test_a_release_has_the_same_rows_within_the_domains_and_repeats_with_its_key(law, missing):
     owned = mixed(8, rows=160, missing=missing)
     before = [c.values.copy() for c in owned.columns]
-    method = method_class(law)()
+    method = METHODS[law]()
     done, again, other = (method.perturb(owned, stream(k)) for k in (0, 0, 1))
     assert done.table.rows == owned.rows
     assert done.table.labels == owned.labels
@@ -69,8 +70,8 @@ def test_a_release_has_the_same_rows_within_the_domains_and_repeats_with_its_key
 @pytest.mark.parametrize("law", LAWS)
 def test_the_public_statement_holds_no_value_of_a_record(law):
     owned = mixed(8, rows=160)
-    done = method_class(law)().perturb(owned, stream())
-    stated = {**method_class(law)().to_dict(), **done.public}
+    done = METHODS[law]().perturb(owned, stream())
+    stated = {**METHODS[law]().to_dict(), **done.public}
     assert not any(isinstance(v, np.ndarray) for v in stated.values())
 
 
@@ -78,9 +79,9 @@ def test_the_public_statement_holds_no_value_of_a_record(law):
 def test_no_rows_and_no_columns_are_refused(law):
     owned = mixed(1)
     with pytest.raises(DataError, match="has no rows"):
-        method_class(law)().perturb(owned.take(np.zeros(0, np.int64)), stream())
+        METHODS[law]().perturb(owned.take(np.zeros(0, np.int64)), stream())
     with pytest.raises(UsageError, match="no column beside the class"):
-        method_class(law)().perturb(type(owned)((), owned.classes, owned.labels), stream())
+        METHODS[law]().perturb(type(owned)((), owned.classes, owned.labels), stream())
 
 
 @pytest.mark.parametrize("numbers", ["noise", "swap"])

@@ -10,17 +10,18 @@ from sfumato.auditing.comparison import compare
 from sfumato.clusters.agreement import fixed_point
 from sfumato.clusters.kmeans import kmeans
 from sfumato.clusters.scaling import Scaling
+from sfumato.guided.base import METHODS, make_method
 from sfumato.guided.cluster.clustered import whole_with_sums
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
 from sfumato.releases import Release
 from sfumato.releases.readme import METHOD_SAYINGS, READS, USES
-from sfumato.releasing.whole_table import fitting, guided_method, guided_release, method_names
+from sfumato.releasing.whole_table import fitting, guided_release
 from sfumato.schema import Attribute, Interval, Kind
 
 KEY = SecretKey(bytes(range(32)))
 CLUSTERS = ("geometric", "racc", "racc-v", "rdd", "swap-v")
-TREES = tuple(sorted(set(method_names()) - set(CLUSTERS)))
+TREES = tuple(sorted(set(METHODS) - set(CLUSTERS)))
 
 
 def people(gaps):
@@ -47,12 +48,12 @@ def made(law, folder, table, **settings):
     if law in CLUSTERS:
         settings = {"k": 2} | settings
     plan = Plan.propose(table, target="class")
-    return guided_release(table, plan, guided_method(law, settings), folder, key=KEY)
+    return guided_release(table, plan, make_method(law, settings), folder, key=KEY)
 
 
 @pytest.mark.parametrize(
     ("law", "settings"),
-    [*((law, {}) for law in method_names()), ("framework", {"numbers": "swap"}), ("leaf-swap", {"small": "keep"})],
+    [*((law, {}) for law in sorted(METHODS)), ("framework", {"numbers": "swap"}), ("leaf-swap", {"small": "keep"})],
 )
 def test_what_the_readme_says_of_gaps_is_so(law, settings, tmp_path):
     table = people(gaps=law not in CLUSTERS)
@@ -71,7 +72,7 @@ def test_what_the_readme_says_of_gaps_is_so(law, settings, tmp_path):
             assert name in told["left" if before == after else "swapped"].rstrip(".").split(", ")
 
 
-@pytest.mark.parametrize("law", method_names())
+@pytest.mark.parametrize("law", sorted(METHODS))
 def test_a_guided_readme_never_speaks_of_noise_to_be_corrected_nor_denies_true_cells(law, tmp_path):
     table = people(gaps=False)
     found = made(law, tmp_path / "r", table)
@@ -89,7 +90,7 @@ def test_a_guided_readme_never_speaks_of_noise_to_be_corrected_nor_denies_true_c
 
 
 def test_every_method_has_its_words():
-    assert set(METHOD_SAYINGS) == set(method_names())
+    assert set(METHOD_SAYINGS) == set(METHODS)
     assert {"class", "moved"} | (set(TREES) | {"swap-v"}) - {t for t in TREES if t.startswith("class")} == set(READS)
     assert {"class", "tree", "leaf-swap", "clusters", "geometric"} == set(USES)
 
@@ -123,7 +124,7 @@ def test_whole_numbers_that_swaps_cannot_place_are_released_as_real_ones_and_sta
     x = np.random.default_rng(0).integers(0, 6, (600, 3))
     table = pa.table({name: x[:, i] for i, name in enumerate("abc")})
     plan = Plan.propose(table)
-    found = guided_release(table, plan, guided_method("swap-v", {"k": 4}), tmp_path / "r", key=KEY)
+    found = guided_release(table, plan, make_method("swap-v", {"k": 4}), tmp_path / "r", key=KEY)
     manifest = Release.open(tmp_path / "r").manifest
     seen = np.column_stack([found.release.observed()[n].values for n in "abc"])
     bent = ~np.isin(seen, np.arange(6.0))
@@ -144,7 +145,7 @@ def test_whole_numbers_that_swaps_do_place_stay_whole(tmp_path):
     x = np.concatenate([rng.integers(m, m + 5, (60, 2)) for m in (0, 40)])
     table = pa.table({"a": x[:, 0], "b": x[:, 1]})
     plan = Plan.propose(table)
-    found = guided_release(table, plan, guided_method("swap-v", {"k": 2}), tmp_path / "r", key=KEY)
+    found = guided_release(table, plan, make_method("swap-v", {"k": 2}), tmp_path / "r", key=KEY)
     assert [c.attribute.kind for c in found.release.manifest.columns] == [Kind.INTEGER] * 2
     for name in "ab":
         np.testing.assert_array_equal(
@@ -160,7 +161,7 @@ def test_dates_are_released_as_days_and_can_be_read_again(law, tmp_path):
         {"d": pa.array(days.astype(np.int32)).cast(pa.date32()), "i": rng.integers(0, 30, 120) + days / 40}
     )
     plan = Plan.propose(table)
-    found = guided_release(table, plan, guided_method(law, {"k": 2}), tmp_path / "r", key=KEY)
+    found = guided_release(table, plan, make_method(law, {"k": 2}), tmp_path / "r", key=KEY)
     assert found.release.to_arrow().schema.field("d").type == pa.date32()
     agreed = compare(table, tmp_path / "r", k=2).clusters["protocols"]
     if law.endswith("-v"):

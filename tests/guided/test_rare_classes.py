@@ -11,6 +11,7 @@ from sfumato.auditing.comparison import compare
 from sfumato.auditing.runner import FOUND, _beside, audit
 from sfumato.engines import Local
 from sfumato.errors import DataError, UsageError
+from sfumato.guided.base import make_method
 from sfumato.guided.tree.framework import Framework
 from sfumato.guided.tree.leaf_swap import LeafSwap
 from sfumato.guided.unchanged import hardly_changed, single, unchanged, whole_records
@@ -19,7 +20,7 @@ from sfumato.randomness import SecretKey, Stream
 from sfumato.releases import Release
 from sfumato.releases.reader import true_table
 from sfumato.releasing.by_counts import counted_release
-from sfumato.releasing.whole_table import guided_method, guided_release
+from sfumato.releasing.whole_table import guided_release
 from sfumato.schema import Consent, Schema
 
 KEY = SecretKey(bytes(range(32)))
@@ -50,7 +51,7 @@ def planned(table, **method):
 
 
 def made(table, folder, law="leaf-swap", **settings):
-    return guided_release(table, planned(table), guided_method(law, settings), folder, key=KEY)
+    return guided_release(table, planned(table), make_method(law, settings), folder, key=KEY)
 
 
 @pytest.mark.parametrize("small", ["climb", "blind", "suppress"])
@@ -167,7 +168,7 @@ def test_true_columns_keep_their_rows_where_others_are_left_out(tmp_path):
     table = people()
     plan = planned(table)
     schema = Schema(tuple(replace(a, consent=Consent.TRUE if a.name == "y" else a.consent) for a in plan.schema))
-    found = guided_release(table, replace(plan, schema=schema), guided_method("leaf-swap", {}), tmp_path / "r", key=KEY)
+    found = guided_release(table, replace(plan, schema=schema), make_method("leaf-swap", {}), tmp_path / "r", key=KEY)
     truth = np.delete(table["y"].to_numpy(), [RARE, NONE])
     np.testing.assert_array_equal(found.release.observed()["y"].values, truth)
 
@@ -179,7 +180,7 @@ def test_by_counts_rare_classes_are_left_out_too(tmp_path):
     pq.write_table(table, tmp_path / "t.parquet")
     for small, out in (("suppress", True), ("keep", False)):
         plan = planned(table, small=small)
-        method = guided_method("leaf-swap", {"small": small})
+        method = make_method("leaf-swap", {"small": small})
         done = counted_release(tmp_path / "t.parquet", plan, method, tmp_path / small, engine=Local(), key=KEY)
         seen = Release.open(tmp_path / small).observed()
         assert (seen.labels.index("rare") in seen.classes) is not out
@@ -220,7 +221,7 @@ def test_a_label_that_the_tree_tests_is_said_to_be_hardly_changed(tmp_path):
         }
     )
     plan = Plan.propose(table, target="sick")
-    made = guided_release(table, plan, guided_method("leaf-swap", {}), tmp_path / "r", key=SecretKey(bytes(range(32))))
+    made = guided_release(table, plan, make_method("leaf-swap", {}), tmp_path / "r", key=SecretKey(bytes(range(32))))
     assert made.perturbed.changed["ward"] > 0.05
     said = [w for w in made.perturbed.warnings if w.startswith("Hardly any value was changed")]
     assert len(said) == 1

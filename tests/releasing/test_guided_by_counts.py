@@ -13,6 +13,7 @@ import pytest
 
 from sfumato.engines import Local
 from sfumato.errors import LedgerError, UsageError
+from sfumato.guided.base import make_method
 from sfumato.guided.tree._segments import Segments
 from sfumato.guided.tree.class_noise import expected_changes
 from sfumato.io.sources import open_table
@@ -22,7 +23,7 @@ from sfumato.releases import Release
 from sfumato.releases.ledger import Ledger
 from sfumato.releases.reader import CountedTable, sampled, true_table
 from sfumato.releasing.by_counts import _reader, counted_release
-from sfumato.releasing.whole_table import guided_method, guided_release
+from sfumato.releasing.whole_table import guided_release
 from sfumato.schema import Role
 from sfumato.trees.grow.c45 import c45
 
@@ -53,7 +54,7 @@ def plan(table: Path) -> Plan:
 def made_by(
     table: Path, plan: Plan, folder: Path, law: str, engine: Local | None = None, **parameters: object
 ) -> Release:
-    method = guided_method(law, parameters)
+    method = make_method(law, parameters)
     plan = replace(plan, method=method.to_dict(), channels={})
     return counted_release(table, plan, method, folder, engine=engine or Local(), key=KEY).release
 
@@ -132,7 +133,7 @@ def test_the_release_does_not_depend_on_blocks_or_threads(table: Path, plan: Pla
 
 
 def test_a_changed_table_draws_afresh_and_the_ledger_refuses_it(table: Path, plan: Plan, tmp_path: Path) -> None:
-    method = guided_method("class-random", {})
+    method = make_method("class-random", {})
     plan = replace(plan, method=method.to_dict(), channels={})
     options = {"engine": Local(), "key": tmp_path / "key"}
     first = counted_release(table, plan, method, tmp_path / "a", **options).release
@@ -150,7 +151,7 @@ def test_a_changed_table_draws_afresh_and_the_ledger_refuses_it(table: Path, pla
 def test_a_correction_that_leaves_every_count_as_it_was_draws_afresh_too(
     table: Path, plan: Plan, tmp_path: Path, law: str
 ) -> None:
-    method = guided_method(law, {"small": "keep"} if law == "leaf-swap" else {})
+    method = make_method(law, {"small": "keep"} if law == "leaf-swap" else {})
     plan = replace(plan, method=method.to_dict(), channels={})
     options = {"engine": Local(), "key": tmp_path / "key", "sample": 500}
     counted_release(table, plan, method, tmp_path / "a", **options)
@@ -214,7 +215,7 @@ def test_leaf_swap_leaves_small_cells_out_where_asked(table: Path, plan: Plan, t
 def test_values_that_find_nobody_to_swap_with_are_counted_and_told_as_in_memory(
     table: Path, plan: Plan, tmp_path: Path
 ) -> None:
-    method = guided_method("leaf-swap", {"small": "keep", "least": 100, "redraws": 0})
+    method = make_method("leaf-swap", {"small": "keep", "least": 100, "redraws": 0})
     plan = replace(plan, method=method.to_dict(), channels={})
     apart = counted_release(table, plan, method, tmp_path / "a", engine=Local(), key=KEY)
     together = guided_release(table, plan, method, tmp_path / "b", key=KEY)
@@ -226,7 +227,7 @@ def test_values_that_find_nobody_to_swap_with_are_counted_and_told_as_in_memory(
 
 @pytest.mark.parametrize("law", ["class-random", "leaf-swap"])
 def test_the_ledger_knows_law_and_class_of_a_guided_release(table: Path, plan: Plan, tmp_path: Path, law: str) -> None:
-    method = guided_method(law, {"small": "keep"} if law == "leaf-swap" else {})
+    method = make_method(law, {"small": "keep"} if law == "leaf-swap" else {})
     plan = replace(plan, method=method.to_dict(), channels={})
     counted_release(table, plan, method, tmp_path / "a", engine=Local(), key=tmp_path / "key")
     (entry,) = Ledger.beside(tmp_path / "key").entries()
@@ -261,7 +262,7 @@ def test_what_needs_whole_releases_or_a_class_is_refused(table: Path, plan: Plan
 
 
 def test_a_tree_of_a_sample_serves_all_rows(table: Path, plan: Plan, tmp_path: Path) -> None:
-    method = guided_method("class-random", {})
+    method = make_method("class-random", {})
     plan = replace(plan, method=method.to_dict(), channels={})
     made = counted_release(table, plan, method, tmp_path / "r", engine=Local(), key=KEY, sample=500)
     assert made.mined_rows == 500

@@ -15,11 +15,11 @@ from sfumato.channels import Gaussian
 from sfumato.engines import Spark
 from sfumato.engines.spark import ENCRYPTION, _check_session
 from sfumato.errors import DataError, UsageError
+from sfumato.guided.base import make_method
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
 from sfumato.releasing import release
 from sfumato.releasing.by_counts import counted_release
-from sfumato.releasing.whole_table import guided_method
 from sfumato.schema import Attribute, Categories, Consent, Interval, Kind, Role, Schema
 
 OWNER = SecretKey(bytes(range(32)))
@@ -49,7 +49,7 @@ def test_rows_that_would_share_their_noise_are_refused(
     frame = frame_of(spark, tmp_path / "t.parquet", data)
     options: dict[str, Any] = {"engine": replace(spark, numbered="at"), "key": OWNER}
     if guided:
-        method = guided_method("class-random", {})
+        method = make_method("class-random", {})
         schema = Schema((X, Attribute("y", Kind.CATEGORICAL, Categories(("a", "b")), role=Role.TARGET)))
         plan = Plan(schema, {}, name="p", method=method.to_dict())
         with pytest.raises(DataError, match=words):

@@ -12,13 +12,13 @@ import pytest
 
 from sfumato.channels import Gaussian
 from sfumato.errors import DataError
+from sfumato.guided.base import make_method
 from sfumato.mining.distributions import distributions
 from sfumato.mining.model import mine
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
 from sfumato.releasing import release
 from sfumato.releasing.by_counts import counted_release
-from sfumato.releasing.whole_table import guided_method
 from sfumato.schema import Attribute, Categories, Consent, Interval, Kind, Role, Schema
 
 OWNER = SecretKey(bytes(range(32)))
@@ -57,7 +57,7 @@ def test_columns_of_any_name_are_released_as_on_one_machine(spark: Any, cluster:
 @pytest.mark.parametrize("law", ["class-random", "leaf-swap"])
 def test_guided_methods_take_columns_of_any_name(spark: Any, cluster: Any, tmp_path: Path, law: str) -> None:
     frame, table = odd_frame(spark, tmp_path)
-    method = guided_method(law, {"small": "keep"} if law == "leaf-swap" else {})
+    method = make_method(law, {"small": "keep"} if law == "leaf-swap" else {})
     plan = replace(plan_of(), channels={}, method=method.to_dict())
     options: dict[str, Any] = {"engine": replace(spark, numbered="row.number"), "key": OWNER}
     made = counted_release(frame, plan, method, tmp_path / "r", **options).release

@@ -19,13 +19,13 @@ from sfumato.auditing.utility import counted_distances
 from sfumato.cli.app import cli
 from sfumato.engines import Local
 from sfumato.errors import DataError, EngineError, UsageError
+from sfumato.guided.base import make_method
 from sfumato.io.sources import blocks, open_table
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
 from sfumato.releases import Release
 from sfumato.releasing import release
 from sfumato.releasing.by_counts import counted_release
-from sfumato.releasing.whole_table import guided_method
 
 OWNER = SecretKey(bytes(range(32)))
 
@@ -69,7 +69,7 @@ def test_distances_over_all_rows_are_the_same(spark: Any, few: Path, made: Relea
 
 @pytest.mark.parametrize("law", ["class-random", "detective", "leaf-swap"])
 def test_guided_releases_by_counts_are_the_same(spark: Any, few: Path, plan: Plan, tmp_path: Path, law: str) -> None:
-    method = guided_method(law, {"small": "keep"} if law == "leaf-swap" else {})
+    method = make_method(law, {"small": "keep"} if law == "leaf-swap" else {})
     if law == "detective":  # which needs labels to perturb
         few = tmp_path / "cars.parquet"
         cars = pa.Table.from_batches([b.batch for b in blocks(open_table("car_evaluation"))])

@@ -4,6 +4,7 @@ from sfumato.channels._operators import ROW_CELLS, OwnCells, TwoLevels, WithGap,
 from sfumato.channels.additive import Additive
 from sfumato.channels.base import (
     CHANNELS,
+    JOINT_LAWS,
     MOST_BINS,
     Channel,
     Guarantee,
@@ -28,6 +29,7 @@ from sfumato.channels.uniform import Uniform
 
 __all__ = [
     "CHANNELS",
+    "JOINT_LAWS",
     "MOST_BINS",
     "ROW_CELLS",
     "Additive",

@@ -28,9 +28,9 @@ from sfumato.schema import EXACT_INTEGERS, LARGEST, Attribute, Kind, day_number
 from sfumato.text import join_names
 
 CHANNELS: dict[str, type[Channel]] = {}
+"""Every law by its name; importing the module of a law enters it here."""
 JOINT_LAWS = ("correlated-gaussian",)
 """Laws of several columns, which no single column can be given."""
-"""Every law by its name; importing the module of a law enters it here."""
 
 MOST_CELLS = 1024
 """An observed grid is made coarser rather than larger than this."""

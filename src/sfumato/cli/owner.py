@@ -241,10 +241,11 @@ def release(
     common: dict[str, Any] = {"key": key_file, "again": again, "force": force, "format": form, "encoding": encoding}
     with _no_key_without_release(key_file):
         if proposal.method is not None and not joint_method(proposal):
-            from sfumato.releasing import counted_release, guided_method, guided_release
+            from sfumato.guided import make_method
+            from sfumato.releasing import counted_release, guided_release
 
             wanted = dict(proposal.method)
-            way = guided_method(wanted.pop("law"), wanted)
+            way = make_method(wanted.pop("law"), wanted)
             if spark is None:
                 guided = guided_release(table_, proposal, way, output, **common)
                 made, notes, changed = guided.release, guided.perturbed.warnings, dict(guided.perturbed.changed)
@@ -277,9 +278,9 @@ def _refuse_method(law: str | None) -> None:
 
     if law is None or law in CHANNELS:
         return
-    from sfumato.releasing import method_names
+    from sfumato.guided import is_guided
 
-    if law in method_names():
+    if is_guided(law):
         raise UsageError(
             f"{law} is a method around a pattern of the whole table, not noise: give it as sfumato release --method {law}, "
             f'or in a plan as method = {{ law = "{law}" }} under [release]'

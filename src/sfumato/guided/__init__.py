@@ -1,10 +1,10 @@
 """Guided perturbation: the owner mines first, then bends the noise around the pattern so that it stays."""
 
-from sfumato.guided.cluster import CLUSTER_METHODS, RACC, RACCV, RDD, Clustered, ClusterMethod, Geometric, SwapV
+from sfumato.guided.base import METHODS, GuidedMethod, Method, Needs, is_guided, make_method
+from sfumato.guided.cluster import RACC, RACCV, RDD, Clustered, ClusterMethod, Geometric, SwapV
 from sfumato.guided.rare_classes import rare, rare_note
 from sfumato.guided.suppressed import kept_rows
 from sfumato.guided.tree import (
-    TREE_METHODS,
     ClassAllLeaves,
     ClassNoise,
     ClassProbabilistic,
@@ -42,11 +42,10 @@ from sfumato.guided.tree import (
 from sfumato.guided.unchanged import hardly_changed, hardly_note, whole_note, whole_records
 
 __all__ = [
-    "CLUSTER_METHODS",
+    "METHODS",
     "RACC",
     "RACCV",
     "RDD",
-    "TREE_METHODS",
     "ClassAllLeaves",
     "ClassNoise",
     "ClassProbabilistic",
@@ -56,9 +55,12 @@ __all__ = [
     "Detective",
     "Framework",
     "Geometric",
+    "GuidedMethod",
     "Innocent",
     "LeafSwap",
     "Leaves",
+    "Method",
+    "Needs",
     "Perturbed",
     "Room",
     "Segments",
@@ -74,9 +76,11 @@ __all__ = [
     "flipped",
     "hardly_changed",
     "hardly_note",
+    "is_guided",
     "kept_rows",
     "left_out_note",
     "limits",
+    "make_method",
     "noisy_columns",
     "permuted",
     "perturbed_cells",

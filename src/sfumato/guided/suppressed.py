@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.guided.base import METHODS
 from sfumato.guided.rare_classes import rare_records
-from sfumato.guided.tree import TREE_METHODS, LeafSwap, cells_of
+from sfumato.guided.tree import LeafSwap, TreeMethod, cells_of
 from sfumato.releases import Manifest
 from sfumato.table import Table
 from sfumato.trees import c45
@@ -28,10 +29,10 @@ def kept_rows(manifest: Manifest, original: Table) -> NDArray[np.bool_] | None:
 
 def _kept(stated: Mapping[str, Any], original: Table, by_counts: bool) -> NDArray[np.bool_] | None:
     law = str(stated.get("law"))
-    if law not in TREE_METHODS or original.classes is None:
+    if law not in METHODS or original.classes is None:
         return None
-    method = TREE_METHODS[law].from_dict({k: v for k, v in stated.items() if k != "law"})
-    if not method.leaves_rare_out:
+    method = METHODS[law].plan({k: v for k, v in stated.items() if k != "law"})
+    if not isinstance(method, TreeMethod) or not method.leaves_rare_out:
         return None
     kept = ~rare_records(original.classes)
     if isinstance(method, LeafSwap) and not by_counts and kept.any():

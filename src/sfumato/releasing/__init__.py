@@ -4,18 +4,16 @@ from sfumato.releasing.by_counts import counted_release
 from sfumato.releasing.door import release
 from sfumato.releasing.joint_noise import JOINT_METHODS, JointWish, joint_method, members, with_joint_noise
 from sfumato.releasing.row_by_row import bound_laws
-from sfumato.releasing.whole_table import guided_method, guided_release, method_names
+from sfumato.releasing.whole_table import guided_release
 
 __all__ = [
     "JOINT_METHODS",
     "JointWish",
     "bound_laws",
     "counted_release",
-    "guided_method",
     "guided_release",
     "joint_method",
     "members",
-    "method_names",
     "release",
     "with_joint_noise",
 ]

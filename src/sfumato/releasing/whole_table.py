@@ -11,18 +11,15 @@ import hashlib
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from sfumato.channels import CHANNELS
 from sfumato.counts import FloatArray
 from sfumato.errors import DataError, UsageError
 from sfumato.guided import (
-    CLUSTER_METHODS,
-    TREE_METHODS,
-    Clustered,
+    GuidedMethod,
     Perturbed,
     hardly_changed,
     hardly_note,
@@ -34,48 +31,9 @@ from sfumato.plans import Plan
 from sfumato.randomness import Rows, SecretKey, Stream
 from sfumato.releases import Entry, Manifest, Release, ReleasedColumn, content, sketch_of, true_table
 from sfumato.releasing.door import owner_key, publish, refuse_input_inside
-from sfumato.releasing.joint_noise import JOINT_METHODS
 from sfumato.schema import Attribute, Consent, Kind, Role
 from sfumato.table import Table
 from sfumato.text import join_names
-
-
-class GuidedMethod(Protocol):
-    """What every guided method can do."""
-
-    @property
-    def law(self) -> str:
-        """Its name."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Its public statement."""
-
-    def perturb(self, table: Table, stream: Stream, *, target: str = "class") -> Perturbed:
-        """The perturbed table."""
-
-
-def method_names() -> tuple[str, ...]:
-    """All guided methods."""
-    return tuple(sorted([*TREE_METHODS, *CLUSTER_METHODS]))
-
-
-def guided_method(law: str, parameters: Mapping[str, Any]) -> GuidedMethod:
-    """A guided method by its name, with parameters as texts or numbers; `class-noise` takes its `kind` among them."""
-    if law == "class-noise":
-        rest = dict(parameters)
-        kind = str(rest.pop("kind", "random"))
-        if f"class-{kind}" not in TREE_METHODS:
-            raise UsageError(f"class-noise: kind = {kind!r} is unknown; choose random, probabilistic or all-leaves")
-        return TREE_METHODS[f"class-{kind}"].from_dict(rest)
-    if law in TREE_METHODS:
-        return TREE_METHODS[law].from_dict(parameters)
-    if law in CLUSTER_METHODS:
-        return Clustered.from_dict(CLUSTER_METHODS[law], parameters)
-    if law in CHANNELS:
-        raise UsageError(
-            f"{law} is noise for each column, not a method: give it as --noise {law}, or as noise in the plan"
-        )
-    raise UsageError(f"there is no method {law!r}; the methods are {join_names([*JOINT_METHODS, *method_names()], 20)}")
 
 
 @dataclass(frozen=True)

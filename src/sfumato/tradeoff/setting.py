@@ -104,9 +104,9 @@ def sweepable(law: str) -> Mapping[str, tuple[float, ...]]:
             f"{law} has none of {join_names(known)} to sweep; make a release of each setting, and judge it with sfumato compare "
             "and sfumato audit"
         )
-    from sfumato.releasing import method_names
+    from sfumato.guided import is_guided
 
-    if law in (*method_names(), "class-noise"):
+    if is_guided(law):
         raise UsageError(
             f"{law} bends the noise around a pattern of the owner's table, and has no single strength to sweep; make a release "
             f"with --method {law}, and judge it with sfumato compare and sfumato audit"

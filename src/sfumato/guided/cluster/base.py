@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,26 +13,27 @@ from numpy.typing import ArrayLike
 from sfumato.clusters import LabelArray, checked_labels, finite_table
 from sfumato.counts import FloatArray
 from sfumato.errors import UsageError
-from sfumato.parameters import Parameters
+from sfumato.guided.base import Method
 from sfumato.randomness import Stream
-from sfumato.text import join_names
 
-CLUSTER_METHODS: dict[str, type[ClusterMethod]] = {}
-"""Every method by its name; importing its module enters it here."""
+if TYPE_CHECKING:
+    from sfumato.guided.cluster.clustered import Clustered
 
 
 @dataclass(frozen=True)
-class ClusterMethod(Parameters, ABC):
+class ClusterMethod(Method):
     """One way to perturb a table around its clusters. Subclasses are frozen dataclasses of their parameters."""
 
     needs_clusters: ClassVar[bool] = True
     keeps_labels: ClassVar[bool] = False
     """Whether the original labels and centres are an exact k-means fixed point of every release."""
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        if "law" in cls.__dict__:
-            CLUSTER_METHODS[cls.law] = cls
+    @classmethod
+    def plan(cls, parameters: Mapping[str, Any]) -> Clustered:
+        """Return the method around the clusters of a table; what does not say how to find clusters is the method's."""
+        from sfumato.guided.cluster.clustered import Clustered
+
+        return Clustered.from_dict(cls, parameters)
 
     def perturb(
         self, scaled: ArrayLike, labels: ArrayLike | None, centres: ArrayLike | None, stream: Stream
@@ -65,10 +67,3 @@ class ClusterMethod(Parameters, ABC):
     @abstractmethod
     def _release(self, table: FloatArray, labels: LabelArray, centres: FloatArray, stream: Stream) -> FloatArray:
         """The perturbed table, given one with rows and without constant columns; the argument stays as it is."""
-
-
-def method_class(law: str) -> type[ClusterMethod]:
-    """The class of a method by its name."""
-    if law not in CLUSTER_METHODS:
-        raise UsageError(f"there is no cluster method {law!r}; there are {join_names(sorted(CLUSTER_METHODS))}")
-    return CLUSTER_METHODS[law]

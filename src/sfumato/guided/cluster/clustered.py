@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from sfumato.channels import snap
 from sfumato.clusters import KMeans, Scaling, kmeans
 from sfumato.counts import FloatArray, IntArray
 from sfumato.errors import DataError, UsageError
+from sfumato.guided.base import Needs
 from sfumato.guided.cluster._voronoi import inside
 from sfumato.guided.cluster.base import ClusterMethod
 from sfumato.guided.tree import Perturbed
@@ -33,6 +34,7 @@ class Clustered:
     private: they are refused, or merged with `small="merge"`.
     """
 
+    needs: ClassVar[Needs] = Needs.ROWS
     method: ClusterMethod
     k: int | None = None
     small: str = "refuse"

@@ -1,7 +1,7 @@
 """Room."""
 
 from sfumato.guided.tree._segments import Segments, similar_values
-from sfumato.guided.tree.base import TREE_METHODS, Perturbed, TreeMethod, with_values
+from sfumato.guided.tree.base import Perturbed, TreeMethod, with_values
 from sfumato.guided.tree.class_noise import (
     ClassAllLeaves,
     ClassNoise,
@@ -25,7 +25,6 @@ from sfumato.guided.tree.owner_tree import Leaves
 from sfumato.guided.tree.value_noise import Room, ValueNoise
 
 __all__ = [
-    "TREE_METHODS",
     "ClassAllLeaves",
     "ClassNoise",
     "ClassProbabilistic",

@@ -6,26 +6,24 @@ owner's tree, what was expected) stay with the owner.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray, IntArray
 from sfumato.errors import DataError, UsageError
+from sfumato.guided.base import Method
 from sfumato.guided.rare_classes import FEWEST, rare_note, rare_records
 from sfumato.guided.tree.owner_tree import Leaves
-from sfumato.parameters import Parameters, parameter
+from sfumato.parameters import parameter
 from sfumato.randomness import Stream
 from sfumato.table import Table
 from sfumato.text import join_names
 from sfumato.trees import CLASS, Similarity, Tree, c45, compare_trees
-
-TREE_METHODS: dict[str, type[TreeMethod]] = {}
-"""Every method by its name; importing its module enters it here."""
 
 HARDLY = 0.01
 """A column of which a smaller share of values changed is named in a warning."""
@@ -82,17 +80,17 @@ class Perturbed:
 
 
 @dataclass(frozen=True)
-class TreeMethod(Parameters, ABC):
+class TreeMethod(Method):
     """One way to perturb a table around its decision tree. Subclasses are frozen dataclasses of their parameters."""
 
     best_of: int = parameter(
         1, "draws among which the one whose tree is most like the original is released; costs log2 of it in bits"
     )
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        if "law" in cls.__dict__:
-            TREE_METHODS[cls.law] = cls
+    @classmethod
+    def plan(cls, parameters: Mapping[str, Any]) -> Self:
+        """Return the method with these parameters."""
+        return cls.from_dict(parameters)
 
     def __post_init__(self) -> None:
         if self.best_of < 1:
@@ -151,13 +149,6 @@ class TreeMethod(Parameters, ABC):
     @abstractmethod
     def _draw(self, table: Table, prepared: Any, stream: Stream, target: str) -> Perturbed:
         """One release."""
-
-
-def method_class(law: str) -> type[TreeMethod]:
-    """The class of a method by its name."""
-    if law not in TREE_METHODS:
-        raise UsageError(f"there is no tree method {law!r}; there are {join_names(sorted(TREE_METHODS), 12)}")
-    return TREE_METHODS[law]
 
 
 def changed_shares(original: Table, released: Table, target: str = CLASS) -> dict[str, float]:

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sfumato.counts import FloatArray, IntArray
+from sfumato.guided.base import Needs
 from sfumato.guided.tree.base import Perturbed, TreeMethod, with_values
 from sfumato.guided.tree.owner_tree import Leaves
 from sfumato.randomness import Stream
@@ -111,6 +112,9 @@ def flip_posterior(counts: FloatArray, leaf: IntArray, released: IntArray, rate:
 class ClassNoise(TreeMethod):
     """What the three have in common."""
 
+    needs: ClassVar[Needs] = Needs.COUNTS
+    family: ClassVar[str | None] = "class-noise"
+
     def _draw(self, table: Table, leaves: Leaves, stream: Stream, target: str) -> Perturbed:
         assert table.classes is not None
         known = np.flatnonzero(table.classes >= 0)
@@ -153,6 +157,7 @@ class ClassRandom(ClassNoise):
     """Labels permuted inside each leaf."""
 
     law: ClassVar[str] = "class-random"
+    kind: ClassVar[str] = "random"
 
     def _labels(self, classes: IntArray, leaf: IntArray, counts: FloatArray, stream: Stream) -> IntArray:  # noqa: ARG002
         return permuted(classes, leaf, stream)
@@ -166,6 +171,7 @@ class ClassProbabilistic(ClassNoise):
     """Labels drawn from their leaf's distribution."""
 
     law: ClassVar[str] = "class-probabilistic"
+    kind: ClassVar[str] = "probabilistic"
 
     def _labels(self, classes: IntArray, leaf: IntArray, counts: FloatArray, stream: Stream) -> IntArray:  # noqa: ARG002
         return redrawn(leaf, counts, stream)
@@ -179,6 +185,7 @@ class ClassAllLeaves(ClassNoise):
     """Every label changed with the same probability, the natural noise that the paper compares with."""
 
     law: ClassVar[str] = "class-all-leaves"
+    kind: ClassVar[str] = "all-leaves"
 
     def _labels(self, classes: IntArray, leaf: IntArray, counts: FloatArray, stream: Stream) -> IntArray:  # noqa: ARG002
         return flipped(classes, all_leaves_rate(counts), counts.shape[1], stream)

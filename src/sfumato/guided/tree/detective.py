@@ -15,6 +15,7 @@ import numpy as np
 
 from sfumato.counts import FloatArray, IntArray
 from sfumato.errors import UsageError
+from sfumato.guided.base import Needs
 from sfumato.guided.tree._segments import Segments
 from sfumato.guided.tree.base import Perturbed, TreeMethod, choice, probability, with_values
 from sfumato.guided.tree.class_noise import drawn_from
@@ -31,6 +32,7 @@ class Detective(TreeMethod):
     """New values for categorical attributes, from the leaves of the trees that have them as class."""
 
     law: ClassVar[str] = "detective"
+    needs: ClassVar[Needs] = Needs.COUNTS
     p: float = parameter(0.05, "chance of a sibling leaf's majority value in place of the leaf's own distribution")
     v: float = parameter(0.0, "chance of any value of the domain")
     up: int = parameter(1, "1: sibling leaves; more: cousins, all leaves below the ancestor so many levels higher")

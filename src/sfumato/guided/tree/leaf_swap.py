@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray, IntArray
 from sfumato.errors import UsageError
+from sfumato.guided.base import Needs
 from sfumato.guided.rare_classes import STATEMENT
 from sfumato.guided.tree._partners import exchanged
 from sfumato.guided.tree.base import Perturbed, TreeMethod, choice, with_values
@@ -67,6 +68,7 @@ class LeafSwap(TreeMethod):
     """Permute every attribute inside each leaf and class."""
 
     law: ClassVar[str] = "leaf-swap"
+    needs: ClassVar[Needs] = Needs.COUNTS
     small: str = parameter(
         "climb", "cells below `least`: climb (swap within the class, up the tree), blind (any class), suppress, or keep"
     )

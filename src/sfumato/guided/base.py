@@ -1,0 +1,99 @@
+"""A guided method: noise bent around a pattern of the whole table, by its name, with its parameters and its needs.
+
+Importing the module of a method enters it in `METHODS`. Nothing else in the house lists methods by name.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Mapping
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+from sfumato.channels import CHANNELS, JOINT_LAWS
+from sfumato.errors import UsageError
+from sfumato.parameters import Parameters
+from sfumato.randomness import Stream
+from sfumato.table import Table
+from sfumato.text import join_names
+
+if TYPE_CHECKING:
+    from sfumato.guided.tree.base import Perturbed
+
+METHODS: dict[str, type[Method]] = {}
+"""Every guided method by its law."""
+
+
+class Needs(Enum):
+    """What a method has to see of the original to perturb it."""
+
+    ROWS = auto()
+    """All rows, in the memory of one machine."""
+    COUNTS = auto()
+    """Mergeable counts of all rows, so that an engine can hold them; all rows in memory will do as well."""
+
+
+class GuidedMethod(Protocol):
+    """A guided method with its parameters, ready for a whole table."""
+
+    needs: ClassVar[Needs]
+
+    @property
+    def law(self) -> str:
+        """The name of the method."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the public statement of the method."""
+
+    def perturb(self, table: Table, stream: Stream, *, target: str = "class") -> Perturbed:
+        """Perturb the whole table."""
+
+
+class Method(Parameters, ABC):
+    """One guided method. Subclasses are frozen dataclasses of their parameters; those with a `law` are registered."""
+
+    needs: ClassVar[Needs] = Needs.ROWS
+    family: ClassVar[str | None] = None
+    """One name for several methods, which their `kind` tells apart."""
+    kind: ClassVar[str] = ""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "law" in cls.__dict__:
+            METHODS[cls.law] = cls
+
+    @classmethod
+    def plan(cls, parameters: Mapping[str, Any]) -> GuidedMethod:
+        """Return the method as it is laid on a whole table; parameters may be texts."""
+        raise NotImplementedError
+
+
+def make_method(law: str, parameters: Mapping[str, Any]) -> GuidedMethod:
+    """Return a guided method by its name.
+
+    Parameters
+    ----------
+    law
+        The name of a method, or of a family of methods; a family takes the method's `kind` among the parameters.
+    parameters
+        The method's parameters, as numbers or as texts.
+    """
+    if family := {m.kind: m for m in METHODS.values() if m.family == law}:
+        *others, last = family
+        rest = {"kind": next(iter(family))} | dict(parameters)
+        kind = str(rest.pop("kind"))
+        if kind not in family:
+            raise UsageError(f"{law}: kind = {kind!r} is unknown; choose {', '.join(others)} or {last}")
+        return family[kind].plan(rest)
+    if law in METHODS:
+        return METHODS[law].plan(parameters)
+    if law in CHANNELS:
+        raise UsageError(
+            f"{law} is noise for each column, not a method: name it as the noise, or write it as noise in the plan"
+        )
+    raise UsageError(f"there is no method {law!r}; the methods are {join_names([*JOINT_LAWS, *sorted(METHODS)], 20)}")
+
+
+def is_guided(law: str) -> bool:
+    """Whether a name is that of a guided method or of a family of them."""
+    return law in METHODS or any(m.family == law for m in METHODS.values())

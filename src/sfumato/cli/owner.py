@@ -190,6 +190,7 @@ def release(
     from sfumato.releasing import release as make_release
 
     _refuse_method(law)
+    _refuse_noise(method)
     spark = cluster(engine, master)
     if key_on_workers:
         if spark is None or method:
@@ -284,6 +285,17 @@ def _refuse_method(law: str | None) -> None:
         raise UsageError(
             f"{law} is a method around a pattern of the whole table, not noise: give it as sfumato release --method {law}, "
             f'or in a plan as method = {{ law = "{law}" }} under [release]'
+        )
+
+
+def _refuse_noise(method: str | None) -> None:
+    """Raise UsageError where a law of one column is asked for as a method."""
+    from sfumato.channels import CHANNELS
+    from sfumato.errors import UsageError
+
+    if method in CHANNELS:
+        raise UsageError(
+            f"{method} is noise for each column, not a method: give it as --noise {method}, or as noise in the plan"
         )
 
 

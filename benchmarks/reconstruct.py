@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 from measure import Ratio, ratios, speed, timed
 
-from sfumato.channels import Gaussian, Kernel, Uniform
+from sfumato.channels import CellRule, Gaussian, Uniform
 from sfumato.counts import Counts, FloatArray, Grid
 from sfumato.generators.shapes import plateau, triangles
 from sfumato.reconstruction import Problem, averaged, bayes, em, ems, joint_em, kernel_of, reconstruct
@@ -25,7 +25,7 @@ UNIT = Attribute("x", Kind.REAL, Interval(0.0, 1.0))
 LAWS = {"gaussian": Gaussian(sigma=0.25).on(UNIT), "uniform": Uniform(alpha=0.5).on(UNIT)}
 SHAPES = {"plateau": plateau, "triangles": triangles}
 COLUMNS: dict[str, Callable[[Column], FloatArray]] = {
-    "paper": lambda c: reconstruct(c, bins=20, method="bayes", kernel=Kernel.MIDPOINT).mass,
+    "paper": lambda c: reconstruct(c, bins=20, method="bayes", kernel=CellRule.MIDPOINT).mass,
     "exact chi2": lambda c: reconstruct(c, bins=20, method="bayes").mass,
     "em 1e-7": lambda c: iterate(_problem(c), step_stop(1e-7), method="em", most=20_000).mass,
     "maximum": lambda c: reconstruct(c, bins=20, method="em").mass,

@@ -13,10 +13,10 @@ from scipy import stats
 
 from sfumato.channels import (
     CHANNELS,
+    CellRule,
     Channel,
     Gaussian,
     Intervals,
-    Kernel,
     Laplace,
     Projective,
     SquareWave,
@@ -335,7 +335,7 @@ def test_the_midpoint_kernel_is_equation_3_of_the_2000_paper() -> None:
     ]
     for wish, density in cases:
         law = wish.on(attribute)
-        assert np.allclose(law.transition(true, observed, Kernel.MIDPOINT), 10 * density, rtol=1e-12, atol=0)
+        assert np.allclose(law.transition(true, observed, CellRule.MIDPOINT), 10 * density, rtol=1e-12, atol=0)
         assert not np.allclose(law.transition(true, observed), 10 * density, atol=1e-4), "exact is another thing"
 
 
@@ -345,7 +345,7 @@ def test_the_midpoint_kernel_comes_close_to_the_exact_one_on_fine_grids() -> Non
         law = wish.on(attribute)
         true = Grid.cells(0, 100, 200)
         observed = law.observed_grid(true)
-        near = law.transition(true, observed, Kernel.MIDPOINT)[1:-1]
+        near = law.transition(true, observed, CellRule.MIDPOINT)[1:-1]
         assert np.abs(near - law.transition(true, observed)[1:-1]).sum(axis=0).max() < 0.02
 
 

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from sfumato.channels import Gaussian, Kernel, Uniform
+from sfumato.channels import CellRule, Gaussian, Uniform
 from sfumato.counts import Grid
 from sfumato.errors import DataError, UsageError
 from sfumato.reconstruction import Problem, bayes, em, ems, paper_size
@@ -16,7 +16,7 @@ from sfumato.schema import Attribute, Interval, Kind
 UNIT = Attribute("x", Kind.REAL, Interval(0.0, 1.0))
 
 
-def noisy_problem(channel=None, size=12, n=2000, seed=0, kernel=Kernel.EXACT):
+def noisy_problem(channel=None, size=12, n=2000, seed=0, kernel=CellRule.EXACT):
     law = (channel or Gaussian(sigma=0.2)).on(UNIT)
     true = Grid.cells(0, 1, size)
     observed = law.observed_grid(true)
@@ -140,10 +140,10 @@ def test_the_midpoint_kernel_fails_on_continuous_uniform_noise_and_the_exact_one
     truth = np.where((np.arange(20) >= 5) & (np.arange(20) < 15), 0.1, 0.0)
     error = {
         k: 0.5 * np.abs(bayes(Problem(law.transition(true, observed, k), counts, np.ones(20))).mass - truth).sum()
-        for k in Kernel
+        for k in CellRule
     }
-    assert error[Kernel.EXACT] < 0.05
-    assert error[Kernel.MIDPOINT] > 1.5 * error[Kernel.EXACT]
+    assert error[CellRule.EXACT] < 0.05
+    assert error[CellRule.MIDPOINT] > 1.5 * error[CellRule.EXACT]
 
 
 @pytest.mark.parametrize(("n", "m"), [(0, 10), (999, 10), (1500, 15), (10_000, 100), (1e6, 100)])

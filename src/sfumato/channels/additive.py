@@ -11,8 +11,8 @@ import numpy as np
 
 from sfumato.channels.base import (
     MOST_CELLS,
+    CellRule,
     Channel,
-    Kernel,
     Members,
     between_0_and_1,
     bound,
@@ -135,9 +135,9 @@ class Additive(Channel):
         cuts[0], cuts[-1] = -np.inf, np.inf
         return Grid(edges=cuts, step=step)
 
-    def transition(self, true: Grid, observed: Grid, kernel: Kernel = Kernel.EXACT) -> FloatArray:
+    def transition(self, true: Grid, observed: Grid, rule: CellRule = CellRule.EXACT) -> FloatArray:
         """Exact cell probabilities, or f(m_s − m_p) · width as equation 3 of the 2000 paper has it."""
-        if kernel is Kernel.MIDPOINT:
+        if rule is CellRule.MIDPOINT:
             # As it stands, with column sums that need not be 1. On `observed_grid` a difference is half a step off any
             # multiple of the width, so that no density jumps exactly there and rounding does not decide.
             widths = np.diff(observed.finite_edges)

@@ -36,7 +36,7 @@ MOST_CELLS = 1024
 """An observed grid is made coarser rather than larger than this."""
 
 
-class Kernel(StrEnum):
+class CellRule(StrEnum):
     """How P(released in s | true in p) is computed."""
 
     EXACT = "exact"
@@ -80,7 +80,7 @@ class Channel(ABC):
         """Released values for true ones, given two random words a cell."""
 
     @abstractmethod
-    def transition(self, true: Grid, observed: Grid, kernel: Kernel = Kernel.EXACT) -> FloatArray:
+    def transition(self, true: Grid, observed: Grid, rule: CellRule = CellRule.EXACT) -> FloatArray:
         """K[s, p] = P(released value is located in `observed` cell s | true value is in `true` cell p)."""
 
     @abstractmethod

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from sfumato.channels.base import Channel, Kernel, cell_cdf, differences, snap
+from sfumato.channels.base import CellRule, Channel, cell_cdf, differences, snap
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.schema import Attribute
 
@@ -48,10 +48,10 @@ class Discrete(Channel):
         grid = self.bin_grid
         return grid if grid.atoms is not None else Grid(atoms=self.representatives)
 
-    def transition(self, true: Grid, observed: Grid, kernel: Kernel = Kernel.EXACT) -> FloatArray:
+    def transition(self, true: Grid, observed: Grid, rule: CellRule = CellRule.EXACT) -> FloatArray:
         """Exact; a mid-point kernel takes each true cell to lie wholly in the bin of its centre."""
         bins = self.bin_grid
-        if kernel is Kernel.MIDPOINT:
+        if rule is CellRule.MIDPOINT:
             shares = np.zeros((bins.size, true.size))
             shares[bins.locate(true.centres), np.arange(true.size)] = 1.0
         else:

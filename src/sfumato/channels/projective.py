@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.channels._projective_space import ProjectiveSpace
-from sfumato.channels.base import Guarantee, Kernel, bound, exactly_one, positive, wish
+from sfumato.channels.base import CellRule, Guarantee, bound, exactly_one, positive, wish
 from sfumato.channels.discrete import Discrete
 from sfumato.channels.substitution import Substitution
 from sfumato.counts import FloatArray, Grid, IntArray
@@ -144,12 +144,12 @@ class Projective(Discrete):
             return (shares.sum() + (self._gamma - 1) * self.space.hits(self._padded(shares))) / self.total
         return (shares.sum(axis=0, keepdims=True) + (self._gamma - 1) * (self.members @ shares)) / self.total
 
-    def transition(self, true: Grid, observed: Grid, kernel: Kernel = Kernel.EXACT) -> FloatArray:
+    def transition(self, true: Grid, observed: Grid, rule: CellRule = CellRule.EXACT) -> FloatArray:
         """M itself where both grids are the law's own, without a product of large matrices."""
         own = np.array_equal(true.points, self.bin_grid.points) and true.atoms is not None
         if own and np.array_equal(observed.points, self.representatives) and observed.atoms is not None:
             return np.where(self.members, self._gamma / self.total, 1 / self.total)
-        return super().transition(true, observed, kernel)
+        return super().transition(true, observed, rule)
 
     def hits(self, counts: FloatArray) -> FloatArray:
         """How many of the counted reports lie in the set of each value."""

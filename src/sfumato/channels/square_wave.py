@@ -15,9 +15,9 @@ import numpy as np
 
 from sfumato.channels.base import (
     MOST_CELLS,
+    CellRule,
     Channel,
     Guarantee,
-    Kernel,
     between_0_and_1,
     bound,
     decade,
@@ -108,13 +108,13 @@ class SquareWave(Channel):
         cuts[0], cuts[-1] = -np.inf, np.inf
         return Grid(edges=cuts, step=step)
 
-    def transition(self, true: Grid, observed: Grid, kernel: Kernel = Kernel.EXACT) -> FloatArray:
+    def transition(self, true: Grid, observed: Grid, rule: CellRule = CellRule.EXACT) -> FloatArray:
         """A mixture of uniform noise of half-width b and a uniform report that knows nothing."""
         b, span = self.half_width, self._span
         noise = Uniform(alpha=b * span, step=self.step)
-        if kernel is Kernel.MIDPOINT:
+        if rule is CellRule.MIDPOINT:
             nothing = np.diff(observed.finite_edges)[:, None] / (span * (1 + 2 * b))
-            return self.near * noise.transition(true, observed, kernel) + (1 - self.near) * nothing
+            return self.near * noise.transition(true, observed, rule) + (1 - self.near) * nothing
         cuts = lattice_cut(inner_cuts(observed), self.step or 0.0)
         anywhere = np.clip(((cuts - self._low) / span + b) / (1 + 2 * b), 0.0, 1.0)[:, None]
         return differences(self.near * noise.mean_cdf(true, cuts) + (1 - self.near) * anywhere)

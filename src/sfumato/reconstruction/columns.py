@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.channels import Channel, Discrete, Kernel, Projective, label_matrix
+from sfumato.channels import CellRule, Channel, Discrete, Projective, label_matrix
 from sfumato.counts import Counts, FloatArray, Grid, IntArray
 from sfumato.errors import DataError, UsageError
 from sfumato.reconstruction._reports import report_matrix
@@ -46,7 +46,7 @@ def _lattice(column: Column) -> float:
 
 
 @lru_cache(maxsize=32)
-def _kernel(channel: Channel, points: bytes, cells: bool, step: float, kernel: Kernel) -> tuple[Grid, FloatArray]:
+def _kernel(channel: Channel, points: bytes, cells: bool, step: float, kernel: CellRule) -> tuple[Grid, FloatArray]:
     values = np.frombuffer(points)
     true = Grid(edges=values, step=step) if cells else Grid(atoms=values, step=step)
     observed = channel.observed_grid(true)
@@ -60,9 +60,9 @@ def _kernel(channel: Channel, points: bytes, cells: bool, step: float, kernel: K
 _report_matrix = lru_cache(maxsize=8)(report_matrix)
 
 
-def kernel_of(channel: Channel, true: Grid, kernel: Kernel = Kernel.EXACT) -> tuple[Grid, FloatArray]:
+def kernel_of(channel: Channel, true: Grid, kernel: CellRule = CellRule.EXACT) -> tuple[Grid, FloatArray]:
     """The observed grid and K[s, p] of a channel on a true grid; remembered, since classes and nodes ask again and again."""
-    return _kernel(channel, true.points.tobytes(), true.edges is not None, true.step, Kernel(kernel))
+    return _kernel(channel, true.points.tobytes(), true.edges is not None, true.step, CellRule(kernel))
 
 
 def spacing(column: Column, true: Grid) -> FloatArray | None:
@@ -74,7 +74,7 @@ def spacing(column: Column, true: Grid) -> FloatArray | None:
 
 
 def problem_of(
-    column: Column, true: Grid, *, kernel: Kernel = Kernel.EXACT, weights: FloatArray | None = None
+    column: Column, true: Grid, *, kernel: CellRule = CellRule.EXACT, weights: FloatArray | None = None
 ) -> Problem:
     """The counts of a released column and the kernel that explains them."""
     if isinstance(column.channel, Projective):
@@ -105,7 +105,7 @@ def reconstruct(
     *,
     bins: int | None = None,
     method: str = "auto",
-    kernel: Kernel | str = Kernel.EXACT,
+    kernel: CellRule | str = CellRule.EXACT,
     weights: FloatArray | None = None,
     smoothing: float = 0.02,
 ) -> Distribution:
@@ -175,7 +175,7 @@ def by_class(
     *,
     bins: int | None = None,
     method: str = "auto",
-    kernel: Kernel | str = Kernel.EXACT,
+    kernel: CellRule | str = CellRule.EXACT,
     weights: FloatArray | None = None,
     smoothing: float = 0.02,
 ) -> dict[str, Distribution]:
@@ -204,11 +204,11 @@ def by_class(
     return out
 
 
-def _kernel_name(kernel: Kernel | str) -> Kernel:
+def _kernel_name(kernel: CellRule | str) -> CellRule:
     try:
-        return Kernel(kernel)
+        return CellRule(kernel)
     except ValueError:
-        raise UsageError(f"there is no kernel {kernel!r}; the kernels are {join_names(list(Kernel))}") from None
+        raise UsageError(f"there is no kernel {kernel!r}; the kernels are {join_names(list(CellRule))}") from None
 
 
 def _averages(problem: Problem) -> bool:
@@ -219,7 +219,7 @@ def _averages(problem: Problem) -> bool:
     return not (square and np.allclose(problem.kernel, np.eye(problem.size), atol=1e-12))
 
 
-def _averaged(channel: Channel, true: Grid, problem: Problem, kernel: Kernel) -> Source:
+def _averaged(channel: Channel, true: Grid, problem: Problem, kernel: CellRule) -> Source:
     """`auto` on ordered cells; where there is room, on halved cells, so that a slope within a cell is not taken for flat."""
     if problem.size > MOST_CELLS:
         blocks, spread = in_blocks(problem)

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sfumato.channels import Kernel, Projective
+from sfumato.channels import CellRule, Projective
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.errors import UsageError
 from sfumato.reconstruction.columns import reconstruct
@@ -75,7 +75,7 @@ def reconstruct_dataset(
     *,
     bins: int | None = None,
     method: str = "auto",
-    kernel: Kernel | str = Kernel.EXACT,
+    kernel: CellRule | str = CellRule.EXACT,
     by_class: bool = False,
     seed: int = 0,
 ) -> Table:
@@ -113,7 +113,7 @@ def reconstruct_dataset(
     return Table(tuple(columns), table.classes, table.labels)
 
 
-def _handed_out(column: Column, tie: FloatArray, bins: int | None, method: str, kernel: Kernel | str) -> FloatArray:
+def _handed_out(column: Column, tie: FloatArray, bins: int | None, method: str, kernel: CellRule | str) -> FloatArray:
     distribution = reconstruct(column, bins=bins, method=method, kernel=kernel)
     mass, law = distribution.mass, column.channel
     if isinstance(law, Projective):

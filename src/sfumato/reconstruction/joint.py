@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.channels import Kernel, Marginal, inner_cuts, lattice_cut
+from sfumato.channels import CellRule, Marginal, inner_cuts, lattice_cut
 from sfumato.counts import Counts, FloatArray, Grid, IntArray
 from sfumato.errors import DataError, UsageError
 from sfumato.reconstruction.columns import spacing
@@ -69,7 +69,7 @@ class JointDistribution:
         return {"axes": axes, "mass": self.mass.tolist(), "n": float(self.n), "iterations": max(len(self.trail) - 1, 0)}
 
 
-def axis_of(column: Column, bins: int, most_observed: int, kernel: Kernel = Kernel.EXACT) -> Axis:
+def axis_of(column: Column, bins: int, most_observed: int, kernel: CellRule = CellRule.EXACT) -> Axis:
     """Grids and kernel of one column; an observed grid finer than `most_observed` cells is made coarser."""
     true = column.true_grid(bins)
     ordered = spacing(column, true) is not None
@@ -106,7 +106,7 @@ def reconstruct_joint(
     by_class: bool = False,
     smoothing: float = 0.02,
     iterations: int = 300,
-    kernel: Kernel | str = Kernel.EXACT,
+    kernel: CellRule | str = CellRule.EXACT,
 ) -> JointDistribution | dict[str, JointDistribution]:
     """The joint distribution of the true values of two or three attributes, overall or for each class.
 
@@ -124,7 +124,7 @@ def reconstruct_joint(
     axes = []
     for column in chosen:
         size = bins.get(column.name) if isinstance(bins, Mapping) else bins
-        axes.append(axis_of(column, size or true, observed, Kernel(kernel)))
+        axes.append(axis_of(column, size or true, observed, CellRule(kernel)))
     together = _pair(axes, chosen) if paired else None
     if not by_class:
         return _fitted(axes, np.ones(table.rows, dtype=bool), smoothing, iterations, together)

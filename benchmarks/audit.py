@@ -20,7 +20,7 @@ from measure import ratios, speed, versions
 from peers import python_of
 from pins import PINS
 
-from sfumato.attacks import Linkability, NearestInference, Sight, Targets
+from sfumato.attacks import Linkability, NearestInference, Targets, View
 from sfumato.auditing.rates import Rate
 from sfumato.auditing.runner import audit
 from sfumato.auditing.score import hits
@@ -83,7 +83,7 @@ def write_csv(made: Release, file: Path) -> None:
 
 
 def ours(made: Release, attacks: int) -> dict[str, tuple[Rate, Rate, float]]:
-    sight, attributes = Sight.of(made), attributes_of(made.manifest)
+    view, attributes = View.of(made), attributes_of(made.manifest)
     rng = np.random.default_rng(1)
     people = {}
     for name, table in (("inside", "adult"), ("outside", "adult_test")):
@@ -95,12 +95,12 @@ def ours(made: Release, attacks: int) -> dict[str, tuple[Rate, Rate, float]]:
         start, rates = time.process_time(), []
         for who in people.values():
             targets = Targets({n: who[n] for n in LEFT + RIGHT})
-            rates.append(Rate.of(Linkability(targets, LEFT, RIGHT, k, 1).run(sight)))
+            rates.append(Rate.of(Linkability(targets, LEFT, RIGHT, k, 1).run(view)))
         out[f"linkability, {k} neighbours"] = (*rates, time.process_time() - start)
     for secret in SECRETS:
         start, rates = time.process_time(), []
         for who in people.values():
-            claim = NearestInference(Targets({n: who[n] for n in KNOWN}), secret, 1).run(sight)
+            claim = NearestInference(Targets({n: who[n] for n in KNOWN}), secret, 1).run(view)
             rates.append(Rate.of(hits(attributes[secret], claim.recoveries[0].pick, who[secret])))
         out[f"inference of {secret}"] = (*rates, time.process_time() - start)
     return out

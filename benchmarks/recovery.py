@@ -20,9 +20,9 @@ from sfumato.attacks import (
     BayesEstimate,
     ColumnPosterior,
     LikelihoodLinkage,
-    Sight,
     Spectral,
     Targets,
+    View,
 )
 from sfumato.channels import Gaussian, Substitution
 from sfumato.plans import Plan
@@ -67,16 +67,16 @@ def rmse(errors: np.ndarray) -> float:
 
 def attacked(plan: Plan, ratio: float | None, x: np.ndarray, seed: int, folder: Path) -> list[float]:
     key = SecretKey(np.random.default_rng([seed, 99]).bytes(32))
-    sight = Sight.of(release(pa.table(dict(zip(NAMES, x.T, strict=True))), plan, folder, key=key))
+    view = View.of(release(pa.table(dict(zip(NAMES, x.T, strict=True))), plan, folder, key=key))
     out = []
     for attack in VALUES:
-        claim = attack.run(sight)
+        claim = attack.run(view)
         out.append(rmse(np.column_stack([r.mean for r in claim.recoveries]) - x))
-    y = np.column_stack([c.values for c in sight.columns])
+    y = np.column_stack([c.values for c in view.columns])
     out.append(np.nan if ratio is None else rmse(y.mean(axis=0) + (y - y.mean(axis=0)) / (1 + ratio) - x))
     rows = np.arange(min(PEOPLE, len(x)))
     targets = Targets({n: x[rows, i] for i, n in enumerate(NAMES)})
-    out.append(float(LikelihoodLinkage(targets).run(sight).credit(rows).mean()))
+    out.append(float(LikelihoodLinkage(targets).run(view).credit(rows).mean()))
     return out
 
 

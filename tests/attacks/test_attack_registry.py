@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import sfumato.attacks
-from sfumato.attacks import ATTACKS, Pairs, Sight, Targets
+from sfumato.attacks import ATTACKS, Pairs, Targets, View
 from sfumato.counts import FloatArray, Grid
 
 
@@ -30,13 +30,13 @@ def test_an_attack_is_frozen_and_says_what_it_is_and_what_it_assumes(name):
 @pytest.mark.parametrize("name", sorted(ATTACKS))
 def test_an_attack_has_no_place_for_the_original(name):
     attack = ATTACKS[name]
-    assert list(inspect.signature(attack.run).parameters) == ["self", "sight"]
+    assert list(inspect.signature(attack.run).parameters) == ["self", "view"]
     hints = typing.get_type_hints(attack)
     for field in dataclasses.fields(attack):
         hint = hints[field.name]
         assert field.name not in ("original", "truth")
         population = typing.get_type_hints(ATTACKS["informed-posterior"])["population"]
-        assert hint in (Targets, Pairs, tuple[Sight, ...], tuple[str, ...], str, int, population), (
+        assert hint in (Targets, Pairs, tuple[View, ...], tuple[str, ...], str, int, population), (
             name,
             field.name,
             hint,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.attacks import LikelihoodInference, LikelihoodLinkage, Sight, Targets
+from sfumato.attacks import LikelihoodInference, LikelihoodLinkage, Targets, View
 from sfumato.attacks.linear._moments import linear_view
 from sfumato.attacks.linkage._correlated_likelihood import JointLogs, noise_given
 from sfumato.attacks.linkage._likelihood import Likelihood
@@ -32,9 +32,9 @@ def law(table):
 
 
 @pytest.fixture(scope="module")
-def sight(table, law):
+def view(table, law):
     y = law.perturb(KEY, Rows(0, len(table)), table)
-    return Sight(tuple(Column(a, law.marginal(a), y[:, i]) for i, a in enumerate(ATTRIBUTES)))
+    return View(tuple(Column(a, law.marginal(a), y[:, i]) for i, a in enumerate(ATTRIBUTES)))
 
 
 def known(table, rows):
@@ -61,21 +61,21 @@ def test_the_joint_likelihood_is_the_density_of_the_noise_and_looks_past_no_gap(
             assert logs.pairs(np.array([i]), np.array([j]))[0] == pytest.approx(found[i, j], abs=2e-3)
 
 
-def test_linkage_through_the_joint_law_finds_more_than_through_the_columns_one_by_one(sight, table):
+def test_linkage_through_the_joint_law_finds_more_than_through_the_columns_one_by_one(view, table):
     rows = np.arange(300)
-    joint = LikelihoodLinkage(known(table, rows)).run(sight)
-    apart = Sight(
-        tuple(Column(c.attribute, Gaussian(sigma=c.channel.sigma).on(c.attribute), c.values) for c in sight.columns)
+    joint = LikelihoodLinkage(known(table, rows)).run(view)
+    apart = View(
+        tuple(Column(c.attribute, Gaussian(sigma=c.channel.sigma).on(c.attribute), c.values) for c in view.columns)
     )
     alone = LikelihoodLinkage(known(table, rows)).run(apart)
     assert joint.probability(rows).mean() > 1.3 * alone.probability(rows).mean()
 
 
-def test_a_column_taken_out_of_the_joint_likelihood_leaves_the_marginal_one(sight, table):
+def test_a_column_taken_out_of_the_joint_likelihood_leaves_the_marginal_one(view, table):
     rows = np.arange(20)
-    whole = Likelihood.of(sight, known(table, rows))
+    whole = Likelihood.of(view, known(table, rows))
     part = slice(0, 20)
-    fewer = Likelihood.of(sight, Targets({n: table[rows, i] for i, n in enumerate(NAMES) if n != "b"}))
+    fewer = Likelihood.of(view, Targets({n: table[rows, i] for i, n in enumerate(NAMES) if n != "b"}))
     assert whole.without("b", whole.logs(part), part) == pytest.approx(fewer.logs(part), abs=1e-3)
 
 
@@ -88,9 +88,9 @@ def test_the_noise_of_one_column_given_that_of_the_others_is_the_regression_on_t
     assert variance < 0.2 * law.covariance[1][1]
 
 
-def test_who_knows_the_other_values_learns_the_noise_of_the_secret_too(sight, law, table):
+def test_who_knows_the_other_values_learns_the_noise_of_the_secret_too(view, law, table):
     rows = np.arange(200)
-    claim = LikelihoodInference(known(table, rows), ("b",)).run(sight)
+    claim = LikelihoodInference(known(table, rows), ("b",)).run(view)
     error = np.sqrt(np.mean((claim.recoveries[0].mean - table[rows, 1]) ** 2))
     _, variance = noise_given(law, "b", ("a", "c"))
     # With the right row the error would be √v; the marginal law alone would leave several times as much.
@@ -98,5 +98,5 @@ def test_who_knows_the_other_values_learns_the_noise_of_the_secret_too(sight, la
     assert error < 0.75 * np.sqrt(law.covariance[1][1])
 
 
-def test_linear_attacks_take_the_covariance_of_the_noise_from_the_joint_law(sight, law):
-    assert linear_view(sight).noise == pytest.approx(np.array(law.covariance), rel=0.01)
+def test_linear_attacks_take_the_covariance_of_the_noise_from_the_joint_law(view, law):
+    assert linear_view(view).noise == pytest.approx(np.array(law.covariance), rel=0.01)

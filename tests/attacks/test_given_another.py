@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.attacks import ColumnPosterior, GivenAnother, Sight
+from sfumato.attacks import ColumnPosterior, GivenAnother, View
 from sfumato.attacks._belief import smallest_sets
 from sfumato.attacks.posterior._conditional import Conditional, grouped_counts
 from sfumato.attacks.posterior._group_priors import drawn
@@ -48,7 +48,7 @@ def graded(law, n=5000, seed=11, grades=10):
     salary = rng.uniform(0, 100, n)
     names = rng.permutation(grades)
     grade = names[np.minimum((salary * grades / 100).astype(int), grades - 1)]
-    return Sight((released(SALARY, law, salary), clear(labels("grade", grades), grade)), "grade"), salary
+    return View((released(SALARY, law, salary), clear(labels("grade", grades), grade)), "grade"), salary
 
 
 def rmse(claim, truth):
@@ -57,29 +57,29 @@ def rmse(claim, truth):
 
 
 def test_a_clear_grade_leaves_of_a_salary_little_more_than_the_grade_itself_is_wide():
-    sight, salary = graded(LAWS["gaussian"])
-    claim = GivenAnother().run(sight)
+    view, salary = graded(LAWS["gaussian"])
+    claim = GivenAnother().run(view)
     assert claim.notes["given"] == {"salary": "grade"}
-    grade, y = sight["grade"].values.astype(int), sight["salary"].values
+    grade, y = view["grade"].values.astype(int), view["salary"].values
     means = (np.bincount(grade, y) / np.bincount(grade))[grade]
     by_means = central_width(salary - means)
     left = central_width(salary - claim.recoveries[0].mean)
     assert left < 1.25 * by_means < 12.5
-    alone = ColumnPosterior().run(sight).recoveries[0]
+    alone = ColumnPosterior().run(view).recoveries[0]
     assert np.mean(alone.width) > 35
 
 
 @pytest.mark.parametrize("law", sorted(set(LAWS) - {"intervals"}))
 def test_under_every_law_of_numbers_the_grade_tells_most_of_what_the_noise_hid(law):
     assert set(LAWS) == {name for name in CHANNELS if CHANNELS[name].numeric}
-    sight, salary = graded(LAWS[law])
-    assert rmse(GivenAnother().run(sight), salary) < 0.6 * rmse(ColumnPosterior().run(sight), salary)
+    view, salary = graded(LAWS[law])
+    assert rmse(GivenAnother().run(view), salary) < 0.6 * rmse(ColumnPosterior().run(view), salary)
 
 
 def test_inside_the_classes_of_a_law_without_chance_a_grade_tells_nothing():
-    sight, salary = graded(LAWS["intervals"])
-    claim = GivenAnother().run(sight)
-    assert rmse(claim, salary) == pytest.approx(rmse(ColumnPosterior().run(sight), salary), rel=0.01)
+    view, salary = graded(LAWS["intervals"])
+    claim = GivenAnother().run(view)
+    assert rmse(claim, salary) == pytest.approx(rmse(ColumnPosterior().run(view), salary), rel=0.01)
 
 
 @pytest.mark.parametrize("law", [Substitution(gamma=5.0), Projective(gamma=5.0)])
@@ -87,9 +87,9 @@ def test_a_clear_label_that_goes_with_a_noisy_one_gives_it_away(law):
     rng = np.random.default_rng(2)
     town = rng.integers(0, 12, 6000)
     region = np.where(rng.random(6000) < 0.9, town // 3, rng.integers(0, 4, 6000))
-    sight = Sight((released(labels("town", 12), law, town.astype(float)), clear(labels("region", 4), region)))
-    (given,) = GivenAnother().run(sight).recoveries
-    alone = ColumnPosterior().run(sight).recoveries[0]
+    view = View((released(labels("town", 12), law, town.astype(float)), clear(labels("region", 4), region)))
+    (given,) = GivenAnother().run(view).recoveries
+    alone = ColumnPosterior().run(view).recoveries[0]
     assert np.mean(given.width) < 0.75 * np.mean(alone.width)
     assert 0.93 <= np.mean(given.sets.covers(town.astype(float))) <= 0.97
 
@@ -101,11 +101,11 @@ def test_a_noisy_label_serves_too_but_less():
     noisy = released(SALARY, LAWS["gaussian"], salary)
 
     def with_grade(column):
-        return rmse(GivenAnother().run(Sight((noisy, column))), salary)
+        return rmse(GivenAnother().run(View((noisy, column))), salary)
 
     in_the_clear = with_grade(clear(labels("grade", 10), grade))
     blurred = with_grade(released(labels("grade", 10), Substitution(gamma=9.0), grade))
-    alone = rmse(ColumnPosterior().run(Sight((noisy,))), salary)
+    alone = rmse(ColumnPosterior().run(View((noisy,))), salary)
     assert in_the_clear < 0.7 * blurred
     assert blurred < 0.95 * alone
 
@@ -114,8 +114,8 @@ def test_a_number_tells_of_another_even_where_no_line_does():
     rng = np.random.default_rng(6)
     salary = rng.uniform(0, 100, 5000)
     other = clear(Attribute("bent", Kind.REAL, Interval(0, 100)), np.abs(salary - 50) * 2)
-    sight = Sight((released(SALARY, Gaussian(privacy=0.3), salary), other))
-    assert rmse(GivenAnother().run(sight), salary) < 0.6 * rmse(ColumnPosterior().run(sight), salary)
+    view = View((released(SALARY, Gaussian(privacy=0.3), salary), other))
+    assert rmse(GivenAnother().run(view), salary) < 0.6 * rmse(ColumnPosterior().run(view), salary)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -128,7 +128,7 @@ def test_columns_that_know_nothing_of_each_other_tell_nothing(seed):
         clear(labels("grade", 40), rng.integers(0, 40, n)),
         clear(Attribute("age", Kind.INTEGER, Interval(0, 99)), rng.integers(0, 100, n)),
     )
-    claim = GivenAnother().run(Sight(columns, "grade"))
+    claim = GivenAnother().run(View(columns, "grade"))
     assert not claim.recoveries
     assert "no column tells enough" in claim.notes["skipped"]
 
@@ -141,19 +141,19 @@ def test_sets_from_few_rows_a_label_still_hold_the_truth(n):
         rng = np.random.default_rng(seed)
         label = rng.integers(0, 20, n)
         salary = rng.normal(10 + 4 * label, 6).clip(0, 100)
-        sight = Sight((released(SALARY, Gaussian(sigma=10.0), salary, seed), clear(labels("grade", 20), label)))
-        (given,) = GivenAnother().run(sight).recoveries
+        view = View((released(SALARY, Gaussian(sigma=10.0), salary, seed), clear(labels("grade", 20), label)))
+        (given,) = GivenAnother().run(view).recoveries
         covered.append(np.mean(given.sets.covers(salary)))
     assert 0.93 <= np.mean(covered) <= 0.985
 
 
 def test_rows_without_a_label_keep_the_distribution_of_all_rows():
-    sight, _ = graded(LAWS["gaussian"])
-    bare = np.arange(len(sight["grade"].values)) % 7 == 0
-    grade = np.where(bare, np.nan, sight["grade"].values)
-    sight = Sight((sight["salary"], clear(sight["grade"].attribute, grade)))
-    (given,) = GivenAnother().run(sight).recoveries
-    (alone, _) = ColumnPosterior().run(sight).recoveries
+    view, _ = graded(LAWS["gaussian"])
+    bare = np.arange(len(view["grade"].values)) % 7 == 0
+    grade = np.where(bare, np.nan, view["grade"].values)
+    view = View((view["salary"], clear(view["grade"].attribute, grade)))
+    (given,) = GivenAnother().run(view).recoveries
+    (alone, _) = ColumnPosterior().run(view).recoveries
     np.testing.assert_allclose(given.mean[bare], alone.mean[bare])
     assert np.mean(given.width[~bare]) < 0.5 * np.mean(alone.width[~bare])
 
@@ -165,13 +165,13 @@ def test_noise_that_was_drawn_together_is_not_taken_for_independent():
     law = CorrelatedGaussian(("a", "b"), ((100.0, 90.0), (90.0, 100.0)), ratio=1.0)
     y = x + rng.multivariate_normal([0, 0], [[100, 90], [90, 100]], 3000)
     columns = tuple(Column(a, law.marginal(a), y[:, i]) for i, a in enumerate(attributes))
-    assert "skipped" in GivenAnother().run(Sight(columns)).notes
+    assert "skipped" in GivenAnother().run(View(columns)).notes
 
 
 def test_the_column_that_tells_most_is_taken():
-    sight, _ = graded(LAWS["gaussian"])
-    own = groups_of(sight["salary"])
-    grade = groups_of(sight["grade"])
+    view, _ = graded(LAWS["gaussian"])
+    own = groups_of(view["salary"])
+    grade = groups_of(view["grade"])
     rng = np.random.default_rng(0)
     worse = np.where(rng.random(len(grade)) < 0.5, grade, rng.permutation(grade))
     assert most_telling(own, {"worse": worse, "grade": grade, "none": rng.permutation(grade)}) == "grade"
@@ -196,8 +196,8 @@ def test_groups_are_frequent_labels_or_classes_of_as_many_numbers():
 
 
 def test_the_posterior_of_a_row_is_bayes_rule_with_the_prior_of_its_group():
-    sight, salary = graded(Gaussian(sigma=15.0), n=60)
-    belief = sight.beliefs["salary"]
+    view, salary = graded(Gaussian(sigma=15.0), n=60)
+    belief = view.beliefs["salary"]
     rng = np.random.default_rng(1)
     priors = rng.dirichlet(np.ones(belief.grid.size), 3)
     groups = rng.integers(-1, 3, 60)
@@ -220,8 +220,8 @@ def test_the_posterior_of_a_row_is_bayes_rule_with_the_prior_of_its_group():
 
 
 def test_an_empty_group_has_the_distribution_of_all_rows():
-    sight, _ = graded(Gaussian(sigma=15.0), n=400)
-    belief = sight.beliefs["salary"]
+    view, _ = graded(Gaussian(sigma=15.0), n=400)
+    belief = view.beliefs["salary"]
     counts = grouped_counts(np.zeros(400, np.int64), belief.codes, (2, belief.observed.size))
     for mass in drawn(belief, counts):
         np.testing.assert_allclose(mass[1], belief.prior, atol=1e-12)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.attacks import ClusterLinear, KnownInput, Pairs, Reflection, Sight
+from sfumato.attacks import ClusterLinear, KnownInput, Pairs, Reflection, View
 from sfumato.attacks.linear.known_input import procrustes
 from sfumato.channels import Gaussian
 from sfumato.errors import UsageError
@@ -25,7 +25,7 @@ def table():
 
 
 def sight_of(released):
-    return Sight(tuple(Column(a, Gaussian(sigma=0.1).on(a), released[:, i]) for i, a in enumerate(ATTRIBUTES)))
+    return View(tuple(Column(a, Gaussian(sigma=0.1).on(a), released[:, i]) for i, a in enumerate(ATTRIBUTES)))
 
 
 def pairs_of(table, rows):
@@ -98,7 +98,7 @@ def test_a_cluster_with_too_few_known_records_is_guessed_by_their_mean(table):
 
 def test_a_release_without_two_numeric_columns_is_passed_over():
     attribute = ATTRIBUTES[0]
-    sight = Sight((Column(attribute, None, np.linspace(0, 1, 30)),))
+    view = View((Column(attribute, None, np.linspace(0, 1, 30)),))
     pairs = Pairs(np.arange(4), {"a0": np.linspace(0, 1, 30)[:4]})
     for attack in (KnownInput(pairs), ClusterLinear(pairs), Reflection(pairs)):
-        assert "skipped" in attack.run(sight).notes
+        assert "skipped" in attack.run(view).notes

@@ -15,8 +15,8 @@ from sfumato.attacks import (
     Linkability,
     NearestInference,
     NearestLinkage,
-    Sight,
     Targets,
+    View,
 )
 from sfumato.attacks.linkage.linkability import chance
 from sfumato.channels import Gaussian, Substitution
@@ -55,22 +55,22 @@ def mixed():
         Column(attributes["c"], swap, c),
         Column(attributes["k"], None, truth["k"]),
     )
-    return Sight(columns), truth
+    return View(columns), truth
 
 
-def naive_weights(sight, truth, row):
+def naive_weights(view, truth, row):
     """P(row' | record) by writing the product out, cell kernels and all."""
-    out = np.ones(sight.rows)
-    for column in sight.columns:
+    out = np.ones(view.rows)
+    for column in view.columns:
         value, released = truth[column.name][row], column.values
         if np.isnan(value):
             factor = np.where(np.isnan(released), 1.0, np.exp(-60))
         elif column.channel is None:
             factor = np.where(released == value, 1.0, np.exp(-60))
         else:
-            belief = sight.beliefs[column.name]
+            belief = view.beliefs[column.name]
             p = belief.grid.locate(np.array([value]))[0]
-            factor = np.full(sight.rows, np.exp(-60))
+            factor = np.full(view.rows, np.exp(-60))
             there = belief.codes >= 0
             factor[there] = np.maximum(belief.kernel[belief.codes[there], p], np.exp(-60))
         out *= factor
@@ -78,11 +78,11 @@ def naive_weights(sight, truth, row):
 
 
 def test_likelihood_linkage_is_the_product_of_the_laws(mixed):
-    sight, truth = mixed
+    view, truth = mixed
     rows = np.arange(0, 300, 7)
-    links = LikelihoodLinkage(Targets({n: v[rows] for n, v in truth.items()})).run(sight)
+    links = LikelihoodLinkage(Targets({n: v[rows] for n, v in truth.items()})).run(view)
     for i, row in enumerate(rows):
-        weights = naive_weights(sight, truth, row)
+        weights = naive_weights(view, truth, row)
         shares = weights / weights.sum()
         assert links.probability(rows)[i] == pytest.approx(shares[row], rel=1e-3, abs=1e-12)
         entropy = -np.sum(shares[shares > 0] * np.log(shares[shares > 0]))
@@ -94,8 +94,8 @@ def test_likelihood_linkage_is_the_product_of_the_laws(mixed):
 def test_a_release_of_distinct_true_rows_is_linked_completely_and_duplicates_share_the_credit():
     attribute = Attribute("x", Kind.REAL, Interval(0, 10))
     values = np.array([1.0, 2.0, 3.0, 3.0])
-    sight = Sight((Column(attribute, None, values),))
-    links = LikelihoodLinkage(Targets({"x": values})).run(sight)
+    view = View((Column(attribute, None, values),))
+    links = LikelihoodLinkage(Targets({"x": values})).run(view)
     assert links.credit(np.arange(4)) == pytest.approx([1.0, 1.0, 0.5, 0.5])
 
 
@@ -104,8 +104,8 @@ def test_on_a_release_that_says_nothing_linkage_is_chance():
     rng = np.random.default_rng(2)
     truth = rng.integers(0, 4, 500).astype(float)
     channel = Substitution(gamma=1.0 + 1e-9).on(attribute)
-    sight = Sight((Column(attribute, channel, channel.perturb(KEY, Rows(0, 500), truth)),))
-    links = LikelihoodLinkage(Targets({"c": truth})).run(sight)
+    view = View((Column(attribute, channel, channel.perturb(KEY, Rows(0, 500), truth)),))
+    links = LikelihoodLinkage(Targets({"c": truth})).run(view)
     assert links.probability(np.arange(500)) == pytest.approx(1 / 500, rel=1e-3)
     assert links.effective == pytest.approx(500, rel=1e-3)
 
@@ -120,25 +120,25 @@ def test_the_assignment_has_the_greatest_total_likelihood():
     attribute = Attribute("x", Kind.REAL, Interval(0, 100))
     truth = rng.uniform(0, 100, 7)
     channel = Gaussian(sigma=15.0).on(attribute)
-    sight = Sight((Column(attribute, channel, channel.perturb(KEY, Rows(0, 7), truth)),))
+    view = View((Column(attribute, channel, channel.perturb(KEY, Rows(0, 7), truth)),))
     targets = Targets({"x": truth})
-    found = Assignment(targets).run(sight)
-    logs = LikelihoodLinkage(targets).run(sight).likelihood.logs(slice(0, 7))
+    found = Assignment(targets).run(view)
+    logs = LikelihoodLinkage(targets).run(view).likelihood.logs(slice(0, 7))
     best = max(itertools.permutations(range(7)), key=lambda order: sum(logs[i, j] for i, j in enumerate(order)))
     assert sum(logs[i, j] for i, j in enumerate(found)) == pytest.approx(sum(logs[i, j] for i, j in enumerate(best)))
 
 
 def test_the_assignment_does_not_read_the_order_of_the_rows():
     attribute = Attribute("x", Kind.REAL, Interval(0, 10))
-    sight = Sight((Column(attribute, None, np.full(200, 5.0)),))
-    found = Assignment(Targets({"x": np.full(200, 5.0)})).run(sight)
+    view = View((Column(attribute, None, np.full(200, 5.0)),))
+    found = Assignment(Targets({"x": np.full(200, 5.0)})).run(view)
     assert np.mean(found == np.arange(200)) < 0.05
 
 
-def naive_gower(sight, truth, row, names):
-    out = np.zeros(sight.rows)
+def naive_gower(view, truth, row, names):
+    out = np.zeros(view.rows)
     for name in names:
-        column, value = sight[name], truth[name]
+        column, value = view[name], truth[name]
         if column.attribute.kind.numeric:
             both = np.concatenate([column.values, value])
             gap = np.abs(column.values - value[row]) / np.ptp(both[~np.isnan(both)])
@@ -149,18 +149,18 @@ def naive_gower(sight, truth, row, names):
 
 
 def test_the_nearest_row_is_nearest_by_gowers_distance(mixed):
-    sight, truth = mixed
-    found = NearestLinkage(Targets(truth)).run(sight)
+    view, truth = mixed
+    found = NearestLinkage(Targets(truth)).run(view)
     for row in range(0, 300, 13):
-        distances = naive_gower(sight, truth, row, ("x", "c", "k"))
+        distances = naive_gower(view, truth, row, ("x", "c", "k"))
         assert distances[found[row]] == pytest.approx(distances.min(), abs=1e-5)
 
 
 def test_a_control_never_finds_the_row_that_was_struck(mixed):
-    sight, truth = mixed
+    view, truth = mixed
     rows = np.arange(300)
-    assert not (NearestLinkage(Targets(truth, without=rows)).run(sight) == rows).any()
-    links = LikelihoodLinkage(Targets(truth, without=rows)).run(sight)
+    assert not (NearestLinkage(Targets(truth, without=rows)).run(view) == rows).any()
+    links = LikelihoodLinkage(Targets(truth, without=rows)).run(view)
     assert np.isfinite(links.logsum).all()
 
 
@@ -168,10 +168,10 @@ def test_linkability_meets_in_the_row_itself_when_values_are_true_and_by_chance_
     rng = np.random.default_rng(4)
     attributes = [Attribute(f"a{i}", Kind.REAL, Interval(0, 1)) for i in range(4)]
     truth = {a.name: rng.random(400) for a in attributes}
-    clear = Sight(tuple(Column(a, None, truth[a.name]) for a in attributes))
+    clear = View(tuple(Column(a, None, truth[a.name]) for a in attributes))
     attack = Linkability(Targets(truth), ("a0", "a1"), ("a2", "a3"), 1)
     assert attack.run(clear).mean() == 1.0
-    noise = Sight(tuple(Column(a, None, rng.random(400)) for a in attributes))
+    noise = View(tuple(Column(a, None, rng.random(400)) for a in attributes))
     rate = Linkability(Targets(truth), ("a0", "a1"), ("a2", "a3"), 20).run(noise).mean()
     assert rate == pytest.approx(chance(400, 20), abs=0.12)
 
@@ -184,14 +184,14 @@ def test_chance_of_two_sets_to_meet_by_hand():
 
 
 def test_inference_is_the_weighted_sum_of_posteriors(mixed):
-    sight, truth = mixed
+    view, truth = mixed
     rows = np.arange(0, 300, 29)
     known = {n: v[rows] for n, v in truth.items()}
-    claim = LikelihoodInference(Targets(known), ("c", "x")).run(sight)
+    claim = LikelihoodInference(Targets(known), ("c", "x")).run(view)
     found = {r.attribute: r for r in claim.recoveries}
-    belief = sight.beliefs["c"]
+    belief = view.beliefs["c"]
     for i, row in enumerate(rows):
-        others = Sight(tuple(c for c in sight.columns if c.name != "c"))
+        others = View(tuple(c for c in view.columns if c.name != "c"))
         weights = naive_weights(others, truth, row)
         posterior = (weights / weights.sum()) @ belief.posterior[belief.codes]
         assert found["c"].mean[i] == pytest.approx(posterior @ belief.grid.centres, abs=2e-3)
@@ -202,20 +202,20 @@ def test_a_secret_that_nothing_else_tells_is_inferred_from_the_own_row_only():
     rng = np.random.default_rng(5)
     x, secret = rng.random(2000), rng.integers(0, 4, 2000).astype(float)
     attributes = Attribute("x", Kind.REAL, Interval(0, 1)), Attribute("s", Kind.CATEGORICAL, Categories(LABELS))
-    sight = Sight((Column(attributes[0], None, x), Column(attributes[1], None, secret)))
+    view = View((Column(attributes[0], None, x), Column(attributes[1], None, secret)))
     rows = np.arange(300)
-    inside = LikelihoodInference(Targets({"x": x[rows]}), ("s",)).run(sight)
-    outside = LikelihoodInference(Targets({"x": x[rows]}, without=rows), ("s",)).run(sight)
+    inside = LikelihoodInference(Targets({"x": x[rows]}), ("s",)).run(view)
+    outside = LikelihoodInference(Targets({"x": x[rows]}, without=rows), ("s",)).run(view)
     assert np.mean(inside.recoveries[0].pick == secret[rows]) == 1.0
     assert np.mean(outside.recoveries[0].pick == secret[rows]) < 0.4
 
 
 def test_the_nearest_rows_secret_is_taken_at_its_word(mixed):
-    sight, truth = mixed
+    view, truth = mixed
     known = {n: truth[n] for n in ("x", "k")}
-    rows = NearestLinkage(Targets(known), 3).run(sight)
-    claim = NearestInference(Targets(known), "c", 3).run(sight)
-    assert np.array_equal(claim.recoveries[0].pick, sight["c"].values[rows])
+    rows = NearestLinkage(Targets(known), 3).run(view)
+    claim = NearestInference(Targets(known), "c", 3).run(view)
+    assert np.array_equal(claim.recoveries[0].pick, view["c"].values[rows])
 
 
 def test_the_class_is_inferred_from_the_leaf_as_well_outside_the_release_as_inside():
@@ -226,15 +226,15 @@ def test_the_class_is_inferred_from_the_leaf_as_well_outside_the_release_as_insi
     target = Attribute("class", Kind.CATEGORICAL, Categories(("no", "yes")), role=Role.TARGET)
     channel = Gaussian(sigma=8.0).on(attribute)
     columns = (Column(attribute, channel, channel.perturb(KEY, Rows(0, 3000), x)), Column(target, None, classes))
-    sight = Sight(columns, "class")
+    view = View(columns, "class")
     rows = np.arange(600)
     for without in (None, rows):
-        claim = LeafClass(Targets({"x": x[rows]}, without)).run(sight)
+        claim = LeafClass(Targets({"x": x[rows]}, without)).run(view)
         assert np.mean(claim.recoveries[0].pick == classes[rows]) == pytest.approx(0.9, abs=0.05)
 
 
 def test_a_class_of_one_label_has_no_leaf_to_infer_from():
     attribute = Attribute("x", Kind.REAL, Interval(0, 1))
     target = Attribute("class", Kind.CATEGORICAL, Categories(("only",)), role=Role.TARGET)
-    sight = Sight((Column(attribute, None, np.linspace(0, 1, 50)), Column(target, None, np.zeros(50))), "class")
-    assert "skipped" in LeafClass(Targets({"x": np.zeros(3)})).run(sight).notes
+    view = View((Column(attribute, None, np.linspace(0, 1, 50)), Column(target, None, np.zeros(50))), "class")
+    assert "skipped" in LeafClass(Targets({"x": np.zeros(3)})).run(view).notes

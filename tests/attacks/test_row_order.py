@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.attacks import ColumnPosterior, RowOrder, Sight
+from sfumato.attacks import ColumnPosterior, RowOrder, View
 from sfumato.attacks.posterior._windows import _fits, agreement, half_widths, smoothed, window_sums
 from sfumato.auditing.rates import central_width
 from sfumato.channels import CHANNELS, Gaussian, Intervals, Laplace, Projective, SquareWave, Substitution, Uniform
@@ -46,11 +46,11 @@ def moving_average(values, window):
 
 def test_a_table_sorted_by_income_gives_it_away_at_least_as_far_as_a_moving_average_does():
     truth = np.sort(incomes())
-    sight = Sight((released(INCOME, LAWS["gaussian"], truth),))
-    claim = RowOrder().run(sight)
+    view = View((released(INCOME, LAWS["gaussian"], truth),))
+    claim = RowOrder().run(view)
     left = central_width(truth - claim.recoveries[0].mean)
-    assert left <= central_width(truth - moving_average(sight["income"].values, 101)) < 16_000
-    assert np.mean(ColumnPosterior().run(sight).recoveries[0].width) > 60_000
+    assert left <= central_width(truth - moving_average(view["income"].values, 101)) < 16_000
+    assert np.mean(ColumnPosterior().run(view).recoveries[0].width) > 60_000
     assert claim.notes["windows"]["income"]["rows_each_side"] >= 30
 
 
@@ -58,16 +58,16 @@ def test_a_table_sorted_by_income_gives_it_away_at_least_as_far_as_a_moving_aver
 def test_under_every_law_of_numbers_the_neighbours_tell_most_of_what_the_noise_hid(law):
     assert set(LAWS) == {name for name in CHANNELS if CHANNELS[name].numeric}
     truth = np.sort(incomes())
-    sight = Sight((released(INCOME, LAWS[law], truth),))
-    (near,), (alone,) = RowOrder().run(sight).recoveries, ColumnPosterior().run(sight).recoveries
+    view = View((released(INCOME, LAWS[law], truth),))
+    (near,), (alone,) = RowOrder().run(view).recoveries, ColumnPosterior().run(view).recoveries
     assert np.std(truth - near.mean) < 0.5 * np.std(truth - alone.mean)
 
 
 @pytest.mark.parametrize("law", [Substitution(gamma=4.0), Projective(gamma=4.0)])
 def test_runs_of_equal_labels_give_them_away(law):
     truth = np.sort(towns())
-    sight = Sight((released(TOWN, law, truth),))
-    (near,), (alone,) = RowOrder().run(sight).recoveries, ColumnPosterior().run(sight).recoveries
+    view = View((released(TOWN, law, truth),))
+    (near,), (alone,) = RowOrder().run(view).recoveries, ColumnPosterior().run(view).recoveries
     assert np.mean(alone.pick == truth) < 0.6
     assert np.mean(near.pick == truth) > 0.97
     assert np.mean(near.width) < 1.1
@@ -78,9 +78,9 @@ def test_short_runs_and_a_slow_walk_are_found_as_well():
     town = np.repeat(rng.integers(0, 8, 667), 6)[:4000].astype(float)
     walk = np.cumsum(rng.normal(0, 1, 4000))
     walk = (walk - walk.min()) / np.ptp(walk) * 230_000
-    sight = Sight((released(TOWN, Substitution(gamma=4.0), town), released(INCOME, LAWS["gaussian"], walk)))
-    near = {r.attribute: r for r in RowOrder().run(sight).recoveries}
-    alone = {r.attribute: r for r in ColumnPosterior().run(sight).recoveries}
+    view = View((released(TOWN, Substitution(gamma=4.0), town), released(INCOME, LAWS["gaussian"], walk)))
+    near = {r.attribute: r for r in RowOrder().run(view).recoveries}
+    alone = {r.attribute: r for r in ColumnPosterior().run(view).recoveries}
     assert np.mean(near["town"].pick == town) > np.mean(alone["town"].pick == town) + 0.1
     assert 0.93 <= np.mean(near["town"].sets.covers(town)) <= 0.97
     assert np.std(near["income"].mean - walk) < 0.5 * np.std(alone["income"].mean - walk)
@@ -89,22 +89,22 @@ def test_short_runs_and_a_slow_walk_are_found_as_well():
 @pytest.mark.parametrize("law", sorted(LAWS))
 def test_a_shuffled_table_gives_nothing_away_by_its_order(law):
     for seed in range(4):
-        sight = Sight((released(INCOME, LAWS[law], incomes(1500, seed), seed),))
-        claim = RowOrder().run(sight)
+        view = View((released(INCOME, LAWS[law], incomes(1500, seed), seed),))
+        claim = RowOrder().run(view)
         assert not claim.recoveries
         assert "no more alike" in claim.notes["skipped"]
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_shuffled_labels_give_nothing_away_by_their_order(seed):
-    sight = Sight((released(TOWN, Substitution(gamma=8.0), towns(1500, seed), seed),))
-    assert not RowOrder().run(sight).recoveries
+    view = View((released(TOWN, Substitution(gamma=8.0), towns(1500, seed), seed),))
+    assert not RowOrder().run(view).recoveries
 
 
 def test_where_the_order_says_nothing_the_attack_can_be_asked_for_the_posterior():
-    sight = Sight((released(INCOME, LAWS["gaussian"], incomes(800)),))
-    (asked,) = RowOrder(("income",)).run(sight).recoveries
-    (alone,) = ColumnPosterior().run(sight).recoveries
+    view = View((released(INCOME, LAWS["gaussian"], incomes(800)),))
+    (asked,) = RowOrder(("income",)).run(view).recoveries
+    (alone,) = ColumnPosterior().run(view).recoveries
     np.testing.assert_array_equal(asked.mean, alone.mean)
 
 
@@ -114,24 +114,24 @@ def test_missing_values_are_passed_over_and_stay_missing():
     gone = np.arange(3000) % 5 == 0
     values = np.where(gone, np.nan, column.values)
     town = released(TOWN, Substitution(gamma=6.0), np.sort(towns(3000)))
-    sight = Sight(
+    view = View(
         (Column(INCOME, column.channel, values), Column(TOWN, town.channel, np.where(gone, np.nan, town.values)))
     )
-    for recovery in RowOrder().run(sight).recoveries:
+    for recovery in RowOrder().run(view).recoveries:
         assert np.array_equal(np.isnan(recovery.mean), gone)
 
 
 @pytest.mark.parametrize("n", [1, 2, 10])
 def test_a_handful_of_rows_has_no_order_to_speak_of(n):
-    sight = Sight(
+    view = View(
         (released(INCOME, LAWS["gaussian"], np.sort(incomes(n))), released(TOWN, Substitution(gamma=3.0), towns(n)))
     )
-    assert "skipped" in RowOrder().run(sight).notes
+    assert "skipped" in RowOrder().run(view).notes
 
 
 def test_columns_released_as_true_are_not_attacked():
-    sight = Sight((Column(INCOME, None, np.sort(incomes(500))),))
-    assert "skipped" in RowOrder().run(sight).notes
+    view = View((Column(INCOME, None, np.sort(incomes(500))),))
+    assert "skipped" in RowOrder().run(view).notes
 
 
 def test_classes_that_rise_step_by_step_show_the_values_between_the_steps():
@@ -139,12 +139,12 @@ def test_classes_that_rise_step_by_step_show_the_values_between_the_steps():
     column = released(INCOME, Intervals(count=4), truth)
     gone = np.arange(1000) % 3 == 0
     for values in (column.values, np.where(gone, np.nan, column.values)):
-        (near,) = RowOrder().run(Sight((Column(INCOME, column.channel, values),))).recoveries
+        (near,) = RowOrder().run(View((Column(INCOME, column.channel, values),))).recoveries
         there = ~np.isnan(values)
         assert np.array_equal(np.isnan(near.mean), ~there)
         assert central_width((truth - near.mean)[there]) < 15_000  # of classes of 57,500
-    (falling,) = RowOrder().run(Sight((Column(INCOME, column.channel, column.values[::-1]),))).recoveries
-    np.testing.assert_allclose(falling.mean[::-1], RowOrder().run(Sight((column,))).recoveries[0].mean)
+    (falling,) = RowOrder().run(View((Column(INCOME, column.channel, column.values[::-1]),))).recoveries
+    np.testing.assert_allclose(falling.mean[::-1], RowOrder().run(View((column,))).recoveries[0].mean)
 
 
 # --- windows ---

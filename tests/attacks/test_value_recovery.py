@@ -15,8 +15,8 @@ from sfumato.attacks import (
     LowBits,
     NoiseReuse,
     RepeatedPerturbation,
-    Sight,
     Spectral,
+    View,
 )
 from sfumato.attacks._belief import best_guesses, smallest_sets
 from sfumato.attacks.linear._moments import linear_view
@@ -68,7 +68,7 @@ def test_every_law_of_the_product_is_walked_here():
 def test_the_posteriors_95_percent_sets_of_labels_hold_the_truth_too(law):
     attribute = Attribute("code", Kind.CATEGORICAL, Categories(tuple(f"c{i}" for i in range(80))))
     values = np.minimum(np.random.default_rng(8).geometric(0.08, 100_000) - 1.0, 79.0)
-    (recovery,) = ColumnPosterior().run(Sight((released(attribute, CHANNELS[law](gamma=12.0), values),))).recoveries
+    (recovery,) = ColumnPosterior().run(View((released(attribute, CHANNELS[law](gamma=12.0), values),))).recoveries
     assert 0.93 <= recovery.sets.covers(values).mean() <= 0.97
     assert np.mean(recovery.pick == values) > 1.3 * np.mean(values == 0.0)
 
@@ -76,21 +76,21 @@ def test_the_posteriors_95_percent_sets_of_labels_hold_the_truth_too(law):
 @pytest.mark.parametrize("law", sorted(LAWS))
 def test_the_posteriors_95_percent_sets_hold_the_truth_in_93_to_97_percent(law, skewed):
     attribute, values = skewed
-    sight = Sight((released(attribute, LAWS[law], values),))
+    view = View((released(attribute, LAWS[law], values),))
     grid = Grid.over(attribute, 80)
     mass = np.bincount(grid.locate(values), minlength=80) / len(values)
     for attack in (ColumnPosterior(), InformedPosterior({"x": (grid, mass)})):
-        (recovery,) = attack.run(sight).recoveries
+        (recovery,) = attack.run(view).recoveries
         assert 0.93 <= recovery.sets.covers(values).mean() <= 0.97
 
 
 @pytest.mark.parametrize("law", sorted(LAWS))
 def test_the_posterior_mean_beats_the_released_value_and_the_prior_mean(law, skewed):
     attribute, values = skewed
-    sight = Sight((released(attribute, LAWS[law], values),))
+    view = View((released(attribute, LAWS[law], values),))
     truth = {"x": values}
-    posterior = rmse(ColumnPosterior().run(sight), truth)["x"]
-    assert posterior <= rmse(AtItsWord().run(sight), truth)["x"] * 1.001
+    posterior = rmse(ColumnPosterior().run(view), truth)["x"]
+    assert posterior <= rmse(AtItsWord().run(view), truth)["x"] * 1.001
     assert posterior < values.std()
 
 
@@ -98,7 +98,7 @@ def test_the_measured_interval_equals_the_analytic_one_for_normal_values_and_noi
     # Posterior sd is √(s²σ²/(s²+σ²)) = 10·6/√136 = 5.145, so the 95 % interval is 20.17 wide.
     values = np.random.default_rng(6).normal(100, 10, 40_000)
     column = released(Attribute("x", Kind.REAL, Interval(40, 160)), Gaussian(sigma=6.0), values)
-    (recovery,) = ColumnPosterior().run(Sight((column,))).recoveries
+    (recovery,) = ColumnPosterior().run(View((column,))).recoveries
     analytic = 3.919928 * 60 / np.sqrt(136)
     assert recovery.width.mean() == pytest.approx(analytic, rel=0.02)
     assert np.sqrt(np.mean((recovery.mean - values) ** 2)) == pytest.approx(60 / np.sqrt(136), rel=0.02)
@@ -108,9 +108,9 @@ def test_the_posterior_of_a_label_is_bayes_rule_by_hand():
     # Shares .9/.1, γ = 4, N = 2: P(b | released b) = .1·.8/(.1·.8 + .9·.2) = .3077, so the guess stays a.
     values = np.repeat([0.0, 1.0], [90_000, 10_000])
     column = released(Attribute("c", Kind.CATEGORICAL, Categories(("a", "b"))), Substitution(gamma=4.0), values)
-    belief = Sight((column,)).beliefs["c"]
+    belief = View((column,)).beliefs["c"]
     assert belief.posterior[1, 1] == pytest.approx(0.3077, abs=0.01)
-    (recovery,) = ColumnPosterior().run(Sight((column,))).recoveries
+    (recovery,) = ColumnPosterior().run(View((column,))).recoveries
     assert (recovery.pick == 0).all()
 
 
@@ -131,10 +131,10 @@ def test_the_best_guess_is_the_middle_of_the_likeliest_window():
 def test_missing_cells_stay_missing_and_a_clear_column_is_itself():
     attribute = Attribute("x", Kind.REAL, Interval(0, 10))
     values = np.array([1.0, np.nan, 3.0] * 50)
-    (recovery,) = ColumnPosterior().run(Sight((Column(attribute, None, values),))).recoveries
+    (recovery,) = ColumnPosterior().run(View((Column(attribute, None, values),))).recoveries
     assert np.array_equal(recovery.mean, values, equal_nan=True)
     channel = Gaussian(sigma=1.0).on(attribute)
-    (noisy,) = ColumnPosterior().run(Sight((Column(attribute, channel, values),))).recoveries
+    (noisy,) = ColumnPosterior().run(View((Column(attribute, channel, values),))).recoveries
     assert np.array_equal(np.isnan(noisy.mean), np.isnan(values))
 
 
@@ -153,7 +153,7 @@ def rank3():
 @pytest.fixture(scope="module")
 def independent(rank3):
     attributes, table, _ = rank3
-    return Sight(tuple(released(a, Gaussian(sigma=1.0), table[:, i]) for i, a in enumerate(attributes)))
+    return View(tuple(released(a, Gaussian(sigma=1.0), table[:, i]) for i, a in enumerate(attributes)))
 
 
 def test_filters_cut_independent_noise_of_1_to_below_045_and_042(rank3, independent):
@@ -172,19 +172,19 @@ def test_correlated_noise_leaves_no_attack_below_the_scalar_shrink(rank3):
     columns = tuple(Column(a, law.marginal(a), y[:, i]) for i, a in enumerate(attributes))
     shrink = float(np.sqrt(np.mean((law.shrunk(y) - table) ** 2)))
     assert shrink == pytest.approx(2.0 / np.sqrt(2), rel=0.03)
-    for sight in (Sight(columns, noise=np.array(law.covariance)), Sight(columns)):
+    for view in (View(columns, noise=np.array(law.covariance)), View(columns)):
         for attack in (ColumnPosterior(), Spectral(), PCA(), BayesEstimate()):
-            if isinstance(attack, ColumnPosterior) and sight.noise is None:
+            if isinstance(attack, ColumnPosterior) and view.noise is None:
                 continue
-            assert mean_rmse(attack.run(sight), truth) >= 0.995 * shrink
+            assert mean_rmse(attack.run(view), truth) >= 0.995 * shrink
 
 
 def test_filters_gain_nothing_on_substitution_over_the_channels_own_posterior(rank3):
     attributes, table, truth = rank3
-    sight = Sight(tuple(released(a, Substitution(gamma=19.0), table[:, i]) for i, a in enumerate(attributes)))
-    own = mean_rmse(ColumnPosterior().run(sight), truth)
+    view = View(tuple(released(a, Substitution(gamma=19.0), table[:, i]) for i, a in enumerate(attributes)))
+    own = mean_rmse(ColumnPosterior().run(view), truth)
     for attack in (Spectral(), PCA(), BayesEstimate()):
-        assert mean_rmse(attack.run(sight), truth) >= own
+        assert mean_rmse(attack.run(view), truth) >= own
 
 
 def test_the_bayes_estimate_has_the_papers_form_where_its_inverses_exist():
@@ -209,8 +209,8 @@ def test_the_linear_view_of_substitution_is_unbiased():
     rng = np.random.default_rng(10)
     attributes = [Attribute(n, Kind.REAL, Interval(0, 20)) for n in "pq"]
     x = rng.beta(2, 5, (60_000, 2)) * 20
-    sight = Sight(tuple(released(a, Substitution(gamma=19.0), x[:, i]) for i, a in enumerate(attributes)))
-    view = linear_view(sight)
+    view = View(tuple(released(a, Substitution(gamma=19.0), x[:, i]) for i, a in enumerate(attributes)))
+    view = linear_view(view)
     assert view.mean == pytest.approx(x.mean(axis=0), abs=0.15)
     errors = view.values - x
     assert np.diag(view.noise) == pytest.approx((errors**2).mean(axis=0), rel=0.06)
@@ -218,16 +218,16 @@ def test_the_linear_view_of_substitution_is_unbiased():
 
 def test_filters_say_why_they_do_not_apply_to_one_column(skewed):
     attribute, values = skewed
-    sight = Sight((released(attribute, Gaussian(sigma=3.0), values),))
+    view = View((released(attribute, Gaussian(sigma=3.0), values),))
     for attack in (Spectral(), PCA(), BayesEstimate()):
-        assert "two numeric columns" in attack.run(sight).notes["skipped"]
+        assert "two numeric columns" in attack.run(view).notes["skipped"]
 
 
 # --- several releases ---
 
 
 def releases(attribute, law, values, size):
-    return [Sight((released(attribute, law, values, f"release {i}"),)) for i in range(size)]
+    return [View((released(attribute, law, values, f"release {i}"),)) for i in range(size)]
 
 
 @pytest.mark.parametrize("law", ["gaussian", "laplace", "substitution"])
@@ -249,7 +249,7 @@ def test_averaging_gaussian_noise_over_four_releases_halves_the_interval():
 
 def test_the_same_release_again_teaches_nothing(skewed):
     attribute, values = skewed
-    first = Sight((released(attribute, Gaussian(sigma=5.0), values),))
+    first = View((released(attribute, Gaussian(sigma=5.0), values),))
     assert "no independent noise" in Averaging((first,)).run(first).notes["skipped"]
     reuse = NoiseReuse((first,)).run(first)
     assert reuse.notes["same_values_again"] == ["x"]
@@ -259,15 +259,15 @@ def test_the_same_release_again_teaches_nothing(skewed):
 def test_one_draw_at_two_scales_gives_the_original_away(skewed):
     attribute, values = skewed
     z = np.random.default_rng(12).normal(size=len(values))
-    sights = [Sight((Column(attribute, Gaussian(sigma=s).on(attribute), values + s * z),)) for s in (4.0, 8.0)]
-    (recovery,) = NoiseReuse((sights[1],)).run(sights[0]).recoveries
+    views = [View((Column(attribute, Gaussian(sigma=s).on(attribute), values + s * z),)) for s in (4.0, 8.0)]
+    (recovery,) = NoiseReuse((views[1],)).run(views[0]).recoveries
     assert np.abs(recovery.mean - values).max() < 1e-9
 
 
 def test_independent_draws_at_two_scales_are_not_taken_for_one(skewed):
     attribute, values = skewed
-    first = Sight((released(attribute, Gaussian(sigma=4.0), values, "a"),))
-    second = Sight((released(attribute, Gaussian(sigma=8.0), values, "b"),))
+    first = View((released(attribute, Gaussian(sigma=4.0), values, "a"),))
+    second = View((released(attribute, Gaussian(sigma=8.0), values, "b"),))
     claim = NoiseReuse((second,)).run(first)
     assert not claim.recoveries
     assert claim.notes["independent_noise"] == ["x"]
@@ -276,10 +276,10 @@ def test_independent_draws_at_two_scales_are_not_taken_for_one(skewed):
 @pytest.mark.parametrize("law", sorted(set(LAWS) - {"intervals"}))
 def test_perturbing_the_release_again_never_gains(law, skewed):
     attribute, values = skewed
-    sight = Sight((released(attribute, LAWS[law], values),))
-    once = rmse(AtItsWord().run(sight), {"x": values})["x"]
+    view = View((released(attribute, LAWS[law], values),))
+    once = rmse(AtItsWord().run(view), {"x": values})["x"]
     for times in (1, 4):
-        assert rmse(RepeatedPerturbation(times).run(sight), {"x": values})["x"] > once
+        assert rmse(RepeatedPerturbation(times).run(view), {"x": values})["x"] > once
 
 
 # --- low digits ---
@@ -291,7 +291,7 @@ def test_noise_in_whole_percents_on_a_fine_column_is_undone_by_the_low_digits():
     values = np.round(rng.uniform(3, 9, 2000), 3)
     noise = np.clip(np.round(rng.normal(0, 0.276, 2000) / 0.05) * 5, -60, 60) / 100
     column = Column(attribute, Gaussian(sigma=1.0).on(attribute), values * (1 + noise))
-    claim = LowBits().run(Sight((column, Column(Attribute("k", Kind.REAL, Interval(0, 1)), None, rng.random(2000)))))
+    claim = LowBits().run(View((column, Column(Attribute("k", Kind.REAL, Interval(0, 1)), None, rng.random(2000)))))
     (recovery,) = claim.recoveries
     assert np.mean(np.abs(recovery.mean - values) < 1e-9) > 0.5
 
@@ -299,4 +299,4 @@ def test_noise_in_whole_percents_on_a_fine_column_is_undone_by_the_low_digits():
 @pytest.mark.parametrize("law", sorted(LAWS))
 def test_our_own_laws_release_on_their_grid_and_leave_no_low_digits(law, skewed):
     attribute, values = skewed
-    assert "skipped" in LowBits().run(Sight((released(attribute, LAWS[law], values),))).notes
+    assert "skipped" in LowBits().run(View((released(attribute, LAWS[law], values),))).notes

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 
-from sfumato.attacks import Sight
+from sfumato.attacks import View
 from sfumato.auditing.ledger_repeats import repeats
 from sfumato.auditing.runner import audit
 from sfumato.channels import Gaussian, Substitution
@@ -175,7 +175,7 @@ def test_a_name_released_under_two_laws_is_told_apart_by_its_law(table, tmp_path
         made = Release.open(tmp_path / folder)
         again = repeats(book, made.manifest)
         assert again.own.laws["x"] == made.manifest["x"].channel.to_dict()
-        widths[folder] = again.widths(Sight.of(made))["x"]
+        widths[folder] = again.widths(View.of(made))["x"]
     # Each release has its own width, and averaging both leaves less than the narrower of them.
     assert widths["weak"][0] > 9 * widths["strong"][0]
     assert widths["weak"][1] == pytest.approx(widths["strong"][1])
@@ -190,6 +190,6 @@ def test_rows_in_another_order_are_draws_of_their_own_even_under_one_noise_name(
         release(table.take(order), plan("two"), tmp_path / f"two-{turn}", key=key, again=True)
     made = Release.open(tmp_path / "one")
     again = repeats(Ledger.beside(key), made.manifest)
-    own, averaged = again.widths(Sight.of(made))["x"]
+    own, averaged = again.widths(View.of(made))["x"]
     assert again.views()["x"] == 4
     assert averaged == pytest.approx(own / 2)

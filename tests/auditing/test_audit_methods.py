@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.attacks import ColumnPosterior, Pairs, Sight
+from sfumato.attacks import ColumnPosterior, Pairs, View
 from sfumato.auditing.runner import audit
 from sfumato.channels import CHANNELS
 from sfumato.guided.base import METHODS, make_method
@@ -121,10 +121,10 @@ def test_a_law_learned_from_known_records_is_near_the_true_one():
     rows = np.arange(400)
     friends = Pairs(rows, {"x": x[rows], "c": c[rows]})
     columns = tuple(Column(a, None, released[a.name]) for a in attributes)
-    sight = Sight(columns, guided={"x": "some", "c": "some"}, friends=friends)
-    matrix = sight.beliefs["c"].kernel
+    view = View(columns, guided={"x": "some", "c": "some"}, friends=friends)
+    matrix = view.beliefs["c"].kernel
     assert np.diag(matrix) == pytest.approx(0.8, abs=0.08)
-    found = {r.attribute: r for r in ColumnPosterior().run(sight).recoveries}
+    found = {r.attribute: r for r in ColumnPosterior().run(view).recoveries}
     assert 0.92 < found["x"].sets.covers(x).mean() < 0.99
     assert np.sqrt(np.mean((found["x"].mean - x) ** 2)) < 5.1
 
@@ -132,5 +132,5 @@ def test_a_law_learned_from_known_records_is_near_the_true_one():
 def test_without_known_records_a_guided_column_is_taken_at_its_word():
     values = np.linspace(0, 100, 50)
     column = Column(Attribute("x", Kind.REAL, Interval(0, 100)), None, values)
-    (recovery,) = ColumnPosterior().run(Sight((column,), guided={"x": "some"})).recoveries
+    (recovery,) = ColumnPosterior().run(View((column,), guided={"x": "some"})).recoveries
     assert np.array_equal(recovery.mean, values)

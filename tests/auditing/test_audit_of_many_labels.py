@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.attacks import ColumnPosterior, Sight
+from sfumato.attacks import ColumnPosterior, View
 from sfumato.auditing.runner import audit
 from sfumato.channels import Gaussian, Projective, Substitution
 from sfumato.channels import _operators as two_levels
@@ -101,7 +101,7 @@ def test_the_posterior_of_five_thousand_labels_fits_into_little_memory(law):
     truth = np.minimum(rng.geometric(0.002, 1500) - 1, 4999).astype(float)
     column = Column(attribute, None, truth).through(law.on(attribute), KEY)
     tracemalloc.start()
-    claim = ColumnPosterior().run(Sight((column,)))
+    claim = ColumnPosterior().run(View((column,)))
     covered = claim.recoveries[0].sets.covers(truth)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()

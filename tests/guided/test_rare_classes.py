@@ -143,8 +143,8 @@ def test_another_release_is_laid_beside_row_by_row_though_rows_are_left_out(tmp_
     made(table, tmp_path / "r")
     made(table, tmp_path / "c", law="class-random")
     rows = np.delete(np.arange(400), [RARE, NONE])
-    sight = _beside(Release.open(tmp_path / "c"), rows, table, "utf-8")
-    np.testing.assert_array_equal(sight["y"].values, table["y"].to_numpy()[rows])  # class noise leaves y in clear
+    view = _beside(Release.open(tmp_path / "c"), rows, table, "utf-8")
+    np.testing.assert_array_equal(view["y"].values, table["y"].to_numpy()[rows])  # class noise leaves y in clear
     assert audit(tmp_path / "r", table, others=[tmp_path / "c"], targets=60).rows == 398
     with pytest.raises(DataError, match="leaves rows out that the release has; audit that one instead"):
         audit(tmp_path / "c", table, others=[tmp_path / "r"], targets=60)

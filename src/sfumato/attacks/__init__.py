@@ -1,7 +1,7 @@
 """Attacks on a release, one to a file. These import lines are the registry: a new attack is a new file and a line here."""
 
 from sfumato.attacks._belief import CONFIDENCE, TOLERANCE, cell_widths, smallest_sets
-from sfumato.attacks.base import ATTACKS, Attack, Claim, Claimed, Pairs, RankedSets, Recovery, Sight, Targets
+from sfumato.attacks.base import ATTACKS, Attack, Claim, Claimed, Pairs, RankedSets, Recovery, Targets, View
 from sfumato.attacks.linear import (
     PCA,
     BayesEstimate,
@@ -59,9 +59,9 @@ __all__ = [
     "Reflection",
     "RepeatedPerturbation",
     "RowOrder",
-    "Sight",
     "Spectral",
     "Targets",
+    "View",
     "cell_widths",
     "chance",
     "clustered",

@@ -31,7 +31,7 @@ CHUNK = 2048
 
 
 @dataclass(frozen=True, eq=False)
-class Sight:
+class View:
     """What anybody sees of one release: its columns with their laws (the class is one of them), and its name.
 
     ``noise`` is the covariance of the noise of the numeric columns, in their order, where it is known better than from the
@@ -48,7 +48,7 @@ class Sight:
     """Records that the intruder knows, from which the law of a guided column can be learned."""
 
     @classmethod
-    def of(cls, release: Release, table: Table | None = None) -> Sight:
+    def of(cls, release: Release, table: Table | None = None) -> View:
         """What a recipient of the release sees; `table` holds some of its rows where not all are looked at."""
         table = release.observed() if table is None else table
         target = release.manifest.schema.target
@@ -90,7 +90,7 @@ class Sight:
             return learned_belief(column, self.friends.rows, self.friends.values[column.name])
         return Belief.of(column)
 
-    def take(self, rows: NDArray[np.bool_] | IntArray) -> Sight:
+    def take(self, rows: NDArray[np.bool_] | IntArray) -> View:
         """Some of the rows."""
         part = replace(self, columns=tuple(c.take(rows) for c in self.columns), friends=None)
         if "beliefs" in self.__dict__ or self.guided:
@@ -245,7 +245,7 @@ class Attack(ABC):
             ATTACKS[cls.name] = cls
 
     @abstractmethod
-    def run(self, sight: Sight) -> Any:
+    def run(self, view: View) -> Any:
         """The claim."""
 
 

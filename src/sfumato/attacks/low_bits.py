@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.base import Attack, Claim, Recovery, Sight
+from sfumato.attacks.base import Attack, Claim, Recovery, View
 from sfumato.counts import FloatArray
 from sfumato.table import Column
 
@@ -30,11 +30,11 @@ class LowBits(Attack):
     title: ClassVar[str] = "Low digits of released numbers"
     assumes: ClassVar[str] = "The resolution of the true values, as the manifest or common sense has it."
 
-    def run(self, sight: Sight) -> Claim:
+    def run(self, view: View) -> Claim:
         """A recovery for each numeric column whose released values stand off the grid of their law."""
         out, notes = [], {}
-        for column in sight.numeric:
-            if column.channel is None and column.name not in sight.guided:
+        for column in view.numeric:
+            if column.channel is None and column.name not in view.guided:
                 continue
             off = off_grid(column)
             notes[column.name] = {"off_grid": off}

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.base import Attack, Claim, Recovery, Sight
+from sfumato.attacks.base import Attack, Claim, Recovery, View
 from sfumato.counts import FloatArray
 from sfumato.table import Column
 
@@ -20,9 +20,9 @@ class AtItsWord(Attack):
     title: ClassVar[str] = "Released value taken at its word"
     assumes: ClassVar[str] = "Nothing: the release is read as if it were the original."
 
-    def run(self, sight: Sight) -> Claim:
+    def run(self, view: View) -> Claim:
         """One recovery a column."""
-        read = [c.at_its_word() for c in sight.columns]
+        read = [c.at_its_word() for c in view.columns]
         return Claim(tuple(Recovery(c.name, c.values, clipped(c, c.values)) for c in read))
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.attacks import LikelihoodLinkage, Sight, Targets
+from sfumato.attacks import LikelihoodLinkage, Targets, View
 from sfumato.auditing.redaction import to_unit, unit
 from sfumato.channels import CorrelatedGaussian, Marginal
 from sfumato.counts import FloatArray, IntArray
@@ -75,38 +75,38 @@ class Exposure:
         return edges, np.histogram(self.bits, edges)[0].astype(np.int64)
 
 
-def column_bits(sight: Sight, name: str, truth: FloatArray) -> FloatArray:
+def column_bits(view: View, name: str, truth: FloatArray) -> FloatArray:
     """log₂ P(y | x)/P(y) for each row of one column; a cell missing in both says what share is missing."""
-    column = sight[name]
+    column = view[name]
     out = np.zeros(len(truth))
     missing = np.isnan(column.values)
     if missing.any() and not missing.all():
         share = float(missing.mean())
         out[missing] -= math.log2(share)
         out[~missing] -= math.log2(1 - share)
-    if sight.beliefs[name].clear:
+    if view.beliefs[name].clear:
         _, places, counts = np.unique(column.values[~missing], return_inverse=True, return_counts=True)
         out[~missing] -= np.log2(counts[places] / counts.sum()) if len(counts) else 0.0
         return out
-    belief = sight.beliefs[name]
+    belief = view.beliefs[name]
     seen = (belief.codes >= 0) & ~np.isnan(truth)
     given = belief.given(belief.codes[seen], belief.grid.locate(truth[seen]))
     out[seen] += np.log2(np.maximum(given, LEAST)) - np.log2(np.maximum(belief.evidence[belief.codes[seen]], LEAST))
     return out
 
 
-def joint_groups(sight: Sight) -> dict[CorrelatedGaussian, list[str]]:
+def joint_groups(view: View) -> dict[CorrelatedGaussian, list[str]]:
     """Columns whose noise was drawn together, by their law."""
     out: dict[CorrelatedGaussian, list[str]] = {}
-    for column in sight.columns:
+    for column in view.columns:
         if isinstance(column.channel, Marginal) and column.channel.joint is not None:
             out.setdefault(column.channel.joint, []).append(column.name)
     return out
 
 
-def joint_bits(sight: Sight, law: CorrelatedGaussian, names: list[str], truth: Mapping[str, FloatArray]) -> FloatArray:
+def joint_bits(view: View, law: CorrelatedGaussian, names: list[str], truth: Mapping[str, FloatArray]) -> FloatArray:
     """log₂ f(y | x)/f(y) over columns whose noise was drawn together, y taken as normal; NaN where a value is missing."""
-    x, y = (np.column_stack([table[n] for n in names]) for table in (truth, {n: sight[n].values for n in names}))
+    x, y = (np.column_stack([table[n] for n in names]) for table in (truth, {n: view[n].values for n in names}))
     complete = ~np.isnan(x).any(axis=1) & ~np.isnan(y).any(axis=1)
     out = np.full(len(x), np.nan)
     if complete.sum() <= len(names):
@@ -124,18 +124,18 @@ def _log_normal(r: FloatArray, covariance: FloatArray) -> FloatArray:
     return np.asarray(-0.5 * (white**2).sum(axis=0) - np.log(np.diag(root)).sum())
 
 
-def record_information(sight: Sight, bits: Mapping[str, float]) -> dict[str, Any]:
+def record_information(view: View, bits: Mapping[str, float]) -> dict[str, Any]:
     """What a whole record tells at most: Σ I(X_a; Z_a), since noise drawn cell by cell adds no more than that.
 
     Of columns whose noise was drawn together it is h(Z) − h(R) ≤ ½ log₂ |Σ_z|/|Σ_r|, as a normal Z is the most uncertain.
     """
-    if any(sight.beliefs[n].clear or sight[n].channel is None for n in sight.names if n != sight.target):
+    if any(view.beliefs[n].clear or view[n].channel is None for n in view.names if n != view.target):
         return {"bits_at_most": None, "privacy_loss_at_most": None}
-    groups = joint_groups(sight)
+    groups = joint_groups(view)
     together = [n for names in groups.values() for n in names]
     total = sum(b for n, b in bits.items() if n not in together)
     for law, names in groups.items():
-        y = np.column_stack([sight[n].values for n in names])
+        y = np.column_stack([view[n].values for n in names])
         y = y[~np.isnan(y).any(axis=1)]
         if len(y) <= len(names):
             return {"bits_at_most": None, "privacy_loss_at_most": None}
@@ -148,18 +148,18 @@ def record_information(sight: Sight, bits: Mapping[str, float]) -> dict[str, Any
     return {"bits_at_most": total, "privacy_loss_at_most": 1 - 2**-total, "information_in_words": words}
 
 
-def exposure(sight: Sight, truth: Mapping[str, FloatArray], worst: int = WORST) -> Exposure:
+def exposure(view: View, truth: Mapping[str, FloatArray], worst: int = WORST) -> Exposure:
     """Bits of all records; for the worst, the chance that an intruder who knows them picks their row."""
-    by_column = np.stack([column_bits(sight, n, truth[n]) for n in sight.names])
-    for law, names in joint_groups(sight).items():
-        places = [sight.names.index(n) for n in names]
-        together = joint_bits(sight, law, names, truth)
+    by_column = np.stack([column_bits(view, n, truth[n]) for n in view.names])
+    for law, names in joint_groups(view).items():
+        places = [view.names.index(n) for n in names]
+        together = joint_bits(view, law, names, truth)
         # What the joint law says of all of them takes the place of their sum, which keeps its proportions.
         missing = np.nan_to_num((together - by_column[places].sum(axis=0)) / len(places))
         by_column[places] += missing
     bits = by_column.sum(axis=0)
     rows = np.argsort(-bits, kind="stable")[: min(worst, len(bits))].astype(np.int64)
-    links = LikelihoodLinkage(Targets({n: truth[n][rows] for n in sight.names})).run(sight)
-    leading = tuple(sight.names[int(i)] for i in by_column[:, rows].argmax(axis=0))
-    needed = math.log2(max(sight.rows, 1))
+    links = LikelihoodLinkage(Targets({n: truth[n][rows] for n in view.names})).run(view)
+    leading = tuple(view.names[int(i)] for i in by_column[:, rows].argmax(axis=0))
+    needed = math.log2(max(view.rows, 1))
     return Exposure(bits, needed, rows, bits[rows], links.probability(rows), links.effective, leading)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.attacks import Sight
+from sfumato.attacks import View
 from sfumato.auditing.score import Finding
 from sfumato.auditing.truth import Truth
 from sfumato.channels import CHANNELS, Channel
@@ -41,10 +41,10 @@ class Repeats:
                 seen[name].add(entry.noise[name] if placed else (key, entry.noise[name]))
         return {name: len(noises) for name, noises in seen.items()}
 
-    def widths(self, sight: Sight) -> dict[str, tuple[float, float]]:
+    def widths(self, view: View) -> dict[str, tuple[float, float]]:
         """For every additive column the 95 % interval of this release and that of the best average, (Σ W⁻²)^(−1/2)."""
         out = {}
-        for column in sight.columns:
+        for column in view.columns:
             own = column.channel
             others = {
                 e.noise[column.name] if placed else (key, e.noise[column.name]): e
@@ -71,12 +71,12 @@ class Repeats:
             return column.channel
         return Channel.from_dict(law) if law["law"] in CHANNELS else None
 
-    def stand_ins(self, sight: Sight, truth: Truth, given: Collection[str], seed: int) -> tuple[Sight, ...]:
+    def stand_ins(self, view: View, truth: Truth, given: Collection[str], seed: int) -> tuple[View, ...]:
         """The others drawn again, save those whose folders were given, and those whose rows stand in other places."""
-        out: list[Sight] = []
+        out: list[View] = []
         at_hand = list(given)
         for key, (entry, names, placed) in list(self.others.items())[:MOST_STAND_INS]:
-            laws = {c.name: self._law(entry, c) for c in sight.columns if c.name in names and c.channel is not None}
+            laws = {c.name: self._law(entry, c) for c in view.columns if c.name in names and c.channel is not None}
             if entry.name in at_hand:
                 at_hand.remove(entry.name)  # one folder stands for one entry of its name
                 continue
@@ -85,17 +85,17 @@ class Repeats:
             # No secret: chance for an experiment, repeated under its seed.
             noise = SecretKey(np.random.default_rng([seed, len(out)]).bytes(32))
             drawn = tuple(
-                Column(sight[n].attribute, None, truth[n]).through(law, noise.derive(key, n))
+                Column(view[n].attribute, None, truth[n]).through(law, noise.derive(key, n))
                 for n, law in laws.items()
                 if law is not None
             )
-            out.append(Sight(drawn, name=entry.name))
+            out.append(View(drawn, name=entry.name))
         return tuple(out)
 
-    def to_dict(self, sight: Sight, given: Collection[str], findings: Collection[Finding]) -> dict[str, Any]:
+    def to_dict(self, view: View, given: Collection[str], findings: Collection[Finding]) -> dict[str, Any]:
         """What the report says: how many there are, what averaging should leave, and what it left."""
         measured = next((f.left for f in findings if f.name == "averaging"), {})
-        widths = self.widths(sight)
+        widths = self.widths(view)
         views = {n: k for n, k in self.views().items() if k > 1}
         return {
             "releases_known_to_the_ledger": 1 + len(self.others),

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.attacks import Sight, cell_widths, smallest_sets
+from sfumato.attacks import View, cell_widths, smallest_sets
 from sfumato.auditing.rates import central_width
 from sfumato.auditing.score import Finding
 from sfumato.auditing.truth import distribution
@@ -238,19 +238,19 @@ def own_width(column: Column, truth: FloatArray) -> float:
 
 
 def promises(
-    sight: Sight, truth: Mapping[str, FloatArray], findings: Iterable[Finding], done: tuple[str, ...] = ()
+    view: View, truth: Mapping[str, FloatArray], findings: Iterable[Finding], done: tuple[str, ...] = ()
 ) -> list[Promise]:
     """One promise a column, beside the attack that leaves least of it, or the reason why none could be measured."""
     findings = list(findings)
     out = []
-    for column in sight.columns:
+    for column in view.columns:
         name, channel = column.name, column.channel
         unit = "" if column.attribute.kind.numeric else f"of {len(column.attribute.categories)} labels"
         free = own_width(column, truth[name])
-        if sight.beliefs[name].clear:
+        if view.beliefs[name].clear:
             out.append(Promise(name, "none", unit, 0.0, free, 0.0, (0.0, 0.0), 0.0, "posterior", "Reading it"))
             continue
-        mechanism = sight.guided.get(name, "") if channel is None else law_name(channel)
+        mechanism = view.guided.get(name, "") if channel is None else law_name(channel)
         promised = None if channel is None else channel.interval_width(0.95)
         grainy = channel is not None and hides_little(channel, column.attribute)
         true = exactly_true(channel, column.attribute) if channel is not None and grainy else None
@@ -265,7 +265,7 @@ def promises(
             continue
         (value, low, high), strongest = min(left, key=lambda pair: pair[0][0])
         own = min((w[0] for w, f in left if f.name in OWN_LAW), default=value)
-        narrow = sight.beliefs[name].of_rows(sight.beliefs[name].set_widths)
+        narrow = view.beliefs[name].of_rows(view.beliefs[name].set_widths)
         narrow = narrow[~np.isnan(narrow)]
         out.append(
             Promise(

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.attacks import Pairs, Sight
+from sfumato.attacks import Pairs, View
 from sfumato.auditing import redaction as public
 from sfumato.auditing.alarms import alarm, grouped, narrowers, repeated, shown_rows
 from sfumato.auditing.exposure import Exposure, exposure, record_information
@@ -259,7 +259,7 @@ def audit(
         truth, rows = read_original(made, original, encoding)
         opened = [o if isinstance(o, Release) else Release.open(o) for o in others]
         beside = tuple(_beside(o, rows, original, encoding) for o in opened)
-        some = SomeRows(truth, Sight.of(made), beside, rows)
+        some = SomeRows(truth, View.of(made), beside, rows)
     else:
         some = rows_of(made, original, others, engine, sample, encoding)
         rows = some.rows
@@ -268,7 +268,7 @@ def audit(
     found_again = repeats(book, made.manifest) if book is not None else None
     given = [s.name for s in case.others]
     if found_again is not None:
-        case = replace(case, stand_ins=found_again.stand_ins(case.sight, case.truth, given, seed))
+        case = replace(case, stand_ins=found_again.stand_ins(case.view, case.truth, given, seed))
     steps = len(TRIALS) + 3
     done = 0
 
@@ -285,12 +285,12 @@ def audit(
         findings += found
         notes |= reasons
         tick()
-    kept = tuple(promises(case.sight, case.truth, findings, remedies_taken(made.manifest)))
-    worst = exposure(case.sight, case.truth)
+    kept = tuple(promises(case.view, case.truth, findings, remedies_taken(made.manifest)))
+    worst = exposure(case.view, case.truth)
     worst = replace(worst, worst=rows[worst.worst])
-    whole = rows[whole_records(case.truth, {c.name: c.values for c in case.sight.columns}, case.sight.guided)]
+    whole = rows[whole_records(case.truth, {c.name: c.values for c in case.view.columns}, case.view.guided)]
     tick()
-    good = dict(utility(case.sight, case.truth, seed))
+    good = dict(utility(case.view, case.truth, seed))
     if engine is not None:
         good["all_rows"] = counted_distances(made, original, engine, encoding)
         if len(rows) < made.manifest.data.rows:
@@ -298,38 +298,38 @@ def audit(
                 f"attacks saw {len(rows):,} of {made.manifest.data.rows:,} rows, chosen by a hash of their numbers"
             )
     tick()
-    measures = _privacy(made, case.sight)
+    measures = _privacy(made, case.view)
     tick()
     seconds = time.perf_counter() - start
     return Audit(
-        case.sight.name,
-        case.sight.rows,
+        case.view.name,
+        case.view.rows,
         tuple(findings),
         kept,
         worst,
         good,
         measures,
-        _sizes(case.sight),
+        _sizes(case.view),
         notes,
         seed,
         seconds,
         made.manifest.again,
-        None if found_again is None else found_again.to_dict(case.sight, given, findings),
+        None if found_again is None else found_again.to_dict(case.view, given, findings),
         tuple((whole + 1).tolist()),
     )
 
 
-def _beside(other: Release, rows: IntArray, original: Any, encoding: str) -> Sight:
+def _beside(other: Release, rows: IntArray, original: Any, encoding: str) -> View:
     """Another release, with those of its rows that are given by their numbers in the original."""
-    sight = Sight.of(other)
-    if sight.rows == len(rows):
-        return sight
+    view = View.of(other)
+    if view.rows == len(rows):
+        return view
     own = read_original(other, original, encoding)[1]
     if not np.isin(rows, own).all():
         raise DataError(
             f"{other.folder} leaves rows out that the release has; audit that one instead, with this one beside it"
         )
-    return sight.take(np.searchsorted(own, rows))
+    return view.take(np.searchsorted(own, rows))
 
 
 def _case(
@@ -343,53 +343,53 @@ def _case(
 ) -> Case:
     if targets < 1:
         raise UsageError(f"targets = {targets}: an audit needs at least one person to attack")
-    truth, sight = some.truth, some.sight
-    if not sight.columns:
+    truth, view = some.truth, some.view
+    if not view.columns:
         raise UsageError(f"{made.folder} releases no column beside the identifier; there is nothing to audit")
-    refuse_other_rows(sight.columns, truth, sight.guided)
+    refuse_other_rows(view.columns, truth, view.guided)
     for name in known or ():
-        sight[name]
+        view[name]
     rng = np.random.default_rng(seed)
-    order = rng.permutation(sight.rows)
-    people = np.sort(order[: min(targets, sight.rows)])
-    numeric = [c.name for c in sight.numeric]
-    few = max(2 * len(numeric) + 2, int(KNOWN_SHARE * sight.rows), min(FRIENDS, sight.rows // 5))
+    order = rng.permutation(view.rows)
+    people = np.sort(order[: min(targets, view.rows)])
+    numeric = [c.name for c in view.numeric]
+    few = max(2 * len(numeric) + 2, int(KNOWN_SHARE * view.rows), min(FRIENDS, view.rows // 5))
     friends = np.sort(order[::-1][:few])
-    pairs = Pairs(friends, {n: truth[n][friends] for n in sight.names})
-    sight = replace(sight, friends=pairs)
+    pairs = Pairs(friends, {n: truth[n][friends] for n in view.names})
+    view = replace(view, friends=pairs)
     outside = read_truth(made.manifest, control, encoding, CONTROLS) if control is not None else None
     if outside is not None and len(next(iter(outside.values()))) < len(people):
         people = people[: len(next(iter(outside.values())))]
     return Case(
-        sight, truth, attributes_of(made.manifest), some.others, people, tuple(known or sight.names), outside, pairs, seed,
+        view, truth, attributes_of(made.manifest), some.others, people, tuple(known or view.names), outside, pairs, seed,
     )  # fmt: skip
 
 
-def _sizes(sight: Sight) -> dict[str, float]:
-    attributes = [c.attribute for c in sight.columns]
+def _sizes(view: View) -> dict[str, float]:
+    attributes = [c.attribute for c in view.columns]
     return {a.name: a.interval.range if a.kind.numeric else float(len(a.categories)) for a in attributes}
 
 
-def _privacy(made: Release, sight: Sight) -> dict[str, Any]:
+def _privacy(made: Release, view: View) -> dict[str, Any]:
     """The figures of the laws alone, and what each column tells with its reconstructed distribution as prior."""
     from sfumato.releases import described
 
     about = described(made.manifest)
-    told = dict(_informations(sight))
+    told = dict(_informations(view))
     return {
         "attributes": {n: v["privacy"] for n, v in about["attributes"].items()},
-        "record": about["record"] | record_information(sight, {n: v["bits"] for n, v in told.items()}),
+        "record": about["record"] | record_information(view, {n: v["bits"] for n, v in told.items()}),
         "information": told,
     }
 
 
-def _informations(sight: Sight) -> Iterator[tuple[str, dict[str, float]]]:
+def _informations(view: View) -> Iterator[tuple[str, dict[str, float]]]:
     """I(X;Z), 1 − 2^(−I) and Π = 2^h(X|Z) (Agrawal & Aggarwal 2001) with the reconstructed distribution as prior."""
     from sfumato.privacy import entropy_privacy, mutual_information, privacy_loss
 
-    for column in sight.columns:
+    for column in view.columns:
         if column.channel is not None:
-            belief = sight.beliefs[column.name]
+            belief = view.beliefs[column.name]
             yield (
                 column.name,
                 {

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.attacks import Sight
+from sfumato.attacks import View
 from sfumato.auditing.truth import Truth
 from sfumato.counts import IntArray
 from sfumato.engines import Engine
@@ -22,8 +22,8 @@ class SomeRows:
     """True values, what is seen of them in the release and in others, and the numbers of the rows."""
 
     truth: Truth
-    sight: Sight
-    others: tuple[Sight, ...]
+    view: View
+    others: tuple[View, ...]
     rows: IntArray
 
 
@@ -43,8 +43,8 @@ def rows_of(
     for made, part in seen:
         if not np.array_equal(part.rows, found.rows):
             raise DataError(f"{made.folder} has other rows than the original; give releases of the same rows")
-    sights = [Sight.of(made, part.table) for made, part in seen]
-    return SomeRows(_truth(release.manifest, found.table), sights[0], tuple(sights[1:]), found.rows)
+    views = [View.of(made, part.table) for made, part in seen]
+    return SomeRows(_truth(release.manifest, found.table), views[0], tuple(views[1:]), found.rows)
 
 
 def _truth(manifest: Manifest, table: Table) -> Truth:

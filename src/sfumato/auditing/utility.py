@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.attacks import Sight, linear_view
+from sfumato.attacks import View, linear_view
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.engines import Engine
 from sfumato.errors import DataError
@@ -38,11 +38,11 @@ def wasserstein(grid: Grid, p: FloatArray, q: FloatArray) -> float:
     return float(np.abs(np.cumsum(p - q))[:-1] @ np.diff(centres)) if len(centres) > 1 else 0.0
 
 
-def distances(sight: Sight, truth: Mapping[str, FloatArray]) -> dict[str, dict[str, Any]]:
+def distances(view: View, truth: Mapping[str, FloatArray]) -> dict[str, dict[str, Any]]:
     """For every modified column: the distance of reconstructed and of released shares to the true ones."""
     out = {}
-    for column in sight.columns:
-        belief = sight.beliefs[column.name]
+    for column in view.columns:
+        belief = view.beliefs[column.name]
         if belief.clear:
             continue
         grid = belief.grid
@@ -74,22 +74,22 @@ def _shares(grid: Grid, values: FloatArray) -> FloatArray:
     return np.asarray(counts / max(counts.sum(), 1.0))
 
 
-def correlations(sight: Sight, truth: Mapping[str, FloatArray]) -> dict[str, Any] | None:
+def correlations(view: View, truth: Mapping[str, FloatArray]) -> dict[str, Any] | None:
     """Correlations of the numeric columns: original, as released, and with the noise taken out of the covariance."""
-    view = linear_view(sight)
-    if view is None:
+    linear = linear_view(view)
+    if linear is None:
         return None
-    table = np.column_stack([truth[n] for n in view.names])
+    table = np.column_stack([truth[n] for n in linear.names])
     table = table[~np.isnan(table).any(axis=1)]
     if len(table) < 3 or not (table.std(axis=0) > 0).all():
         return None
     original = _correlation(np.cov(table, rowvar=False))
-    off = np.eye(len(view.names)) == 0
+    off = np.eye(len(linear.names)) == 0
     return {
-        "columns": list(view.names),
-        "mean_error_released": float(np.abs(_correlation(view.covariance) - original)[off].mean()),
-        "mean_error_corrected": float(np.abs(_correlation(view.signal) - original)[off].mean()),
-        "largest_error_corrected": float(np.abs(_correlation(view.signal) - original)[off].max()),
+        "columns": list(linear.names),
+        "mean_error_released": float(np.abs(_correlation(linear.covariance) - original)[off].mean()),
+        "mean_error_corrected": float(np.abs(_correlation(linear.signal) - original)[off].mean()),
+        "largest_error_corrected": float(np.abs(_correlation(linear.signal) - original)[off].max()),
     }
 
 
@@ -98,14 +98,14 @@ def _correlation(covariance: FloatArray) -> FloatArray:
     return np.clip(covariance / np.outer(scale, scale), -1.0, 1.0)
 
 
-def trees(sight: Sight, truth: Mapping[str, FloatArray], seed: int) -> dict[str, Any] | None:
+def trees(view: View, truth: Mapping[str, FloatArray], seed: int) -> dict[str, Any] | None:
     """Accuracy on true records that no tree was grown from, and how alike the trees' rules are."""
     from sfumato.trees import byclass, compare_trees, original, randomized
 
-    table = sight.classes()
+    table = view.classes()
     if table is None or table.classes is None or table.rows < FEWEST_ROWS:
         return None
-    target = truth[str(sight.target)]
+    target = truth[str(view.target)]
     codes = np.where(np.isnan(target), -1, target).astype(np.int64)
     true = Table(tuple(Column(c.attribute, None, truth[c.name]) for c in table.columns), codes, table.labels)
     held = np.random.default_rng(seed).permutation(table.rows) < table.rows // TEST_SHARE
@@ -120,7 +120,7 @@ def trees(sight: Sight, truth: Mapping[str, FloatArray], seed: int) -> dict[str,
     }
     counts = np.bincount(judge.classes)
     about: dict[str, Any] = {
-        "target": sight.target,
+        "target": view.target,
         "test_rows": int(held.sum()),
         "majority": float(counts.max() / counts.sum()),
         "accuracy": {name: float(np.mean(t.predict_codes(judge) == judge.classes)) for name, t in grown.items()},
@@ -132,12 +132,12 @@ def trees(sight: Sight, truth: Mapping[str, FloatArray], seed: int) -> dict[str,
     return about
 
 
-def clusters(sight: Sight, truth: Mapping[str, FloatArray], seed: int) -> dict[str, Any] | None:
+def clusters(view: View, truth: Mapping[str, FloatArray], seed: int) -> dict[str, Any] | None:
     """Agreement of k-means on the release with k-means on the original, on the scale of the domains."""
     from sfumato.attacks import clustered
     from sfumato.clusters import agreement
 
-    columns = [c for c in sight.numeric if c.attribute.interval.range > 0]
+    columns = [c for c in view.numeric if c.attribute.interval.range > 0]
     if len(columns) < 2:
         return None
     low = np.array([c.attribute.interval.low for c in columns])
@@ -162,13 +162,13 @@ def clusters(sight: Sight, truth: Mapping[str, FloatArray], seed: int) -> dict[s
     }
 
 
-def utility(sight: Sight, truth: Mapping[str, FloatArray], seed: int) -> dict[str, Any]:
+def utility(view: View, truth: Mapping[str, FloatArray], seed: int) -> dict[str, Any]:
     """All of it; what does not apply is None."""
     return {
-        "distributions": distances(sight, truth),
-        "correlations": correlations(sight, truth),
-        "trees": trees(sight, truth, seed),
-        "clusters": clusters(sight, truth, seed),
+        "distributions": distances(view, truth),
+        "correlations": correlations(view, truth),
+        "trees": trees(view, truth, seed),
+        "clusters": clusters(view, truth, seed),
     }
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.attacks._belief import Belief
-from sfumato.attacks.base import Recovery, Sight
+from sfumato.attacks.base import Recovery, View
 from sfumato.channels import Marginal
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.table import Column
@@ -58,23 +58,23 @@ class LinearView:
         return tuple(out)
 
 
-def linear_view(sight: Sight) -> LinearView | None:
+def linear_view(view: View) -> LinearView | None:
     """The unbiased view of the numeric columns; None where fewer than two of them, or too few complete rows, are there."""
-    columns = sight.numeric
+    columns = view.numeric
     if len(columns) < 2:
         return None
     table = np.column_stack([c.values for c in columns])
     complete = np.flatnonzero(~np.isnan(table).any(axis=1))
     if len(complete) <= 2 * len(columns):
         return None
-    laws = [line_of(sight.beliefs[c.name]) for c in columns]
+    laws = [line_of(view.beliefs[c.name]) for c in columns]
     gain, shift = np.array([law[0] for law in laws]), np.array([law[1] for law in laws])
     values = (table[complete] - shift) / gain
     floor = CLEAR * values.var(axis=0)
     noise = np.diag(np.maximum([law[2] for law in laws], floor)) + joint_part(columns, gain)
-    if sight.noise is not None:
-        noise = sight.noise
-    return LinearView(tuple(c.name for c in columns), complete, values, noise, sight.rows)
+    if view.noise is not None:
+        noise = view.noise
+    return LinearView(tuple(c.name for c in columns), complete, values, noise, view.rows)
 
 
 def joint_part(columns: Sequence[Column], gain: FloatArray) -> FloatArray:
@@ -110,7 +110,7 @@ def line_of(belief: Belief) -> tuple[float, float, float]:
     spread = p @ (x - x_mean) ** 2
     gain = float((p @ ((x - x_mean) * (m - m_mean))) / spread) if spread > 0 else 1.0
     if abs(gain) < 1e-6:
-        gain = 1e-6  # a release that says nothing of this column: its view is all noise
+        gain = 1e-6  # a release that says nothing of this column: its linear is all noise
     shift = float(m_mean - gain * x_mean)
     bend = p @ (m - gain * x - shift) ** 2
     return gain, shift, float((p @ v + bend) / gain**2)

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.base import Attack, Claim, Sight
+from sfumato.attacks.base import Attack, Claim, View
 from sfumato.attacks.linear._moments import linear_view
 from sfumato.counts import FloatArray
 
@@ -29,10 +29,10 @@ class BayesEstimate(Attack):
     title: ClassVar[str] = "Bayes estimate from all columns"
     assumes: ClassVar[str] = "The manifest; that the true values are roughly jointly normal."
 
-    def run(self, sight: Sight) -> Claim:
+    def run(self, view: View) -> Claim:
         """One recovery a numeric column."""
-        view = linear_view(sight)
-        if view is None:
+        linear = linear_view(view)
+        if linear is None:
             return Claim(notes={"skipped": "fewer than two numeric columns with complete rows"})
-        estimate = bayes_estimate(view.values, view.mean, view.signal, view.noise)
-        return Claim(view.claimed(estimate), {"columns": len(view.names)})
+        estimate = bayes_estimate(linear.values, linear.mean, linear.signal, linear.noise)
+        return Claim(linear.claimed(estimate), {"columns": len(linear.names)})

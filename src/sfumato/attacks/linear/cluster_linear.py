@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.base import Attack, Claim, Pairs, Sight
+from sfumato.attacks.base import Attack, Claim, Pairs, View
 from sfumato.attacks.linear.known_input import Paired
 from sfumato.counts import FloatArray, IntArray
 
@@ -41,9 +41,9 @@ class ClusterLinear(Attack):
     clusters: int = 3
     seed: int = 0
 
-    def run(self, sight: Sight) -> Claim:
+    def run(self, view: View) -> Claim:
         """One recovery a numeric column, without the known rows."""
-        paired = Paired.of(sight, self.pairs)
+        paired = Paired.of(view, self.pairs)
         if paired is None:
             return Claim(notes={"skipped": "fewer than two numeric columns with complete rows"})
         labels, _ = clustered(paired.released, self.clusters, self.seed)
@@ -81,9 +81,9 @@ class Reflection(Attack):
     clusters: int = 3
     seed: int = 0
 
-    def run(self, sight: Sight) -> Claim:
+    def run(self, view: View) -> Claim:
         """A recovery only where the known records say that the release was reflected."""
-        paired = Paired.of(sight, self.pairs)
+        paired = Paired.of(view, self.pairs)
         if paired is None:
             return Claim(notes={"skipped": "fewer than two numeric columns with complete rows"})
         labels, centres = clustered(paired.released, self.clusters, self.seed)

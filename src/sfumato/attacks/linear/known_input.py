@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.base import Attack, Claim, Pairs, Recovery, Sight
+from sfumato.attacks.base import Attack, Claim, Pairs, Recovery, View
 from sfumato.counts import FloatArray
 from sfumato.errors import UsageError
 
@@ -40,9 +40,9 @@ class Paired:
     total: int
 
     @classmethod
-    def of(cls, sight: Sight, pairs: Pairs) -> Paired | None:
+    def of(cls, view: View, pairs: Pairs) -> Paired | None:
         """None where fewer than two numeric columns or known records are there."""
-        columns = [c for c in sight.numeric if c.name in pairs.values]
+        columns = [c for c in view.numeric if c.name in pairs.values]
         if len(columns) < 2:
             return None
         names = tuple(c.name for c in columns)
@@ -55,9 +55,9 @@ class Paired:
         if usable.sum() < 2:
             return None
         rows = np.flatnonzero(complete)
-        place = np.full(sight.rows, -1)
+        place = np.full(view.rows, -1)
         place[rows] = np.arange(len(rows))
-        return cls(names, rows, table[rows], place[pairs.rows[usable]], truth[usable], low, span, sight.rows)
+        return cls(names, rows, table[rows], place[pairs.rows[usable]], truth[usable], low, span, view.rows)
 
     def claimed(self, scaled: FloatArray) -> tuple[Recovery, ...]:
         """Estimates on the scale of the domains as recoveries over all rows."""
@@ -79,9 +79,9 @@ class KnownInput(Attack):
     assumes: ClassVar[str] = "True values of a few rows of the release, and which rows they are."
     pairs: Pairs
 
-    def run(self, sight: Sight) -> Claim:
+    def run(self, view: View) -> Claim:
         """One recovery a numeric column, without the known rows."""
-        paired = Paired.of(sight, self.pairs)
+        paired = Paired.of(view, self.pairs)
         if paired is None:
             return Claim(notes={"skipped": "fewer than two numeric columns with complete rows"})
         rotation, shift = procrustes(paired.known, paired.released[paired.at])

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.base import Attack, Claim, Sight
+from sfumato.attacks.base import Attack, Claim, View
 from sfumato.attacks.linear._moments import linear_view
 from sfumato.counts import FloatArray
 
@@ -28,16 +28,16 @@ class PCA(Attack):
     title: ClassVar[str] = "PCA data reconstruction"
     assumes: ClassVar[str] = "The manifest; that columns are correlated and the noise has a known covariance."
 
-    def run(self, sight: Sight) -> Claim:
+    def run(self, view: View) -> Claim:
         """One recovery a numeric column."""
-        view = linear_view(sight)
-        if view is None:
+        linear = linear_view(view)
+        if linear is None:
             return Claim(notes={"skipped": "fewer than two numeric columns with complete rows"})
         # Columns of unlike units are laid on one scale first, or the one with the largest numbers would be all there is.
-        scale = np.sqrt(np.maximum(np.diag(view.covariance), 1e-300))
-        values, vectors = np.linalg.eigh(view.signal / np.outer(scale, scale))
+        scale = np.sqrt(np.maximum(np.diag(linear.covariance), 1e-300))
+        values, vectors = np.linalg.eigh(linear.signal / np.outer(scale, scale))
         values, vectors = values[::-1], vectors[:, ::-1]
-        noise = np.einsum("ij,ik,kj->j", vectors, view.noise / np.outer(scale, scale), vectors)
+        noise = np.einsum("ij,ik,kj->j", vectors, linear.noise / np.outer(scale, scale), vectors)
         kept = vectors[:, : dominant(values, noise)]
-        estimate = ((view.values - view.mean) / scale) @ kept @ kept.T * scale + view.mean
-        return Claim(view.claimed(estimate), {"components": int(kept.shape[1]), "columns": len(values)})
+        estimate = ((linear.values - linear.mean) / scale) @ kept @ kept.T * scale + linear.mean
+        return Claim(linear.claimed(estimate), {"components": int(kept.shape[1]), "columns": len(values)})

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.base import Attack, Claim, Sight
+from sfumato.attacks.base import Attack, Claim, View
 from sfumato.attacks.linear._moments import linear_view
 from sfumato.counts import FloatArray
 
@@ -40,15 +40,15 @@ class Spectral(Attack):
     title: ClassVar[str] = "Spectral filtering"
     assumes: ClassVar[str] = "The manifest; that the noise is the same for all rows and independent of the values."
 
-    def run(self, sight: Sight) -> Claim:
+    def run(self, view: View) -> Claim:
         """One recovery a numeric column."""
-        view = linear_view(sight)
-        if view is None:
+        linear = linear_view(view)
+        if linear is None:
             return Claim(notes={"skipped": "fewer than two numeric columns with complete rows"})
-        root, inverse = root_and_inverse(view.noise)
-        white = (view.values - view.mean) @ inverse
+        root, inverse = root_and_inverse(linear.noise)
+        white = (linear.values - linear.mean) @ inverse
         n, d = white.shape
         values, vectors = np.linalg.eigh(white.T @ white / n)
         signal = vectors[:, values > noise_bounds(1.0, n, d)[1]]
-        estimate = white @ signal @ signal.T @ root + view.mean
-        return Claim(view.claimed(estimate), {"signal_directions": int(signal.shape[1]), "columns": d})
+        estimate = white @ signal @ signal.T @ root + linear.mean
+        return Claim(linear.claimed(estimate), {"signal_directions": int(signal.shape[1]), "columns": d})

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.attacks._belief import Belief
-from sfumato.attacks.base import Sight, Targets
+from sfumato.attacks.base import Targets, View
 from sfumato.attacks.linkage._correlated_likelihood import JointLogs
 from sfumato.attacks.linkage._logs import IMPOSSIBLE, LogArray
 from sfumato.channels import CorrelatedGaussian, TwoLevels
@@ -128,27 +128,27 @@ class Likelihood:
     """Columns whose noise was drawn together."""
 
     @classmethod
-    def of(cls, sight: Sight, targets: Targets) -> Likelihood:
+    def of(cls, view: View, targets: Targets) -> Likelihood:
         """Through the laws of the release."""
         if not targets.known:
             raise UsageError("linkage: the intruder knows no column of the targets; name at least one")
         columns: dict[str, ColumnLogs] = {}
         joints: dict[CorrelatedGaussian, list[str]] = {}
         for name, values in targets.known.items():
-            column = sight[name]
+            column = view[name]
             if (law := getattr(column.channel, "joint", None)) is not None:
                 joints.setdefault(law, []).append(name)
-            elif sight.beliefs[name].clear:
+            elif view.beliefs[name].clear:
                 absent = -1e300  # absence equals absence, and NaN equals nothing
                 columns[name] = _Clear(_filled(values, absent), _filled(column.values, absent))
             else:
-                kind = _Blurred if sight.beliefs[name].ranked is None else _Labels
-                columns[name] = kind.build(sight.beliefs[name], values)
+                kind = _Blurred if view.beliefs[name].ranked is None else _Labels
+                columns[name] = kind.build(view.beliefs[name], values)
         together = tuple(
-            JointLogs.build(law, {n: targets.known[n] for n in names}, {n: sight[n].values for n in names})
+            JointLogs.build(law, {n: targets.known[n] for n in names}, {n: view[n].values for n in names})
             for law, names in joints.items()
         )
-        return cls(columns, sight.rows, targets, together)
+        return cls(columns, view.rows, targets, together)
 
     def parts(self) -> Iterator[slice]:
         """The targets, a few at a time."""

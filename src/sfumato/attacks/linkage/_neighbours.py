@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.attacks.base import Sight, Targets
+from sfumato.attacks.base import Targets, View
 from sfumato.counts import FloatArray, IntArray
 
 CELLS = 1_000_000
@@ -24,12 +24,12 @@ class Space:
     order: IntArray
 
     @classmethod
-    def of(cls, sight: Sight, targets: Mapping[str, FloatArray], names: Sequence[str], seed: int) -> Space:
+    def of(cls, view: View, targets: Mapping[str, FloatArray], names: Sequence[str], seed: int) -> Space:
         """The named columns; numbers are divided by their range over release and targets together."""
-        order = np.random.default_rng(seed).permutation(sight.rows)
+        order = np.random.default_rng(seed).permutation(view.rows)
         numbers, labels = [], []
         for name in names:
-            column = sight[name].at_its_word()
+            column = view[name].at_its_word()
             if column.attribute.kind.numeric:
                 both = np.concatenate([column.values, targets[name]])
                 known = both[~np.isnan(both)]

@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.attacks._belief import Belief, best_guesses
-from sfumato.attacks.base import Attack, Claim, Recovery, Sight, Targets
+from sfumato.attacks.base import Attack, Claim, Recovery, Targets, View
 from sfumato.attacks.linkage._correlated_likelihood import JointSecret
 from sfumato.attacks.linkage._likelihood import Likelihood
 from sfumato.attacks.linkage._logs import LogArray, weights_of
@@ -33,11 +33,11 @@ class LikelihoodInference(Attack):
     targets: Targets
     secrets: tuple[str, ...]
 
-    def run(self, sight: Sight) -> Claim:
+    def run(self, view: View) -> Claim:
         """One recovery a secret, one guess a target."""
-        likelihood = Likelihood.of(sight, self.targets)
-        shares = {s: _Shares.of(sight.beliefs[s]) for s in self.secrets}
-        together_with = {s: _joint_secret(sight, likelihood, s) for s in self.secrets}
+        likelihood = Likelihood.of(view, self.targets)
+        shares = {s: _Shares.of(view.beliefs[s]) for s in self.secrets}
+        together_with = {s: _joint_secret(view, likelihood, s) for s in self.secrets}
         found: dict[str, list[tuple[FloatArray, FloatArray]]] = {s: [] for s in self.secrets}
         for part in likelihood.parts():
             together = likelihood.logs(part)
@@ -46,7 +46,7 @@ class LikelihoodInference(Attack):
                 mixed = shares[secret].mixed(weights)
                 joint = together_with[secret]
                 posterior = mixed if joint is None else joint.mixed(weights, part, mixed)
-                found[secret].append(_guessed(sight.beliefs[secret], posterior))
+                found[secret].append(_guessed(view.beliefs[secret], posterior))
         recoveries = []
         for secret, parts in found.items():
             means, picks = (np.concatenate(kind) for kind in zip(*parts, strict=True))
@@ -59,9 +59,9 @@ def _guessed(belief: Belief, posterior: FloatArray) -> tuple[FloatArray, FloatAr
     return posterior @ belief.grid.centres, best_guesses(belief.grid, posterior, belief.tolerance)
 
 
-def _joint_secret(sight: Sight, likelihood: Likelihood, secret: str) -> JointSecret | None:
+def _joint_secret(view: View, likelihood: Likelihood, secret: str) -> JointSecret | None:
     joint = likelihood.joint_of(secret)
-    return None if joint is None else JointSecret.of(sight.beliefs[secret], joint, sight[secret].values)
+    return None if joint is None else JointSecret.of(view.beliefs[secret], joint, view[secret].values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,8 +106,8 @@ class NearestInference(Attack):
     secret: str
     seed: int = 0
 
-    def run(self, sight: Sight) -> Claim:
+    def run(self, view: View) -> Claim:
         """One guess a target."""
-        space = Space.of(sight, self.targets.known, list(self.targets.known), self.seed)
-        guess = sight[self.secret].at_its_word().values[space.nearest(self.targets, 1)[:, 0]]
+        space = Space.of(view, self.targets.known, list(self.targets.known), self.seed)
+        guess = view[self.secret].at_its_word().values[space.nearest(self.targets, 1)[:, 0]]
         return Claim((Recovery(self.secret, guess, guess),))

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.base import Attack, Claim, Recovery, Sight, Targets
+from sfumato.attacks.base import Attack, Claim, Recovery, Targets, View
 from sfumato.counts import FloatArray
 from sfumato.table import Column, Table
 
@@ -25,18 +25,18 @@ class LeafClass(Attack):
     assumes: ClassVar[str] = "True values of the other columns of the targets; that the class follows from them."
     targets: Targets
 
-    def run(self, sight: Sight) -> Claim:
+    def run(self, view: View) -> Claim:
         """One guess a target."""
         from sfumato.trees import byclass
 
         if self.targets.without is not None:
-            kept = np.ones(sight.rows, dtype=bool)
+            kept = np.ones(view.rows, dtype=bool)
             kept[self.targets.without] = False
-            sight = sight.take(kept)
-        table = sight.classes()
+            view = view.take(kept)
+        table = view.classes()
         if table is None or table.classes is None or len(np.unique(table.classes[table.classes >= 0])) < 2:
             return Claim(notes={"skipped": "the release has no class of two or more labels"})
         tree = byclass(table)
         people = Table(tuple(Column(c.attribute, None, self.targets.known[c.name]) for c in table.columns))
         guess: FloatArray = tree.predict_codes(people).astype(np.float64)
-        return Claim((Recovery(str(sight.target), guess, guess),), {"leaves": tree.leaves})
+        return Claim((Recovery(str(view.target), guess, guess),), {"leaves": tree.leaves})

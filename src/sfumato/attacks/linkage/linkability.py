@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.base import Attack, Sight, Targets
+from sfumato.attacks.base import Attack, Targets, View
 from sfumato.attacks.linkage._neighbours import Space
 from sfumato.counts import FloatArray
 
@@ -29,12 +29,12 @@ class Linkability(Attack):
     neighbours: int = 1
     seed: int = 0
 
-    def run(self, sight: Sight) -> FloatArray:
+    def run(self, view: View) -> FloatArray:
         """1 for each target whose two halves meet in a row, else 0."""
         found = []
         for i, names in enumerate((self.left, self.right)):
             half = Targets({n: self.targets.known[n] for n in names}, self.targets.without)
-            found.append(Space.of(sight, half.known, names, 2 * self.seed + i).nearest(half, self.neighbours))
+            found.append(Space.of(view, half.known, names, 2 * self.seed + i).nearest(half, self.neighbours))
         return np.any(found[0][:, :, None] == found[1][:, None, :], axis=(1, 2)).astype(np.float64)
 
 

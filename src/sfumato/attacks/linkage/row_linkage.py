@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.base import Attack, Sight, Targets
+from sfumato.attacks.base import Attack, Targets, View
 from sfumato.attacks.linkage._likelihood import Likelihood
 from sfumato.attacks.linkage._logs import floored
 from sfumato.attacks.linkage._neighbours import Space
@@ -53,9 +53,9 @@ class LikelihoodLinkage(Attack):
     )
     targets: Targets
 
-    def run(self, sight: Sight) -> Links:
+    def run(self, view: View) -> Links:
         """The posterior in short."""
-        likelihood = Likelihood.of(sight, self.targets)
+        likelihood = Likelihood.of(view, self.targets)
         size = self.targets.size
         best, logsum, effective = np.empty(size), np.empty(size), np.empty(size)
         ties = np.empty(size, np.int64)
@@ -83,14 +83,14 @@ class Assignment(Attack):
     targets: Targets
     seed: int = 0
 
-    def run(self, sight: Sight) -> IntArray:
-        """For each target a row of `sight`, which holds as many rows as there are targets.
+    def run(self, view: View) -> IntArray:
+        """For each target a row of `view`, which holds as many rows as there are targets.
 
         Rows are shuffled first: among equal assignments the solver keeps to the order it finds, which may be the true one.
         """
         from scipy.optimize import linear_sum_assignment
 
-        likelihood = Likelihood.of(sight, self.targets)
+        likelihood = Likelihood.of(view, self.targets)
         cost = np.concatenate([-likelihood.logs(part) for part in likelihood.parts()])
         order = np.random.default_rng(self.seed).permutation(cost.shape[1])
         return order[np.asarray(linear_sum_assignment(cost[:, order])[1], dtype=np.int64)]
@@ -106,7 +106,7 @@ class NearestLinkage(Attack):
     targets: Targets
     seed: int = 0
 
-    def run(self, sight: Sight) -> IntArray:
+    def run(self, view: View) -> IntArray:
         """A row for each target."""
-        space = Space.of(sight, self.targets.known, list(self.targets.known), self.seed)
+        space = Space.of(view, self.targets.known, list(self.targets.known), self.seed)
         return space.nearest(self.targets, 1)[:, 0]

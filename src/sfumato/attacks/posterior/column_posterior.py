@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.attacks._belief import Belief, law_matrix, refined
-from sfumato.attacks.base import Attack, Claim, RankedSets, Recovery, Sets, Sight
+from sfumato.attacks.base import Attack, Claim, RankedSets, Recovery, Sets, View
 from sfumato.counts import FloatArray, Grid
 
 
@@ -25,9 +25,9 @@ class ColumnPosterior(Attack):
     title: ClassVar[str] = "Posterior of each column"
     assumes: ClassVar[str] = "The manifest, and the distribution of the column as reconstructed from the release."
 
-    def run(self, sight: Sight) -> Claim:
+    def run(self, view: View) -> Claim:
         """One recovery a column."""
-        return Claim(tuple(recovered(belief) for belief in sight.beliefs.values()))
+        return Claim(tuple(recovered(belief) for belief in view.beliefs.values()))
 
 
 def recovered(belief: Belief) -> Recovery:
@@ -56,10 +56,10 @@ class InformedPosterior(Attack):
     assumes: ClassVar[str] = "The manifest, and the true distribution of each column, though of no single value."
     population: Mapping[str, tuple[Grid, FloatArray]]
 
-    def run(self, sight: Sight) -> Claim:
+    def run(self, view: View) -> Claim:
         """One recovery for each modified column whose distribution is known."""
         out = []
-        for column in sight.columns:
+        for column in view.columns:
             if column.channel is None or column.name not in self.population:
                 continue
             grid, mass = refined(*self.population[column.name], column.channel.interval_width(0.95))

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.base import Attack, Claim, Sight
+from sfumato.attacks.base import Attack, Claim, View
 from sfumato.attacks.posterior._conditional import MOST_CELLS, Conditional, grouped_counts
 from sfumato.attacks.posterior._group_priors import group_priors
 from sfumato.counts import FloatArray, IntArray
@@ -48,23 +48,23 @@ class GivenAnother(Attack):
         """The title of a finding in which one column gave another away."""
         return f"Posterior, given {source}"
 
-    def run(self, sight: Sight) -> Claim:
+    def run(self, view: View) -> Claim:
         """One recovery for each modified column that another one tells something about."""
-        groups = {c.name: groups_of(c) for c in sight.columns}
+        groups = {c.name: groups_of(c) for c in view.columns}
         recoveries, given = [], {}
-        together = drawn_together(sight.columns)
-        for column in sight.columns:
+        together = drawn_together(view.columns)
+        for column in view.columns:
             name = column.name
             if column.channel is None:
                 continue
-            belief = sight.beliefs[name]
+            belief = view.beliefs[name]
             if not 1 < belief.grid.size <= MOST_CELLS:
                 continue
             others = [n for n in groups if n != name and not (name in together and n in together)]
             source = most_telling(groups[name], {n: groups[n] for n in others})
             if source is None:
                 continue
-            found = _conditional(sight, name, groups[source])
+            found = _conditional(view, name, groups[source])
             if found is not None:
                 recoveries.append(found.recovery())
                 given[name] = source
@@ -73,8 +73,8 @@ class GivenAnother(Attack):
         return Claim(tuple(recoveries), {"given": given})
 
 
-def _conditional(sight: Sight, name: str, groups: IntArray) -> Conditional | None:
-    belief = sight.beliefs[name]
+def _conditional(view: View, name: str, groups: IntArray) -> Conditional | None:
+    belief = view.beliefs[name]
     size = (int(groups.max()) + 1, belief.observed.size)
     half = np.random.default_rng(HALVES).random(len(groups)) < 0.5
     halves = (

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sfumato.attacks._belief import Belief
-from sfumato.attacks.base import Attack, Claim, Recovery, Sight
+from sfumato.attacks.base import Attack, Claim, Recovery, View
 from sfumato.attacks.posterior._conditional import MOST_CELLS, Conditional, grouped_counts
 from sfumato.attacks.posterior._group_priors import Bells
 from sfumato.attacks.posterior._windows import (
@@ -54,11 +54,11 @@ class RowOrder(Attack):
     assumes: ClassVar[str] = "The manifest, and that the rows stand as they stood in the table."
     regardless: tuple[str, ...] = ()
 
-    def run(self, sight: Sight) -> Claim:
+    def run(self, view: View) -> Claim:
         """One recovery for each modified column whose neighbouring rows are alike."""
         recoveries, windows = [], {}
-        for column in sight.columns:
-            belief = sight.beliefs[column.name]
+        for column in view.columns:
+            belief = view.beliefs[column.name]
             if column.channel is None or not 1 < belief.grid.size <= MOST_CELLS:
                 continue
             found, about = along_rows(belief)

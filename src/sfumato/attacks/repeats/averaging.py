@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.attacks._belief import Belief, best_guesses, law_matrix, smallest_sets
-from sfumato.attacks.base import CHUNK, Attack, Claim, Recovery, Sight
+from sfumato.attacks.base import CHUNK, Attack, Claim, Recovery, View
 from sfumato.channels import ROW_CELLS, TwoLevels
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.table import Column
@@ -29,18 +29,18 @@ class Averaging(Attack):
     name: ClassVar[str] = "averaging"
     title: ClassVar[str] = "Averaging over repeated releases"
     assumes: ClassVar[str] = "The manifests of all releases, and that their rows stand in the same order."
-    others: tuple[Sight, ...] = ()
+    others: tuple[View, ...] = ()
 
-    def run(self, sight: Sight) -> Claim:
+    def run(self, view: View) -> Claim:
         """One recovery for each column that occurs, with fresh noise, in another release."""
         recoveries, fresh = [], {}
-        for column in sight.columns:
+        for column in view.columns:
             if column.channel is None:
                 continue
             views = independent(column, [s[column.name] for s in self.others if column.name in s.names])
             fresh[column.name] = len(views)
             if len(views) > 1:
-                recoveries.append(combined(sight.beliefs[column.name], views[1:]))
+                recoveries.append(combined(view.beliefs[column.name], views[1:]))
         if not recoveries:
             return Claim(notes={"skipped": "the other releases add no independent noise", "views": fresh})
         return Claim(tuple(recoveries), {"views": fresh})

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.base import Attack, Claim, Recovery, Sight
+from sfumato.attacks.base import Attack, Claim, Recovery, View
 from sfumato.channels import Additive
 from sfumato.counts import FloatArray
 from sfumato.table import Column
@@ -31,12 +31,12 @@ class NoiseReuse(Attack):
     name: ClassVar[str] = "noise-reuse"
     title: ClassVar[str] = "Noise used twice"
     assumes: ClassVar[str] = "Two releases of the same rows in the same order, and both manifests."
-    others: tuple[Sight, ...] = ()
+    others: tuple[View, ...] = ()
 
-    def run(self, sight: Sight) -> Claim:
+    def run(self, view: View) -> Claim:
         """One recovery for each column whose noise was used twice; notes on those that repeat the same values."""
         recoveries, repeated, fresh = [], [], []
-        for column in sight.columns:
+        for column in view.columns:
             for other in (s[column.name] for s in self.others if column.name in s.names):
                 if column.channel is None or len(other.values) != len(column.values):
                     continue

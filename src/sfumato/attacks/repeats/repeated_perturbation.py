@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.base import Attack, Claim, Recovery, Sight
+from sfumato.attacks.base import Attack, Claim, Recovery, View
 from sfumato.attacks.naive import clipped
 
 
@@ -25,11 +25,11 @@ class RepeatedPerturbation(Attack):
     times: int = 1
     seed: int = 0
 
-    def run(self, sight: Sight) -> Claim:
+    def run(self, view: View) -> Claim:
         """One recovery for each modified column."""
         rng = np.random.default_rng(self.seed)
         out = []
-        for column in sight.columns:
+        for column in view.columns:
             if column.channel is None:
                 continue
             values = column.values.copy()

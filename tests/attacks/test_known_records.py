@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sfumato.attacks import ClusterLinear, KnownInput, Pairs, Reflection, View
-from sfumato.attacks.linear.known_input import procrustes
+from sfumato.attacks.known_rows.known_input import procrustes
 from sfumato.channels import Gaussian
 from sfumato.errors import UsageError
 from sfumato.guided.cluster.geometric import haar_rotation

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.attacks.base import Attack, Claim, Pairs, View
-from sfumato.attacks.linear.known_input import Paired
+from sfumato.attacks.known_rows.known_input import Paired
 from sfumato.counts import FloatArray, IntArray
 
 SAMPLE = 20_000

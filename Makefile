@@ -7,7 +7,7 @@ COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-has
 OUT ?= demo
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-spark check papers bench format lock clean
+.PHONY: help demo test test-fast test-spark test-random check papers bench format lock clean
 
 help:  ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -38,7 +38,10 @@ test-fast: $(V)/.dev  ## run the tests that take less than a second each
 	$(PY) -m pytest -n auto -m "not slow"
 
 test-spark: $(V)/.spark  ## run the tests of the Spark engine on a real cluster of this machine (brings pyspark and, if need be, Java)
-	$(PY) -m pytest tests/spark
+	$(PY) -m pytest tests/spark tests/contracts/test_engines.py
+
+test-random: $(V)/.dev  ## run the property tests on a thousand random examples each (by night; the others use fixed ones)
+	HYPOTHESIS_PROFILE=random $(PY) -m pytest -n auto -m "not slow"
 
 check: $(V)/.dev  ## lint, types, import direction
 	$(V)/bin/ruff check .

@@ -1,0 +1,130 @@
+"""What every engine owes: the answers of one thread on one machine, whatever holds the rows and however they are split.
+
+One table of cases runs on every engine. The Spark column needs the cluster: `make test-spark`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from sfumato.auditing import compare
+from sfumato.engines import Engine, Local
+from sfumato.errors import SfumatoError
+from sfumato.generators import generate_table, get, plan_for
+from sfumato.mining import distributions, mine
+from sfumato.randomness import SecretKey
+from sfumato.releases import Release
+from sfumato.releasing import release
+from sfumato.schema import Attribute, Consent, Kind, Role, Schema
+
+ROWS = 1500
+OWNER = SecretKey(bytes(range(32)))
+ENGINES = ("threads", "processes", "spark")
+SEED = 3
+
+
+@pytest.fixture(scope="session")
+def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """People in several row groups, with an id each."""
+    folder = tmp_path_factory.mktemp("people")
+    generate_table(get("agrawal"), ROWS, folder / "one.parquet", seed=SEED, options={"function": 2, "balanced": True})
+    table = pq.read_table(folder / "one.parquet")
+    table = table.append_column("person", pa.array([f"p{i * 7919 % ROWS}" for i in range(ROWS)]))
+    pq.write_table(table, folder / "people.parquet", row_group_size=400)
+    return folder / "people.parquet"
+
+
+@pytest.fixture
+def engine(request: pytest.FixtureRequest) -> Engine:
+    """The engine that a case names; asking for Spark starts the cluster."""
+    local = {"threads": Local(3), "processes": Local(2, processes=True)}
+    return local.get(request.param) or replace(request.getfixturevalue("spark"), piece_rows=600)
+
+
+def made(engine: Engine, people: Path, folder: Path) -> Release:
+    """Release the people, with noise that belongs to the person."""
+    plan = plan_for(get("agrawal"), "gaussian", 0.5)
+    person = Attribute("person", Kind.CATEGORICAL, None, role=Role.IDENTIFIER, consent=Consent.TRUE)
+    plan = replace(plan, schema=Schema((*plan.schema, person)))
+    return release(people, plan, folder / "release", key=OWNER, engine=engine)
+
+
+def released_rows(engine: Engine, people: Path, folder: Path) -> Any:
+    """Release by person: the rows, and all that the manifest says but where the data lies."""
+    result = made(engine, people, folder)
+    manifest = result.manifest.to_dict()
+    manifest.pop("data")
+    return result.to_arrow().to_pydict(), manifest
+
+
+def reconstructed_masses(engine: Engine, people: Path, folder: Path) -> Any:
+    views = distributions(made(engine, people, folder), by_class=True, engine=engine)
+    return {name: view.to_dict() for name, view in views.items()}
+
+
+def mined_tree(strategy: str) -> Callable[..., Any]:
+    def case(engine: Engine, people: Path, folder: Path) -> Any:
+        return mine(made(engine, people, folder), strategy, engine=engine).body.to_dict()
+
+    return case
+
+
+def compared_patterns(engine: Engine, people: Path, folder: Path) -> Any:
+    return compare(people, made(engine, people, folder), k=2, engine=engine, sample=500).to_dict()
+
+
+def refusal_of_a_wrong_value(engine: Engine, people: Path, folder: Path) -> Any:
+    """The first wrong value in row order is named, with column, row and next step, and nothing is written."""
+    table = pq.read_table(people)
+    ages = table["age"].to_pylist()
+    ages[1400], ages[620] = 5e5, 3e5
+    wrong = folder / "wrong.parquet"
+    pq.write_table(table.set_column(table.column_names.index("age"), "age", pa.array(ages)), wrong, row_group_size=400)
+    return refusal(engine, wrong, folder)
+
+
+def refusal_of_a_repeated_id(engine: Engine, people: Path, folder: Path) -> Any:
+    table = pq.read_table(people)
+    ids = table["person"].to_pylist()
+    ids[1100], ids[700] = ids[20], ids[10]
+    twice = folder / "twice.parquet"
+    pq.write_table(
+        table.set_column(table.column_names.index("person"), "person", pa.array(ids)), twice, row_group_size=400
+    )
+    return refusal(engine, twice, folder)
+
+
+def refusal(engine: Engine, table: Path, folder: Path) -> str:
+    with pytest.raises(SfumatoError) as error:
+        made(engine, table, folder)
+    assert not (folder / "release").exists()
+    return str(error.value).replace(str(folder), "")
+
+
+CASES = {
+    "released rows": released_rows,
+    "reconstructed masses": reconstructed_masses,
+    **{f"tree by {s}": mined_tree(s) for s in ("byclass", "local", "global", "randomized")},
+    "compared patterns": compared_patterns,
+    "refusal of a wrong value": refusal_of_a_wrong_value,
+    "refusal of a repeated id": refusal_of_a_repeated_id,
+}
+
+
+ONE_PASS = ("released rows", "refusal of a wrong value", "refusal of a repeated id")
+"""Cases that read the table once or twice. Starting processes costs a second, so only these are tried on them."""
+PAIRS = [(engine, case) for engine in ENGINES for case in CASES if engine != "processes" or case in ONE_PASS]
+
+
+@pytest.mark.parametrize(("engine", "case"), PAIRS, indirect=["engine"])
+def test_an_engine_gives_the_answer_of_one_thread(case: str, engine: Engine, people: Path, tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "other").mkdir()
+    assert CASES[case](engine, people, tmp_path / "other") == CASES[case](Local(), people, tmp_path / "one")

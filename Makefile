@@ -7,7 +7,7 @@ COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-has
 OUT ?= demo
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-spark test-random check papers bench format lock clean
+.PHONY: help demo test test-fast test-spark test-random check papers bench docs docs-pages format lock clean
 
 help:  ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -25,6 +25,10 @@ $(V)/.dev: $(V)/.run requirements-dev.lock
 
 $(V)/.spark: $(V)/.dev requirements-spark.lock
 	$(UV) pip install -q --python $(PY) --require-hashes -r requirements-spark.lock
+	@touch $@
+
+$(V)/.docs: $(V)/.run requirements-docs.lock
+	$(UV) pip install -q --python $(PY) --require-hashes -r requirements-docs.lock
 	@touch $@
 
 demo: $(V)/.run  ## release a real table, mine it, and write a report to open (OUT=demo)
@@ -55,6 +59,13 @@ papers: $(V)/.dev  ## reproduce all five papers quickly, into papers/
 bench: $(V)/.dev  ## measure speed and memory as ratios against peers, into benchmarks/results.md (a quarter of an hour)
 	$(PY) benchmarks/run.py
 
+docs: $(V)/.docs  ## build the documentation into site/index.html; a broken link or an orphan page fails
+	$(PY) -m sphinx -q -W --keep-going -b html -d $(V)/.doctrees docs site
+	@echo "open site/index.html"
+
+docs-pages: $(V)/.run  ## write the pages of docs/ that the code can write itself
+	$(PY) docs/generate.py
+
 format: $(V)/.dev  ## format the code
 	$(V)/bin/ruff check --fix-only -q .
 	$(V)/bin/ruff format -q .
@@ -63,6 +74,7 @@ lock:  ## renew the lock files (no registry address is written)
 	$(COMPILE) pyproject.toml --group build -o requirements.lock
 	$(COMPILE) pyproject.toml --extra learn --group build --group dev -c requirements.lock -o requirements-dev.lock
 	$(COMPILE) pyproject.toml --extra spark --group java -c requirements-dev.lock -o requirements-spark.lock
+	$(COMPILE) --group docs -c requirements-dev.lock -o requirements-docs.lock
 
 clean:  ## remove what the build made
-	rm -rf $(V) benchmarks/.peers .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis dist demo
+	rm -rf $(V) benchmarks/.peers .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis dist demo site

@@ -41,6 +41,7 @@ PUBLIC = {
     "audit": "sfumato.auditing",
     "engines": "sfumato.engines",
     "SfumatoError": "sfumato.errors",
+    "explain": "sfumato.findings",
 }
 """Every public name and where it lives; the documentation is tested against this list, both ways."""
 
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from sfumato.auditing.runner import audit
     from sfumato.channels import Gaussian, Intervals, Laplace, Projective, SquareWave, Substitution, Uniform
     from sfumato.errors import SfumatoError
+    from sfumato.findings import explain
     from sfumato.mining import Model, PerturbedTreeClassifier, mine
     from sfumato.plans import Plan
     from sfumato.reconstruction import Distribution, reconstruct

@@ -23,6 +23,7 @@ VERBS = {
     "compare": ("patterns", "Trees and clusters of the original beside those of its release."),
     "tradeoff": ("chooser", "Privacy against accuracy on your own table, to choose from."),
     "reproduce": ("papers", "A published experiment, its tables and figures beside ours."),
+    "explain": ("explain", "What a code such as SF102 means, and what to do about it."),
 }
 
 

@@ -1,0 +1,26 @@
+"""What a code such as SF102 means."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from sfumato.cli.output import give, json_option, table
+
+
+@click.command(epilog="Example:  sfumato explain SF102")
+@click.argument("code", required=False)
+@json_option
+def explain(code: str | None, as_json: bool) -> None:
+    """Print what CODE means and what to do about it; without a code, list all of them."""
+    from sfumato.findings import FINDINGS
+    from sfumato.findings import explain as look_up
+
+    entries = list(FINDINGS.values()) if code is None else [look_up(code)]
+    if as_json:
+        give({"findings": [asdict(entry) for entry in entries]})
+    elif code is None:
+        table(["code", "title"], [[entry.code, entry.title] for entry in entries])
+    else:
+        click.echo(str(entries[0]))

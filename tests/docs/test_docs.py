@@ -61,11 +61,6 @@ def test_options_in_the_documentation_exist(page: Path) -> None:
             assert not unknown, f"{page.name}: {line}"
 
 
-@pytest.mark.parametrize("name", re.findall(r"`(tests/[\w/]+\.py)`", (DOCS / "formulas.md").read_text("utf-8")))
-def test_tests_named_in_the_formula_index_exist(name: str) -> None:
-    assert (ROOT / name).exists()
-
-
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.name)
 def test_examples_run(example: Path) -> None:
     done = subprocess.run([sys.executable, str(example)], capture_output=True, text=True, check=False, timeout=120)

@@ -22,7 +22,7 @@ from pins import PINS
 
 from sfumato.generators import get
 from sfumato.generators.files import generate_table, plan_for
-from sfumato.randomness import CHUNK, CellWords, Rows, SecretKey, entity_addresses, normal, uniform
+from sfumato.randomness import CELLS_PER_CHUNK, CellWords, Rows, SecretKey, entity_addresses, normal, uniform
 
 HERE = str(Path(__file__).resolve())
 COPY = str(Path(__file__).resolve().with_name("copied.py"))
@@ -31,13 +31,13 @@ KEY = SecretKey(bytes(range(32)))
 
 def floor(source: Path, folder: Path) -> None:
     """Read the input, write as many random doubles."""
-    from sfumato.io.sources import blocks, open_table, writing
+    from sfumato.io import open_table, open_writer, read_blocks
 
     generator = np.random.default_rng(0)
     names = [c for c in open_table(source).columns if c != "class"]
     schema = pa.schema([(n, pa.float64()) for n in names])
-    with writing(folder, "parquet", schema) as (put, _):
-        for block in blocks(open_table(source)):
+    with open_writer(folder, "parquet", schema) as (put, _):
+        for block in read_blocks(open_table(source)):
             columns = [pa.array(generator.random(block.rows)) for _ in names]
             put(pa.RecordBatch.from_arrays(columns, schema=schema))
 
@@ -58,9 +58,9 @@ def draws(size: int) -> list[Ratio]:
     def secure(shape: object) -> None:
         out = np.empty(size)
         words = CellWords(KEY)
-        for begin in range(0, size, CHUNK):
-            part = values[begin : begin + CHUNK]
-            out[begin : begin + CHUNK] = shape(words(Rows(begin, len(part)), part)[:, 0])  # type: ignore[operator]
+        for begin in range(0, size, CELLS_PER_CHUNK):
+            part = values[begin : begin + CELLS_PER_CHUNK]
+            out[begin : begin + CELLS_PER_CHUNK] = shape(words(Rows(begin, len(part)), part)[:, 0])  # type: ignore[operator]
 
     pairs = {
         "uniform": (timed(lambda: secure(uniform)), timed(lambda: peer.random(size))),

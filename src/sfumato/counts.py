@@ -7,7 +7,7 @@ of both, so blocks, processes and machines can count apart and add up.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -19,16 +19,28 @@ from sfumato.schema import Attribute
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-MOST_ATOMS = 256
-"""A whole-number domain with more values than this is cut into cells rather than kept value by value."""
-
 
 @dataclass(frozen=True, eq=False)
 class Grid:
     """Either `edges` of half-open cells [e_i, e_{i+1}) (the last one closed), or `atoms`, single values.
 
-    ``step`` says that the values inside the cells lie on the lattice ``step × integer``; 0 means anywhere.
-    Outer edges may be infinite: the end cells then hold the tails. Categories are the atoms 0, 1, 2, … with `labels`.
+    Parameters
+    ----------
+    edges : FloatArray, optional
+        The edges of the cells, increasing. The outer two may be infinite: the end cells then hold the tails.
+    atoms : FloatArray, optional
+        The single values, increasing. Categories are the atoms 0, 1, 2, … with `labels`.
+    step : float
+        The values inside the cells lie on the lattice ``step × integer``; 0 means anywhere.
+    labels : tuple of str, optional
+        The names of the atoms.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> grid = Grid.cells(0, 100, 4)
+    >>> grid.centres.tolist(), grid.locate(np.array([0.0, 25.0, 99.0])).tolist()
+    ([12.5, 37.5, 62.5, 87.5], [0, 1, 3])
     """
 
     edges: FloatArray | None = None
@@ -45,17 +57,17 @@ class Grid:
 
     @classmethod
     def cells(cls, low: float, high: float, size: int, step: float = 0.0) -> Grid:
-        """`size` equal intervals over [low, high]."""
+        """Return the grid of `size` equal intervals over [low, high]."""
         return cls(edges=np.linspace(low, high, size + 1), step=step)
 
     @classmethod
     def categories(cls, labels: Sequence[str]) -> Grid:
-        """One atom a category."""
+        """Return the grid with one atom per category."""
         return cls(atoms=np.arange(len(labels), dtype=np.float64), labels=tuple(labels))
 
     @classmethod
     def over(cls, attribute: Attribute, size: int) -> Grid:
-        """The natural grid of an attribute: its categories, its few whole numbers, or `size` equal cells."""
+        """Return the natural grid of an attribute: its categories, its few whole numbers, or `size` equal cells."""
         if not attribute.kind.numeric:
             return cls.categories(attribute.categories)
         low, high = attribute.interval.low, attribute.interval.high
@@ -65,7 +77,8 @@ class Grid:
         if step:
             first, last = np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9)
             values = last - first + 1
-            if values <= min(MOST_ATOMS, max(size, 2)):
+            max_atoms = 256  # a domain with more values is cut into cells rather than kept value by value
+            if values <= min(max_atoms, max(size, 2)):
                 return cls(atoms=np.arange(first, last + 1) * step)
             if attribute.kind.value != "real":
                 # Whole cells of the lattice, half a step beyond each end, so that no cell is short of a value.
@@ -111,7 +124,7 @@ class Grid:
 
     @cached_property
     def thresholds(self) -> FloatArray:
-        """From where on a value belongs to the next cell: the inner edges, a few units in the last place lower.
+        """The values from which on the next cell begins: the inner edges, a few units in the last place lower.
 
         Binary fractions hold decimals only nearly: 0.3 as a person writes it is less than an edge that was computed as
         0.1 + 0.1 + 0.1, and still belongs to the cell that begins there.
@@ -123,12 +136,12 @@ class Grid:
 
     @cached_property
     def _consecutive(self) -> bool:
-        """Whether the atoms are whole numbers in a row, as codes are: then a cell is found by rounding, not by search."""
+        """Whether the atoms are consecutive whole numbers, as codes are: rounding then finds a cell without a search."""
         first = self.points[0]
         return self.atoms is not None and bool(first % 1 == 0 and np.all(self.atoms - first == np.arange(self.size)))
 
     def locate(self, values: FloatArray) -> IntArray:
-        """The cell of each value: the nearest atom, or the interval it falls into; beyond the ends, the end cell."""
+        """Return the cell of each value: the nearest atom, or the interval it falls into; beyond the ends, the end cell."""
         if self._consecutive:
             place = values + (0.5 - self.points[0])
             # fmin and fmax send a missing value to the last cell, where a search sends it, too.
@@ -136,17 +149,26 @@ class Grid:
             return np.fmax(place, 0, out=place).astype(np.int64)
         return np.searchsorted(self.thresholds, values, side="right").astype(np.int64)
 
-    def merged(self, factor: int) -> Grid:
-        """The same range in cells `factor` times as wide."""
-        if self.edges is None:
-            raise UsageError("only cells can be merged")
-        kept = self.edges[:-1:factor]
-        return replace(self, edges=np.concatenate([kept, self.edges[-1:]]))
-
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """How many rows (or how much weight) fall into each combination of cells; one array axis per grid."""
+    """How many rows (or how much weight) fall into each combination of cells; one array axis per grid.
+
+    Parameters
+    ----------
+    grids : tuple of Grid
+        One per axis.
+    table : FloatArray
+        The counts, of shape (size of each grid).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> grid = Grid.categories(["no", "yes"])
+    >>> one = Counts.of([grid], [np.array([0, 1, 1, -1])])  # −1 is a missing value
+    >>> (one + one).table.tolist(), one.total
+    ([2.0, 4.0], 3.0)
+    """
 
     grids: tuple[Grid, ...]
     table: FloatArray

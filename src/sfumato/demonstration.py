@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from sfumato.counts import FloatArray, Grid
-from sfumato.io import appearing
+from sfumato.io import open_new_folder
 from sfumato.mining import Model, View, distributions, mine
 from sfumato.plans import Plan
 from sfumato.releases import Release, create_key, described, load_key, true_table
@@ -48,7 +48,7 @@ def run_demo(
     folder = Path(folder)
     if key_file is not None:
         load_key(key_file)  # so that a wrong one is told before any work is done
-    with appearing(folder, force=force) as hidden:
+    with open_new_folder(folder, force=force) as hidden:
         say(f"1/4  releasing {TABLE}: gaussian noise at {PRIVACY:.0%} privacy, labels substituted")
         plan = Plan.propose(TABLE, law="gaussian", privacy=PRIVACY, name="demo")
         if key_file is None:

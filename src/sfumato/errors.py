@@ -4,7 +4,17 @@ from __future__ import annotations
 
 
 class SfumatoError(Exception):
-    """Base of all errors that are meant for a person; the command line prints them without a traceback."""
+    """Base of all errors that are meant for a person; the command line prints them without a traceback.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> try:
+    ...     sf.Interval(120, 0)
+    ... except sf.SfumatoError as error:
+    ...     print(error)
+    domain [120.0, 0.0] is upside down; give the lower end first
+    """
 
 
 class UsageError(SfumatoError):
@@ -16,7 +26,17 @@ class DataError(SfumatoError):
 
 
 class CellError(DataError):
-    """One cell of a table is wrong: its column, the number of its row in the table (from 0 on), and why."""
+    """One cell of a table is wrong.
+
+    Parameters
+    ----------
+    column : str
+        The name of its column.
+    row : int
+        The number of its row in the table, from 0 on; messages count from 1.
+    why : str
+        What is wrong, and the next step.
+    """
 
     def __init__(self, column: str, row: int, why: str) -> None:
         super().__init__(column, row, why)  # kept as they are, for an error that travels is made again from them
@@ -26,7 +46,7 @@ class CellError(DataError):
         return f"{self.column}, row {self.row + 1}: {self.why}"
 
     def in_file(self, name: str, row: int) -> DataError:
-        """The same of a table in several files, with the file and the row in it."""
+        """Return the same error for a table in several files: it names the file and the row in that file."""
         return DataError(f"{name}, {self.column}, row {row + 1}: {self.why}")
 
 

@@ -11,22 +11,25 @@ from sfumato.text import join_names
 
 
 def parameter(default: Any, about: str) -> Any:
-    """A field that a person may set, with a word on what it does."""
+    """Return a dataclass field that a person may set; `about` says what it does."""
     return dataclasses.field(default=default, metadata={"about": about})
 
 
 class Parameters:
-    """A method by the name of its law; subclasses are frozen dataclasses whose fields all have defaults."""
+    """A method with its parameters; subclasses are frozen dataclasses whose fields all have defaults.
+
+    `law` is the name of the method in plans, manifests and JSON.
+    """
 
     law: ClassVar[str]
 
     def to_dict(self) -> dict[str, Any]:
-        """The method and its parameters as plain data; `from_dict` gives it back."""
+        """Return the method and its parameters as plain data; `from_dict` reads it back."""
         return {"law": self.law} | {name: getattr(self, name) for name in self.parameters()}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """The method with the given parameters; values may be texts, as a command line gives them."""
+        """Return the method with the given parameters; values may be texts, as a command line gives them."""
         fields = _fields(cls)
         if unknown := set(data) - set(fields) - {"law"}:
             raise UsageError(
@@ -38,7 +41,7 @@ class Parameters:
 
     @classmethod
     def parameters(cls) -> dict[str, str]:
-        """What a person may set, with a word on each."""
+        """Return what a person may set, each with its description."""
         return {name: str(field.metadata.get("about", "")) for name, field in _fields(cls).items()}
 
 
@@ -47,7 +50,7 @@ def _fields(of: Any) -> dict[str, dataclasses.Field[Any]]:
 
 
 def _read(law: str, name: str, value: Any, default: Any) -> Any:
-    """The value as the kind of thing its default is."""
+    """Convert the value to the type of its default; raise UsageError where it does not fit."""
     kind: Any = type(default)
     if kind is bool and isinstance(value, str):
         if value.lower() in ("true", "yes", "1"):
@@ -61,4 +64,6 @@ def _read(law: str, name: str, value: Any, default: Any) -> Any:
             return kind(value)
         except (TypeError, ValueError):
             pass
-    raise UsageError(f"{law}: {name} = {value!r} is no {kind.__name__}; see what it means in the method's parameters")
+    raise UsageError(
+        f"{law}: {name} = {value!r} is not of type {kind.__name__}; see what it means in the method's parameters"
+    )

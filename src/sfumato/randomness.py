@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 
-CHUNK = 8192
-"""Cells worked at a time: their 128 KiB of bits stay in the cache from the cipher to the released value."""
+CELLS_PER_CHUNK = 8192
+"""Their 128 KiB of bits stay in the cache from the cipher to the released value."""
 
 KEY_BYTES = 32
-MOST_DIGITS = 18
-"""Longer ids are texts, whatever type a file gave them: not all of 19 digits fit a 64-bit integer."""
+MAX_ID_DIGITS = 18
+"""Longer ids are treated as texts, whatever type a file gave them: not all integers of 19 digits fit 64 bits."""
 
 
 @dataclass(frozen=True)
@@ -54,21 +54,21 @@ class SecretKey:
             raise ValueError(f"a key has {KEY_BYTES} bytes")
 
     @classmethod
-    def fresh(cls) -> SecretKey:
-        """A new key from the operating system's entropy."""
+    def generate(cls) -> SecretKey:
+        """Return a new key from the operating system's entropy."""
         return cls(os.urandom(KEY_BYTES))
 
     def derive(self, *labels: Any) -> SecretKey:
-        """HMAC-SHA-256 of the labels: an independent key for each distinct list of labels."""
+        """Return HMAC-SHA-256 of the labels: an independent key for each distinct list of labels."""
         return SecretKey(hmac.digest(self.secret, canonical(labels), hashlib.sha256))
 
     def fingerprint(self, *labels: Any) -> str:
-        """A short public name for a derived key, from which the key cannot be found."""
+        """Return a short public name for a derived key, from which the key cannot be found."""
         return self.derive("fingerprint", *labels).secret[:12].hex()
 
 
 def canonical(value: Any) -> bytes:
-    """One byte string per value: JSON with sorted keys and no spaces."""
+    """Return one byte string per value: JSON with sorted keys and no spaces."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode()
 
 
@@ -81,20 +81,20 @@ class Rows:
 
     @cached_property
     def high(self) -> WordArray:
-        """The row number."""
+        """The row numbers."""
         return np.arange(self.start, self.start + self.size, dtype=np.uint64)
 
     @cached_property
     def low(self) -> WordArray:
-        """Nothing: a row number fits one word."""
+        """Zero: a row number fits one word."""
         return np.zeros(1, np.uint64)
 
     def part(self, begin: int, end: int) -> Rows:
-        """The addresses of rows `begin` to `end` of these."""
+        """Return the addresses `begin` to `end` of these."""
         return Rows(self.start + begin, end - begin)
 
     def take(self, present: NDArray[np.bool_]) -> Entities:
-        """The addresses of some of the rows."""
+        """Return the addresses of the rows that are `present`."""
         high = self.high[present]
         return Entities(high, np.zeros(len(high), np.uint64))
 
@@ -108,15 +108,15 @@ class Entities:
 
     @property
     def size(self) -> int:
-        """How many."""
+        """The number of addresses."""
         return len(self.high)
 
     def part(self, begin: int, end: int) -> Entities:
-        """The addresses `begin` to `end` of these."""
+        """Return the addresses `begin` to `end` of these."""
         return Entities(self.high[begin:end], self.low[begin:end])
 
     def take(self, present: NDArray[np.bool_]) -> Entities:
-        """The addresses of some of the rows."""
+        """Return the addresses of the rows that are `present`."""
         return Entities(self.high[present], self.low[present])
 
 
@@ -130,7 +130,7 @@ class CellWords:
         self._cipher = Cipher(algorithms.AES(key.secret), modes.ECB()).encryptor()  # noqa: S305 - single blocks, as a PRF
 
     def __call__(self, addresses: Addresses, values: FloatArray) -> WordArray:
-        """Words of shape (cells, 2); the same for the same address and value, whatever else is asked with them."""
+        """Return words of shape (cells, 2): the same for the same address and value, whatever else is asked with them."""
         size = addresses.size
         blocks = np.empty((size, 2), np.uint64)
         blocks[:, 0] = addresses.high
@@ -144,12 +144,12 @@ class CellWords:
 
 
 def random_words(key: SecretKey, addresses: Addresses, values: FloatArray) -> WordArray:
-    """Two secure 64-bit words per cell, a function of key, address and value alone."""
+    """Return two secure 64-bit words per cell, a function of key, address and value alone."""
     return CellWords(key)(addresses, values)
 
 
 def entity_addresses(key: SecretKey, ids: pa.Array) -> Entities:
-    """Keyed digests of the ids: 42 and "42" are the same entity, whatever type a file gave it.
+    """Return keyed digests of the ids: 42 and "42" are the same entity, whatever type a file gave it.
 
     Integers go through AES in one vectorised call, other texts through BLAKE2b, once for each distinct id.
     """
@@ -159,31 +159,31 @@ def entity_addresses(key: SecretKey, ids: pa.Array) -> Entities:
     if pa.types.is_dictionary(ids.type):
         ids = ids.cast(ids.type.value_type)
     integer_key, text_key = key.derive("entity", "integer"), key.derive("entity", "text")
-    if pa.types.is_integer(ids.type) and _short(pc.min_max(ids).as_py()):
+    if pa.types.is_integer(ids.type) and _fit_digits(pc.min_max(ids).as_py()):
         return _integer_entities(integer_key, ids.cast(pa.int64()).to_numpy(zero_copy_only=False))
     texts = ids.cast(pa.string())
-    whole = pc.match_substring_regex(texts, rf"^(0|-?[1-9][0-9]{{0,{MOST_DIGITS - 1}}})$").to_numpy(
+    integral = pc.match_substring_regex(texts, rf"^(0|-?[1-9][0-9]{{0,{MAX_ID_DIGITS - 1}}})$").to_numpy(
         zero_copy_only=False
     )
     high, low = np.empty(len(texts), np.uint64), np.empty(len(texts), np.uint64)
-    if whole.any():
-        integers = texts.filter(pa.array(whole)).cast(pa.int64()).to_numpy(zero_copy_only=False)
+    if integral.any():
+        integers = texts.filter(pa.array(integral)).cast(pa.int64()).to_numpy(zero_copy_only=False)
         numbers = _integer_entities(integer_key, integers)
-        high[whole], low[whole] = numbers.high, numbers.low
-    if not whole.all():
-        coded = texts.filter(pa.array(~whole)).dictionary_encode()
+        high[integral], low[integral] = numbers.high, numbers.low
+    if not integral.all():
+        coded = texts.filter(pa.array(~integral)).dictionary_encode()
         digests = b"".join(
             hashlib.blake2b(str(text).encode(), key=text_key.secret, digest_size=16).digest()
             for text in coded.dictionary.to_pylist()
         )
         words = np.frombuffer(digests, np.uint64).reshape(-1, 2)[coded.indices.to_numpy(zero_copy_only=False)]
-        high[~whole], low[~whole] = words[:, 0], words[:, 1]
+        high[~integral], low[~integral] = words[:, 0], words[:, 1]
     return Entities(high, low)
 
 
-def _short(ends: dict[str, int | None]) -> bool:
-    """Whether all integers have few enough digits to be told from texts by their look alone."""
-    return all(end is None or abs(end) < 10**MOST_DIGITS for end in ends.values())
+def _fit_digits(ends: dict[str, int | None]) -> bool:
+    """Return whether all integers have few enough digits to get the same address as their text."""
+    return all(end is None or abs(end) < 10**MAX_ID_DIGITS for end in ends.values())
 
 
 def _integer_entities(key: SecretKey, ids: NDArray[np.int64]) -> Entities:
@@ -193,31 +193,31 @@ def _integer_entities(key: SecretKey, ids: NDArray[np.int64]) -> Entities:
 
 
 def uniform(words: WordArray) -> FloatArray:
-    """U[0, 1) on the multiples of 2⁻⁵³."""
-    out = _signed(words >> np.uint64(11)).astype(np.float64)
+    """Return U[0, 1) on the multiples of 2⁻⁵³."""
+    out = _as_signed(words >> np.uint64(11)).astype(np.float64)
     out *= 2.0**-53
     return out
 
 
-def _signed(words: WordArray) -> NDArray[np.int64]:
-    """Words below 2⁶³ as they are: processors turn signed integers into floats several times faster than unsigned ones."""
+def _as_signed(words: WordArray) -> NDArray[np.int64]:
+    """View words below 2⁶³ as signed: processors convert signed integers to floats several times faster than unsigned ones."""
     return words.view(np.int64)
 
 
 def exponential(words: WordArray, finer: WordArray | None = None) -> FloatArray:
-    """−ln U from 63 bits: the largest value is 44.4, and the spacing there 0.7.
+    """Return −ln U from 63 bits: the largest value is 44.4, and the spacing there 0.7.
 
     A second word continues U by 53 bits: the largest value is then 81, and up to 44 the spacing is that of float64.
     """
     rest = 0.5 if finer is None else uniform(finer) + 2.0**-54
-    u = _signed(words >> np.uint64(1)) + rest
+    u = _as_signed(words >> np.uint64(1)) + rest
     u *= 2.0**-63
     return np.negative(np.log(u, out=u), out=u)
 
 
 def sign(words: WordArray) -> FloatArray:
-    """±1 from the last bit, which `exponential` does not use."""
-    return _signed(words & np.uint64(1)).astype(np.float64) * 2.0 - 1.0
+    """Return ±1 from the last bit, which `exponential` does not use."""
+    return _as_signed(words & np.uint64(1)).astype(np.float64) * 2.0 - 1.0
 
 
 CELL_BITS = 12
@@ -247,14 +247,14 @@ _TABLE: list[_NormalTable] = []
 
 
 def normal(words: WordArray) -> FloatArray:
-    """Standard normal by inversion: one word each, 12 bits for the cell of a cubic table and 52 for the place in it."""
+    """Return standard normal values by inversion: one word each, 12 bits for the cell of a cubic table and 52 for the place in it."""
     from scipy.special import ndtri
 
     if not _TABLE:
         _TABLE.append(_NormalTable.build())
     c0, c1, c2, c3 = _TABLE[0].coefficients
     words = np.ascontiguousarray(words)
-    cell = _signed(words >> np.uint64(64 - CELL_BITS))
+    cell = _as_signed(words >> np.uint64(64 - CELL_BITS))
     # The low 52 bits m as the fraction of a float64 in [1, 2); then place = (m + ½) 2⁻⁵² without rounding.
     bits = words & np.uint64(2 ** (64 - CELL_BITS) - 1)
     bits |= ONE
@@ -285,30 +285,30 @@ class Stream:
         self._used = 0
 
     def words(self, size: int) -> WordArray:
-        """The next `size` random words."""
+        """Return the next `size` random words."""
         blocks = (size + 1) // 2
         out = random_words(self._key, Rows(self._used, blocks), np.zeros(blocks)).ravel()[:size]
         self._used += blocks
         return out
 
     def uniform(self, *shape: int) -> FloatArray:
-        """U[0, 1)."""
+        """Return the next values of U[0, 1)."""
         return uniform(self.words(int(np.prod(shape)))).reshape(shape)
 
     def normal(self, *shape: int) -> FloatArray:
-        """N(0, 1)."""
+        """Return the next values of N(0, 1)."""
         return normal(self.words(int(np.prod(shape)))).reshape(shape)
 
     def integers(self, size: int, bound: int) -> NDArray[np.int64]:
-        """Uniform on 0 … bound − 1 (the bias, at most bound/2⁵³, is nothing)."""
+        """Return integers, uniform on 0 … bound − 1 (the bias is at most bound/2⁵³, which is negligible)."""
         return np.floor(self.uniform(size) * bound).astype(np.int64)
 
     def permutation(self, size: int) -> NDArray[np.int64]:
-        """A random order, by sorting random words."""
+        """Return a random order, by sorting random words."""
         return np.argsort(self.words(size), kind="stable")
 
     def permutation_within(self, groups: NDArray[np.int64]) -> NDArray[np.int64]:
-        """For each place, a place of the same group: a random order inside every group at once."""
+        """Return, for each place, a place of the same group: a random order inside every group at once."""
         home = np.lexsort((np.arange(len(groups)), groups))
         shuffled = np.lexsort((self.words(len(groups)), groups))
         out = np.empty(len(groups), np.int64)

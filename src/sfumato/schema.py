@@ -18,13 +18,19 @@ from sfumato.text import join_names
 
 E = TypeVar("E", bound=StrEnum)
 EPOCH = date(1970, 1, 1)
-LARGEST = 1e300
-EXACT_INTEGERS = 2**53
+MAX_MAGNITUDE = 1e300
+MAX_EXACT_INTEGER = 2**53
 """Beyond this a float64 no longer holds every integer, so a value could change without any noise."""
 
 
 class Kind(StrEnum):
-    """How the values of a column are read."""
+    """How the values of a column are read: `REAL`, `INTEGER`, `DATE`, `CATEGORICAL` or `ORDINAL`.
+
+    Examples
+    --------
+    >>> Kind("date").numeric, Kind("ordinal").numeric
+    (True, False)
+    """
 
     REAL = "real"
     INTEGER = "integer"
@@ -39,7 +45,13 @@ class Kind(StrEnum):
 
 
 class Role(StrEnum):
-    """What a column is for."""
+    """What a column is for: an `ATTRIBUTE`, the `TARGET` that miners predict, or the `IDENTIFIER` of an entity.
+
+    Examples
+    --------
+    >>> Role("target") is Role.TARGET
+    True
+    """
 
     IDENTIFIER = "identifier"
     TARGET = "target"
@@ -47,7 +59,13 @@ class Role(StrEnum):
 
 
 class Consent(StrEnum):
-    """The three answers people give when asked for a value (Agrawal & Srikant 2000, section 1)."""
+    """The three answers people give when asked for a value (Agrawal & Srikant 2000, section 1).
+
+    Examples
+    --------
+    >>> [str(answer) for answer in Consent]
+    ['withhold', 'true', 'modified']
+    """
 
     WITHHOLD = "withhold"
     TRUE = "true"
@@ -55,7 +73,7 @@ class Consent(StrEnum):
 
 
 class Missing(StrEnum):
-    """The law of an absent value: it stays visibly absent, or it is one more category that noise may turn into another."""
+    """What happens to a missing value: it stays visibly missing, or it is one more category that noise may change."""
 
     KEEP = "keep"
     CATEGORY = "category"
@@ -63,7 +81,18 @@ class Missing(StrEnum):
 
 @dataclass(frozen=True)
 class Interval:
-    """All numbers from `low` to `high`, both included."""
+    """All numbers from `low` to `high`, both included.
+
+    Parameters
+    ----------
+    low, high : float
+        The two ends, finite and in this order.
+
+    Examples
+    --------
+    >>> Interval(0, 120).range
+    120.0
+    """
 
     low: float
     high: float
@@ -75,8 +104,10 @@ class Interval:
             raise UsageError(f"domain [{self.low}, {self.high}] is not finite; give two finite ends")
         if self.low > self.high:
             raise UsageError(f"domain [{self.low}, {self.high}] is upside down; give the lower end first")
-        if max(-self.low, self.high) > LARGEST:
-            raise UsageError(f"domain [{self.low}, {self.high}] leaves no room for noise; stay within ±{LARGEST:g}")
+        if max(-self.low, self.high) > MAX_MAGNITUDE:
+            raise UsageError(
+                f"domain [{self.low}, {self.high}] leaves no room for noise; stay within ±{MAX_MAGNITUDE:g}"
+            )
 
     @property
     def range(self) -> float:
@@ -86,18 +117,29 @@ class Interval:
 
 @dataclass(frozen=True)
 class Categories:
-    """A finite list of labels; the order matters only where the column is ordinal."""
+    """A finite list of labels; their order matters only where the column is ordinal.
+
+    Parameters
+    ----------
+    values : tuple of str
+        The labels, each once.
+
+    Examples
+    --------
+    >>> len(Categories(("no", "yes")))
+    2
+    """
 
     values: tuple[str, ...]
 
     def __post_init__(self) -> None:
         if not self.values:
             raise UsageError("a list of categories is empty; name at least one")
-        seen: set[str] = set()
+        earlier: set[str] = set()
         for value in self.values:
-            if value in seen:
+            if value in earlier:
                 raise UsageError(f"category {value!r} is listed twice; list each once")
-            seen.add(value)
+            earlier.add(value)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -110,8 +152,32 @@ Domain = Interval | Categories
 class Attribute:
     """One column: how to read it, what it may hold, and what may be released of it.
 
-    ``resolution`` is the step of the grid on which values are published: 1 for integers and dates unless said otherwise.
-    ``learned`` records that the domain came from the data, which a recipient must know.
+    Parameters
+    ----------
+    name : str
+        The name of the column.
+    kind : Kind
+        How its values are read.
+    domain : Interval or Categories, optional
+        What it may hold. Only an identifier or a withheld column needs none.
+    role : Role
+        What it is for.
+    consent : Consent
+        Whether it is withheld, released as true, or modified.
+    resolution : float, optional
+        The step of the grid on which values are published: 1 for integers and dates unless said otherwise.
+    learned : bool
+        Whether the domain came from the data, which a recipient must know.
+    missing : Missing
+        What happens to missing values.
+
+    Examples
+    --------
+    >>> age = Attribute("age", Kind.INTEGER, Interval(0, 120))
+    >>> age.step, age.released
+    (1.0, True)
+    >>> age.to_dict()["domain"]
+    [0, 120]
     """
 
     name: str
@@ -148,28 +214,28 @@ class Attribute:
     def _check_whole_numbers(self) -> None:
         step = self.step
         for end in (self.interval.low, self.interval.high):
-            if abs(end) > EXACT_INTEGERS:
+            if abs(end) > MAX_EXACT_INTEGER:
                 raise UsageError(f"{self.name}: {end:g} is beyond ±2^53, where integers are no longer exact; use real")
             if not (end / step).is_integer():
                 raise UsageError(f"{self.name}: the domain's end {end:g} is not a multiple of the resolution {step:g}")
 
     @property
     def interval(self) -> Interval:
-        """The domain of a numeric column."""
+        """The domain of a numeric column; a UsageError for any other."""
         if not isinstance(self.domain, Interval):
             raise UsageError(f"{self.name}: a {self.kind} column has no interval")
         return self.domain
 
     @property
     def categories(self) -> tuple[str, ...]:
-        """The labels of a categorical or ordinal column."""
+        """The labels of a categorical or ordinal column; a UsageError for any other."""
         if not isinstance(self.domain, Categories):
             raise UsageError(f"{self.name}: a {self.kind} column has no categories")
         return self.domain.values
 
     @property
     def step(self) -> float:
-        """The spacing of the true values: 1 for whole numbers unless declared, 0 where they are continuous."""
+        """The spacing of the true values: `resolution`, else 1 for integers and dates, and 0 where they are continuous."""
         if self.resolution is not None:
             return self.resolution
         return 1.0 if self.kind in (Kind.INTEGER, Kind.DATE) else 0.0
@@ -180,7 +246,7 @@ class Attribute:
         return self.consent is not Consent.WITHHOLD
 
     def to_dict(self) -> dict[str, Any]:
-        """The attribute as plain data, for plans and manifests."""
+        """Return the attribute as plain data, for plans and manifests."""
         out: dict[str, Any] = {
             "name": self.name,
             "kind": str(self.kind),
@@ -188,7 +254,7 @@ class Attribute:
             "consent": str(self.consent),
         }
         if isinstance(self.domain, Interval):
-            out["domain"] = [self.shown(self.domain.low), self.shown(self.domain.high)]
+            out["domain"] = [self.format_value(self.domain.low), self.format_value(self.domain.high)]
         elif isinstance(self.domain, Categories):
             out["categories"] = list(self.domain.values)
         if self.resolution is not None:
@@ -201,7 +267,7 @@ class Attribute:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Attribute:
-        """The inverse of `to_dict`; unknown fields are refused, so that a typing error does not pass as a wish."""
+        """Return the attribute that `to_dict` described; raise UsageError for an unknown field, which may be a misspelt one."""
         known = {"name", "kind", "role", "consent", "domain", "categories", "resolution", "domain_from", "missing"}
         name = data.get("name")
         if not isinstance(name, str):
@@ -236,16 +302,30 @@ class Attribute:
             missing=_member(Missing, data.get("missing", "keep"), name, "missing"),
         )
 
-    def shown(self, value: float) -> float | int | str:
-        """A numeric value as people write it: a calendar day for dates, a whole number without its point."""
+    def format_value(self, value: float) -> float | int | str:
+        """Return a numeric value as people write it: a calendar day for dates, whole numbers without a decimal point."""
         if self.kind is Kind.DATE:
             return (EPOCH + timedelta(days=round(value))).isoformat()
-        return int(value) if float(value).is_integer() and abs(value) <= EXACT_INTEGERS else value
+        return int(value) if float(value).is_integer() and abs(value) <= MAX_EXACT_INTEGER else value
 
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns of a table, in order."""
+    """The columns of a table, in order.
+
+    Parameters
+    ----------
+    attributes : tuple of Attribute
+        Names are unique; at most one column is the target and at most one the identifier.
+
+    Examples
+    --------
+    >>> age = Attribute("age", Kind.INTEGER, Interval(0, 120))
+    >>> sick = Attribute("sick", Kind.CATEGORICAL, Categories(("no", "yes")), role=Role.TARGET)
+    >>> schema = Schema((age, sick))
+    >>> schema.names, schema.target.name, schema["age"].kind.value
+    (('age', 'sick'), 'sick', 'integer')
+    """
 
     attributes: tuple[Attribute, ...]
 
@@ -278,7 +358,7 @@ class Schema:
 
     @property
     def target(self) -> Attribute | None:
-        """The class column, if one is declared."""
+        """The target column, if one is declared."""
         return next((a for a in self.attributes if a.role is Role.TARGET), None)
 
     @property
@@ -311,7 +391,11 @@ def _number(value: object) -> float:
 
 
 def day_number(value: object) -> float:
-    """Days since 1970-01-01, the number behind a calendar day."""
+    """Return the days from 1970-01-01 to a calendar day.
+
+    >>> day_number("1970-02-01")
+    31.0
+    """
     try:
         day = value if isinstance(value, date) else date.fromisoformat(str(value))
     except ValueError as error:

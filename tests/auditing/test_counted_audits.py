@@ -100,8 +100,8 @@ def test_another_table_is_not_compared(made: Release, tmp_path: Path) -> None:
 
 
 def pq_of(folder: Path) -> Path:
-    from sfumato.io.sources import blocks, open_table
+    from sfumato.io.sources import open_table, read_blocks
 
-    whole = pa.Table.from_batches([b.batch for b in blocks(open_table("iris"))])
+    whole = pa.Table.from_batches([b.batch for b in read_blocks(open_table("iris"))])
     pq.write_table(whole.slice(0, 100), folder / "fewer.parquet")
     return folder / "fewer.parquet"

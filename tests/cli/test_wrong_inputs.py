@@ -145,7 +145,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 CASES = [
     # tables
-    ("plan ragged.csv", 1, "ragged.csv, line 4: 4 values where the header has 6 ('2,22,1026.50,nurse'); mend the row"),
+    ("plan ragged.csv", 1, "ragged.csv, line 4: 4 values where the header has 6 ('2,22,1026.50,nurse'); fix the row"),
     ("plan quote.csv", 1, "close the quote that the row opens"),
     ("plan empty.csv", 1, "empty.csv is empty; a table needs a header"),
     ("plan header.csv", 1, "header.csv has a header but no rows"),
@@ -155,7 +155,7 @@ CASES = [
     ("plan wide.csv", 1, "(--encoding utf-16)"),
     ("plan cut.csv.gz", 1, "ended before the end-of-stream marker was reached; is it a complete CSV file?"),
     ("plan spoilt.parquet", 1, "cannot be read as Parquet"),
-    ("plan table.txt", 1, "rename or convert"),
+    ("plan table.txt", 1, "unsupported extension"),
     ("plan nowhere.csv", 1, "no file nowhere.csv"),
     ("plan r", 1, "such as README.md; name the file or folder in it"),
     ("plan people.csv --encoding utf9", 2, "'utf9'; common ones are"),
@@ -183,12 +183,12 @@ CASES = [
     ("release people.csv -o out --plan nowhere.toml", 2, "No such file or directory; let one be proposed with: sfumato plan"),
     # cells
     ("release outside.csv -o out --plan plan.toml", 1, "age, row 3: 212 is outside [20, 69]; widen the domain"),
-    ("release word.csv -o out --plan plan.toml", 1, "age, row 3: 'old' is not a number; mend it, or list it under missing_values"),
+    ("release word.csv -o out --plan plan.toml", 1, "age, row 3: 'old' is not a number; fix it, or list it under missing_values"),
     ("release nan.csv -o out --plan plan.toml", 1, "age, row 3: NaN is not a finite number"),
     ("release inf.csv -o out --plan plan.toml", 1, "income, row 3: inf is not a finite number"),
     ("release job.csv -o out --plan plan.toml", 1, "job, row 3: 'pilot' is not among the declared categories"),
     ("release day.csv -o out --plan plan.toml", 1, "seen, row 3: '2024-02-31' is not a date"),
-    ("release lacking.csv -o out --plan plan.toml", 1, "no column age; its columns are id, income, job, seen, class; mend the plan"),
+    ("release lacking.csv -o out --plan plan.toml", 1, "no column age; its columns are id, income, job, seen, class; fix the plan"),
     ("release ids.csv -o out --id id", 1, "id, row 6: the id '5' stands in row 3 already"),
     # keys and outputs
     ("release people.csv -o out --key no_key", 2, "no_key is not a key of this program"),

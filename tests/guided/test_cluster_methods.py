@@ -75,7 +75,7 @@ def test_a_method_serialises_itself(law):
 
 
 def test_a_parameter_that_is_no_number_is_refused():
-    with pytest.raises(UsageError, match="rdd: sigma = 'much' is no float"):
+    with pytest.raises(UsageError, match="rdd: sigma = 'much' is not of type float"):
         METHODS["rdd"].from_dict({"sigma": "much"})
 
 

@@ -38,7 +38,7 @@ def test_a_method_states_its_parameters_and_comes_back_from_them(law):
     assert all(about for about in type(method).parameters().values())
     with pytest.raises(UsageError, match=f"{law} has no parameter colour"):
         type(method).from_dict({"colour": "red"})
-    with pytest.raises(UsageError, match=r"best_of = '2\.5' is no int"):
+    with pytest.raises(UsageError, match=r"best_of = '2\.5' is not of type int"):
         type(method).from_dict({"best_of": "2.5"})
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import DataError
-from sfumato.io.cells import as_text, plain
+from sfumato.io.cells import decode_dictionary, format_labels
 from sfumato.plans import Plan
 from sfumato.schema import Kind
 
@@ -53,8 +53,8 @@ def test_such_values_cannot_be_the_class(name: str) -> None:
 @pytest.mark.parametrize("index", [pa.uint8(), pa.uint32(), pa.int32()])
 def test_a_dictionary_of_views_is_read_as_its_labels(index: pa.DataType) -> None:
     texts = ["lo", None, "hi", "lo"]
-    assert plain(viewed(texts, index)).equals(pa.array(texts))
-    assert as_text(viewed(texts, index)[1:]).to_pylist() == texts[1:]
+    assert decode_dictionary(viewed(texts, index)).equals(pa.array(texts))
+    assert format_labels(viewed(texts, index)[1:]).to_pylist() == texts[1:]
 
 
 def test_a_table_of_views_goes_all_the_way(tmp_path: Path) -> None:

@@ -14,11 +14,11 @@ import pytest
 
 from sfumato.engines import Local, Target
 from sfumato.engines.base import first_repeat
-from sfumato.engines.worker import NUMBER, PART, Batches, Count, Failed, Fold, Pieces, Words, Write, unpacked
+from sfumato.engines.worker import NUMBER, PART, Batches, Count, Failed, Fold, Pieces, Words, Write, unpack
 from sfumato.errors import DataError, UsageError
-from sfumato.io.pieces import pieces_of
+from sfumato.io.pieces import cut_into_pieces
 from sfumato.io.sinks import Written, checksum
-from sfumato.io.sources import blocks, open_table
+from sfumato.io.sources import open_table, read_blocks
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
 from sfumato.releases import Release
@@ -38,7 +38,7 @@ def folder(tmp_path: Path, table: pa.Table) -> Path:
 
 
 def whole(source: object) -> pa.Table:
-    return pa.Table.from_batches([b.batch for b in blocks(open_table(source))])
+    return pa.Table.from_batches([b.batch for b in read_blocks(open_table(source))])
 
 
 def test_a_folder_is_read_file_by_file(folder: Path, table: pa.Table) -> None:
@@ -48,7 +48,7 @@ def test_a_folder_is_read_file_by_file(folder: Path, table: pa.Table) -> None:
 
 def test_pieces_hold_every_row_once_with_its_number(folder: Path, table: pa.Table, tmp_path: Path) -> None:
     for rows in (1_000_000, 700, 77):
-        found = pieces_of(open_table(folder), rows, lambda pieces: [])
+        found = cut_into_pieces(open_table(folder), rows, lambda pieces: [])
         parts = [b for p in found for b in p.blocks(table.column_names, 50)]
         assert pa.Table.from_batches([b.batch for b in parts]).equals(table)
         np.testing.assert_array_equal(np.concatenate([b.row_numbers for b in parts]), np.arange(table.num_rows))
@@ -57,7 +57,7 @@ def test_pieces_hold_every_row_once_with_its_number(folder: Path, table: pa.Tabl
     csvs.mkdir()
     pacsv.write_csv(table.slice(0, 40), csvs / "1.csv")
     pacsv.write_csv(table.slice(40, 60), csvs / "2.csv")
-    found = pieces_of(open_table(csvs), 10, lambda pieces: [p.count() for p in pieces])
+    found = cut_into_pieces(open_table(csvs), 10, lambda pieces: [p.count() for p in pieces])
     assert [(p.start, p.count()) for p in found] == [(0, 40), (40, 60)]
 
 
@@ -110,12 +110,12 @@ def test_workers_write_fold_and_count_what_one_process_does(
     """The part of the cluster that is ours, run here: without Spark, but with its batches."""
     kernel = kernel_for(plan_by_id, owner)
     names = tuple(dict.fromkeys([c.name for c in kernel.columns] + [str(kernel.identifier)]))
-    pieces = tuple(pieces_of(open_table(folder), 400, lambda p: []))
+    pieces = tuple(cut_into_pieces(open_table(folder), 400, lambda p: []))
     rows = Pieces(pieces, names, 150)
     target = tmp_path / "data.parquet"
     target.mkdir()
     results = [
-        unpacked(b.column("result")[0].as_py())
+        unpack(b.column("result")[0].as_py())
         for b in Write(rows, kernel, Target(target, "parquet", kernel.schema))(handed(len(pieces)))
     ]
     alone = release(table, plan_by_id, tmp_path / "alone", key=owner)
@@ -126,25 +126,23 @@ def test_workers_write_fold_and_count_what_one_process_does(
         tally = tally + more
     assert {n: alone.manifest[n].missing for n in tally.missing} == dict(tally.missing)
     count = next(iter(Fold(rows, EntityWords(str(kernel.identifier), kernel.entity_key))(handed(1))))
-    assert len(unpacked(count.column("result")[0].as_py())) == 10
+    assert len(unpack(count.column("result")[0].as_py())) == 10
     words = pa.Table.from_batches(
         list(Words(rows, EntityWords(str(kernel.identifier), kernel.entity_key))(handed(len(pieces))))
     )
     assert words["row"].to_pylist() == list(range(table.num_rows))
     assert first_repeat([words["word"].to_numpy().view(np.uint64)]) is None
-    assert [unpacked(b.column("result")[0].as_py()) for b in Count(pieces)(handed(2))] == [
-        p.count() for p in pieces[:2]
-    ]
+    assert [unpack(b.column("result")[0].as_py()) for b in Count(pieces)(handed(2))] == [p.count() for p in pieces[:2]]
 
 
 def test_an_error_for_a_person_comes_back_as_a_result(folder: Path, table: pa.Table) -> None:
     def refuse(block: object) -> int:
         raise DataError("age, row 7: 300 is outside [0, 120]")
 
-    pieces = tuple(pieces_of(open_table(folder), 400, lambda p: []))
+    pieces = tuple(cut_into_pieces(open_table(folder), 400, lambda p: []))
     batches = list(Fold(Pieces(pieces, tuple(table.column_names), 100), refuse)(handed(len(pieces))))
     assert len(batches) == 1
-    failed = unpacked(batches[0].column("result")[0].as_py())
+    failed = unpack(batches[0].column("result")[0].as_py())
     assert isinstance(failed, Failed)
     assert str(failed.error) == "age, row 7: 300 is outside [0, 120]"
 
@@ -168,14 +166,14 @@ def test_rows_that_a_cluster_hands_over_keep_their_numbers() -> None:
 def test_a_worker_sends_back_that_a_row_number_is_none(number: int | None, words: str) -> None:
     batches = [handed_over([1.0], [7]), handed_over([2.0, 3.0], [8, number])]
     (failed,) = Fold(Batches(("x",), "at"), lambda block: block.rows)(batches)
-    error = unpacked(failed.column("result")[0].as_py()).error
+    error = unpack(failed.column("result")[0].as_py()).error
     assert isinstance(error, DataError)
     assert str(error).startswith(f"at: {words}; ")
 
 
 def test_pieces_of_a_table_in_memory_are_refused(table: pa.Table) -> None:
     with pytest.raises(UsageError, match="distant workers read files"):
-        pieces_of(open_table(table), 10, lambda p: [])
+        cut_into_pieces(open_table(table), 10, lambda p: [])
 
 
 def test_a_release_with_a_data_folder_is_a_release(

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.io.sources import blocks, open_table
+from sfumato.io.sources import open_table, read_blocks
 from sfumato.plans import Plan
 from sfumato.plans.profile import profile
 from sfumato.plans.proposal import proposed
@@ -20,7 +20,7 @@ PADDED = ["008.45", "038.9", "486", "250.01", "001.1"]
 
 
 def kind_of(texts: list[str], name: str = "x") -> Kind:
-    seen = profile(blocks(open_table(pa.table({name: texts}))))
+    seen = profile(read_blocks(open_table(pa.table({name: texts}))))
     return proposed(seen[name]).attribute.kind
 
 
@@ -71,7 +71,7 @@ def test_measurements_stay_real(texts: list[str]) -> None:
 
 
 def test_numbers_of_a_float_column_stay_real() -> None:
-    seen = profile(blocks(open_table(pa.table({"x": [250.1, 401.9, 250.01] * 20}))))
+    seen = profile(read_blocks(open_table(pa.table({"x": [250.1, 401.9, 250.01] * 20}))))
     assert proposed(seen["x"]).attribute.kind is Kind.REAL
 
 

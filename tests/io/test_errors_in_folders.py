@@ -11,10 +11,10 @@ import pytest
 
 from sfumato.auditing.comparison import compare
 from sfumato.engines import Local
-from sfumato.engines.worker import Count, Failed, Fold, Pieces, unpacked
+from sfumato.engines.worker import Count, Failed, Fold, Pieces, unpack
 from sfumato.errors import CellError, DataError
 from sfumato.io.cells import Encoder
-from sfumato.io.pieces import pieces_of
+from sfumato.io.pieces import cut_into_pieces
 from sfumato.io.sources import open_table
 from sfumato.mining.model import mine
 from sfumato.plans import Plan
@@ -90,12 +90,12 @@ def test_a_miner_learns_the_file_of_a_wrong_cell(tmp_path: Path, table: Path, ow
 def test_workers_name_the_file_too(table: Path) -> None:
     made = Plan.propose(table, target="class")
     spoilt(table, 35, "35,212,A")
-    pieces = tuple(pieces_of(open_table(table), 10, lambda ps: [p.count() for p in ps]))
+    pieces = tuple(cut_into_pieces(open_table(table), 10, lambda ps: [p.count() for p in ps]))
     rows = Pieces(pieces, ("age",), 4)
     reader = Reader((ReadColumn(made.schema["age"], None, Encoder(made.schema["age"])),))
     numbers = pa.RecordBatch.from_pydict({"id": list(range(len(pieces)))})
     *_, last = Fold(rows, lambda block: reader(block).rows)([numbers])
-    failed = unpacked(last.column("result")[0].as_py())
+    failed = unpack(last.column("result")[0].as_py())
     assert isinstance(failed, Failed)
     assert "b.csv, age, row 6: 212 is outside" in str(failed.error)
     assert len(list(Count(pieces)([numbers]))) == 3

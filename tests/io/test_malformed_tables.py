@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.errors import SfumatoError
-from sfumato.io.cells import as_text, plain
-from sfumato.io.sources import blocks, open_table
+from sfumato.io.cells import decode_dictionary, format_labels
+from sfumato.io.sources import open_table, read_blocks
 from sfumato.plans import Plan
 from sfumato.plans.document import with_consent
 from sfumato.releases import Release
@@ -130,7 +130,7 @@ def check(table: Any, folder: Path, **options: Any) -> Release | None:
     if said:
         assert not (folder / "r").exists()
         return None
-    original = pa.Table.from_batches([b.batch for b in blocks(open_table(table), None, 5)])
+    original = pa.Table.from_batches([b.batch for b in read_blocks(open_table(table), None, 5)])
     out = made.to_arrow()
     Release.open(folder / "r").verify()
     assert out.num_rows == original.num_rows == made.manifest.data.rows
@@ -160,13 +160,15 @@ def _toml(plan: Plan) -> dict[str, Any]:
 
 
 def texts_of(column: pa.ChunkedArray) -> list[str | None]:
-    return as_text(column).to_pylist() if column.num_chunks else []
+    return format_labels(column).to_pylist() if column.num_chunks else []
 
 
 def absent(column: pa.ChunkedArray, words: tuple[str, ...], numeric: bool) -> list[bool]:
     """Which cells hold no value, written anew: null, or a text that is listed as such, or NaN where "nan" is."""
     by_text = (
-        not numeric or pa.types.is_string(plain(column.combine_chunks()).type) or pa.types.is_floating(column.type)
+        not numeric
+        or pa.types.is_string(decode_dictionary(column.combine_chunks()).type)
+        or pa.types.is_floating(column.type)
     )
     return [t is None or (by_text and t in words) for t in texts_of(column)]
 
@@ -233,7 +235,7 @@ def test_random_ids(table: pa.Table) -> None:
     with tempfile.TemporaryDirectory() as folder:
         made = check(table, Path(folder), identifier=table.column_names[0])
         if made is not None:
-            ids = as_text(table.columns[0].combine_chunks()).to_pylist()
+            ids = format_labels(table.columns[0].combine_chunks()).to_pylist()
             assert None not in ids
             assert len(set(ids)) == len(ids)
 

@@ -12,7 +12,7 @@ import pytest
 
 from sfumato.errors import OutputError
 from sfumato.io import partials
-from sfumato.io.atomic import appearing
+from sfumato.io.atomic import open_new_folder
 
 
 def dead_process() -> int:
@@ -34,7 +34,7 @@ def begun(folder: Path, mark: str, age: float = 0.0) -> Path:
 
 
 def fill(folder: Path) -> None:
-    with appearing(folder / "out") as hidden:
+    with open_new_folder(folder / "out") as hidden:
         (hidden / "manifest.json").write_text("{}")
 
 
@@ -52,7 +52,7 @@ def fill(folder: Path) -> None:
     ],
 )
 def test_a_left_over_is_judged_by_its_process_here_and_by_its_age_elsewhere(tmp_path, mark, age, kept):
-    marks = {"here": partials.machine(), "dead": dead_process(), "alive": os.getppid()}
+    marks = {"here": partials.machine_digest(), "dead": dead_process(), "alive": os.getppid()}
     left = begun(tmp_path, mark.format(**marks), age)
     fill(tmp_path)
     assert left.exists() == kept
@@ -67,16 +67,16 @@ def test_a_file_that_still_grows_keeps_an_old_folder_of_another_machine(tmp_path
 
 
 def test_another_output_of_a_similar_name_is_not_swept(tmp_path):
-    other = tmp_path / f".out[1].partial-{partials.machine()}-{dead_process()}"
+    other = tmp_path / f".out[1].partial-{partials.machine_digest()}-{dead_process()}"
     other.mkdir()
     fill(tmp_path)
     assert other.exists()
-    with appearing(tmp_path / "out[1]"):
+    with open_new_folder(tmp_path / "out[1]"):
         assert not other.exists()
 
 
 def test_two_runs_of_one_process_do_not_take_each_others_folder(tmp_path):
-    with appearing(tmp_path / "out") as hidden:
+    with open_new_folder(tmp_path / "out") as hidden:
         (hidden / "half").write_text("rows")
         with pytest.raises(OutputError, match="being written already"):
             fill(tmp_path)
@@ -87,13 +87,13 @@ def test_two_runs_of_one_process_do_not_take_each_others_folder(tmp_path):
 
 def test_the_mark_tells_machines_with_one_host_name_apart(monkeypatch):
     def mark(space: str) -> str:
-        partials.machine.cache_clear()
+        partials.machine_digest.cache_clear()
         with monkeypatch.context() as patched:
             patched.setattr(partials.platform, "node", lambda: "localhost")
             patched.setattr(Path, "readlink", lambda _: space)
-            return partials.machine()
+            return partials.machine_digest()
 
     first, again, other = mark("pid:[1]"), mark("pid:[1]"), mark("pid:[2]")
-    partials.machine.cache_clear()
+    partials.machine_digest.cache_clear()
     assert first == again
     assert first != other

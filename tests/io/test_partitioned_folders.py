@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from sfumato.errors import DataError
-from sfumato.io.pieces import pieces_of
-from sfumato.io.sources import blocks, open_table
+from sfumato.io.pieces import cut_into_pieces
+from sfumato.io.sources import open_table, read_blocks
 from sfumato.plans import Plan
 from sfumato.releasing import release
 
@@ -34,7 +34,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def whole(path: Path) -> pa.Table:
-    return pa.Table.from_batches([b.batch for b in blocks(open_table(path), rows=7)])
+    return pa.Table.from_batches([b.batch for b in read_blocks(open_table(path), rows=7)])
 
 
 def test_partitions_are_columns_as_other_programs_read_them(folder: Path) -> None:
@@ -49,7 +49,7 @@ def test_partitions_are_columns_as_other_programs_read_them(folder: Path) -> Non
 
 @pytest.mark.parametrize("columns", [["year"], ["place", "age"], ["job"], ["age", "job", "year", "place"]])
 def test_workers_read_the_same_rows_piece_by_piece(folder: Path, columns: list[str]) -> None:
-    pieces = pieces_of(open_table(folder), 13, lambda p: [])
+    pieces = cut_into_pieces(open_table(folder), 13, lambda p: [])
     parts = [b for p in pieces for b in p.blocks(columns, 5)]
     assert pa.Table.from_batches([b.batch for b in parts]).equals(whole(folder).select(columns).combine_chunks())
     np.testing.assert_array_equal(np.concatenate([b.row_numbers for b in parts]), np.arange(100))
@@ -61,7 +61,7 @@ def test_csv_partitions_are_counted_and_read(tmp_path: Path) -> None:
         part.mkdir(parents=True)
         (part / "x.csv").write_text("age\n" + "".join(f"{i}\n" for i in range(rows)))
     source = open_table(tmp_path / "t")
-    pieces = pieces_of(source, 10, lambda ps: [p.count() for p in ps])
+    pieces = cut_into_pieces(source, 10, lambda ps: [p.count() for p in ps])
     assert [(p.start, p.count()) for p in pieces] == [(0, 4), (4, 6)]
     assert whole(tmp_path / "t")["year"].to_pylist() == ["2023"] * 4 + ["2024"] * 6
 

@@ -11,9 +11,9 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import DataError
-from sfumato.io.csv_files import CsvSource, separator_of
-from sfumato.io.pieces import pieces_of
-from sfumato.io.sources import blocks, open_table
+from sfumato.io.csv_files import CsvSource, detect_separator
+from sfumato.io.pieces import cut_into_pieces
+from sfumato.io.sources import open_table, read_blocks
 from sfumato.randomness import SecretKey
 
 HEADER = ["age", "lab,value", 'the "q" | x', "note; more", "sex"]
@@ -36,8 +36,8 @@ def test_every_separator_is_told_from_the_first_lines(tmp_path: Path, separator:
     path.write_bytes(gzip.compress(content) if ending.endswith("gz") else content)
     source = open_table(path)
     assert source.columns == tuple(HEADER)
-    assert [list(r.values()) for b in blocks(source, rows=7) for r in b.batch.to_pylist()] == ROWS
-    (piece,) = pieces_of(source, 10, lambda _: [])
+    assert [list(r.values()) for b in read_blocks(source, rows=7) for r in b.batch.to_pylist()] == ROWS
+    (piece,) = cut_into_pieces(source, 10, lambda _: [])
     assert [list(r.values()) for b in piece.blocks(HEADER) for r in b.batch.to_pylist()] == ROWS
 
 
@@ -66,11 +66,11 @@ def test_every_separator_is_told_from_the_first_lines(tmp_path: Path, separator:
     ],
 )
 def test_the_sign_is_the_one_that_fits_header_and_rows(lines: list[str], separator: str) -> None:
-    assert separator_of([line + "\n" for line in lines]) == separator
+    assert detect_separator([line + "\n" for line in lines]) == separator
 
 
 def test_a_file_of_tabs_prefers_tabs() -> None:
-    assert separator_of(["a,b\tc,d\n", "1,2\t3,4\n"], "\t") == "\t"
+    assert detect_separator(["a,b\tc,d\n", "1,2\t3,4\n"], "\t") == "\t"
 
 
 def test_a_folder_may_hold_tables_of_several_separators(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_a_folder_may_hold_tables_of_several_separators(tmp_path: Path) -> None:
     folder.mkdir()
     for place, (sign, ending) in enumerate([(",", "csv"), (";", "csv"), ("\t", "tsv")]):
         (folder / f"{place}.{ending}").write_text(written(sign))
-    assert sum(b.rows for b in blocks(open_table(folder))) == 3 * len(ROWS)
+    assert sum(b.rows for b in read_blocks(open_table(folder))) == 3 * len(ROWS)
 
 
 def test_the_same_table_gives_the_same_release_whatever_parts_its_values(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_a_row_that_does_not_fit_names_the_likely_separator(tmp_path: Path, cont
     path = tmp_path / "t.csv"
     path.write_text(content)
     with pytest.raises(DataError) as caught:
-        list(blocks(open_table(path)))
+        list(read_blocks(open_table(path)))
     assert words in str(caught.value)
 
 
@@ -129,7 +129,7 @@ def test_utf_16_is_named_and_read_under_its_name(tmp_path: Path, encoding: str, 
     path.write_bytes("größe;b\n1;2\n".encode(encoding))
     with pytest.raises(DataError, match=f"--encoding {named}\\)"):
         open_table(path, taken_for)
-    (block,) = blocks(open_table(path, named))
+    (block,) = read_blocks(open_table(path, named))
     assert block.batch.to_pylist() == [{"größe": "1", "b": "2"}]
 
 

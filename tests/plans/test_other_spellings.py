@@ -11,7 +11,7 @@ import pytest
 from sfumato.channels import Gaussian
 from sfumato.errors import DataError
 from sfumato.io.cells import Encoder
-from sfumato.io.spellings import form_of
+from sfumato.io.spellings import detect_spelling
 from sfumato.plans import Plan
 from sfumato.schema import Attribute, Interval, Kind
 
@@ -42,7 +42,7 @@ def test_the_same_spelling_among_few_labels_is_a_doubt(what: str) -> None:
     few = SPELLINGS[what][:: ROWS // 4]
     plan = Plan.propose(pa.table({"x": few * 20, "y": ["a", "b"] * (10 * len(few))}))
     assert plan.schema["x"].released
-    assert f"the labels look like {form_of(few)}" in plan.notes["x"]
+    assert f"the labels look like {detect_spelling(few)}" in plan.notes["x"]
     assert any(line.startswith("x: the labels look like") for line in plan.remarks)
 
 
@@ -68,7 +68,7 @@ def test_typed_instants_are_told_from_identifiers(zone: str | None) -> None:
     "texts", [["a", "b"], ["1,5", "b"], ["1.2.3.4"], ["12:30"], ["2020-05-17"], ["1,2,3"], ["10-20"], ["%"], []]
 )
 def test_other_texts_have_no_spelling(texts: list[str]) -> None:
-    assert form_of(texts) is None
+    assert detect_spelling(texts) is None
 
 
 def test_whole_numbers_beside_decimal_commas_are_of_one_spelling() -> None:

@@ -105,7 +105,7 @@ def test_a_key_is_silent_and_has_32_bytes() -> None:
     with pytest.raises(ValueError, match="32 bytes") as caught:
         SecretKey(b"short-secret")
     assert "short-secret" not in str(caught.value)
-    assert len({SecretKey.fresh().secret for _ in range(100)}) == 100
+    assert len({SecretKey.generate().secret for _ in range(100)}) == 100
     assert pickle.loads(pickle.dumps(KEY)) == KEY
 
 

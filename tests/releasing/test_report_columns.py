@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sfumato.channels import Projective, Substitution
-from sfumato.io.sources import blocks, open_table
+from sfumato.io.sources import open_table, read_blocks
 from sfumato.mining.distributions import distributions, plotted
 from sfumato.mining.model import mine
 from sfumato.plans import Plan
@@ -94,7 +94,7 @@ def test_a_large_domain_is_neither_free_text_nor_persons_nor_a_quantity():
 
 def test_the_labels_that_are_kept_do_not_depend_on_the_blocks_they_come_in():
     texts = pa.table({name: [f"Z{c}" for c in many(n, 30_000)] for name, n in (("site", 3_000), ("word", 25_000))})
-    whole, parts = (profile(blocks(open_table(texts), None, rows)) for rows in (30_000, 500))
+    whole, parts = (profile(read_blocks(open_table(texts), None, rows)) for rows in (30_000, 500))
     assert {n: p.distinct for n, p in whole.items()} == {n: p.distinct for n, p in parts.items()}
     assert len(whole["site"].distinct) == 3_000
     assert whole["word"].distinct is None

@@ -35,7 +35,7 @@ def frame_of(spark: Any, path: Path, data: dict[str, Any]) -> Any:
 @pytest.mark.parametrize(
     ("numbers", "words"),
     [
-        ([0, 1, 2, 1, 1], "at: the row number 1 stands in 3 rows of the DataFrame"),
+        ([0, 1, 2, 1, 1], "at: the row number 1 occurs in 3 rows of the DataFrame"),
         ([0, None, 2, 3, 4], "at: a row has no number"),
         ([0, 1, -7, 3, 4], "at: the row number -7 is negative"),
     ],

@@ -76,7 +76,7 @@ def test_an_id_with_a_dot_ties_the_noise(spark: Any, cluster: Any, tmp_path: Pat
     made = release(frame, plan, tmp_path / "r", engine=spark, key=OWNER)
     assert len(set(made.to_arrow()["x.1"].to_pylist())) == 20
     twice = frame.unionAll(frame)
-    with pytest.raises(DataError, match=r"person\.id: an id stands in two rows"):
+    with pytest.raises(DataError, match=r"person\.id: an id occurs in two rows"):
         release(twice, plan, tmp_path / "r2", engine=spark, key=OWNER)
 
 

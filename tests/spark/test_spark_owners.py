@@ -20,7 +20,7 @@ from sfumato.cli.app import cli
 from sfumato.engines import Local
 from sfumato.errors import DataError, EngineError, UsageError
 from sfumato.guided.base import make_method
-from sfumato.io.sources import blocks, open_table
+from sfumato.io.sources import open_table, read_blocks
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
 from sfumato.releases import Release
@@ -72,7 +72,7 @@ def test_guided_releases_by_counts_are_the_same(spark: Any, few: Path, plan: Pla
     method = make_method(law, {"small": "keep"} if law == "leaf-swap" else {})
     if law == "detective":  # which needs labels to perturb
         few = tmp_path / "cars.parquet"
-        cars = pa.Table.from_batches([b.batch for b in blocks(open_table("car_evaluation"))])
+        cars = pa.Table.from_batches([b.batch for b in read_blocks(open_table("car_evaluation"))])
         pq.write_table(cars, few, row_group_size=500)
         plan = Plan.propose(few, target="class")
     plan = replace(plan, method=method.to_dict(), channels={})
@@ -116,5 +116,5 @@ def test_a_file_that_workers_do_not_see_is_named(spark: Any, few: Path, tmp_path
     copy.write_bytes(few.read_bytes())
     source = spark.open(copy)
     copy.unlink()
-    with pytest.raises(DataError, match=r"gone\.parquet is not seen by a worker"):
+    with pytest.raises(DataError, match=r"gone\.parquet cannot be found by a worker"):
         spark.fold(methodcaller("nothing"), source, ["age"])

@@ -120,7 +120,7 @@ def test_an_id_in_two_rows_is_found_by_the_cluster(spark: Any, table: Path, plan
         with pytest.raises(DataError, match=words):
             release(tmp_path / "twice.parquet", plan, tmp_path / "r", key=OWNER, engine=engine)
     frame = spark.session.read.parquet(str(tmp_path / "twice.parquet"))
-    with pytest.raises(DataError, match="person: an id stands in two rows of the DataFrame"):
+    with pytest.raises(DataError, match="person: an id occurs in two rows of the DataFrame"):
         release(frame, plan, tmp_path / "r", key=OWNER, engine=spark)
     assert not (tmp_path / "r").exists()
 

@@ -13,7 +13,7 @@ from sfumato.counts import FloatArray
 from sfumato.engines import Engine
 from sfumato.errors import GIVE_SAME_TABLE, DataError, UsageError
 from sfumato.guided import kept_rows
-from sfumato.io import blocks, naming_files, need, open_table
+from sfumato.io import check_columns, name_files_in_errors, open_table, read_blocks
 from sfumato.releases import SAMPLE, CountedTable, Reader, Release, Sampled, refuse_other_rows, sampled
 from sfumato.schema import Kind
 from sfumato.table import Column, Table
@@ -41,9 +41,9 @@ def original_of(release: Release, table: Any, encoding: str = "utf-8") -> Table:
     """The original rows of a release, read by the attributes its manifest states."""
     reader = Reader.of_original(release.manifest)
     source = open_table(table, encoding)
-    need(source, reader.names, GIVE_SAME_TABLE)
-    with naming_files(source):
-        original = reader.joined([reader(block) for block in blocks(source, reader.names)])
+    check_columns(source, reader.names, GIVE_SAME_TABLE)
+    with name_files_in_errors(source):
+        original = reader.joined([reader(block) for block in read_blocks(source, reader.names)])
     if original.rows != release.manifest.data.rows and (kept := kept_rows(release.manifest, original)) is not None:
         original = original.take(kept)
     _same_rows(original.rows, release)
@@ -238,4 +238,4 @@ def cluster(release: Release | str | Path, k: int | None = None) -> dict[str, An
 
 
 def _shown(column: Column, value: float) -> float | str:
-    return str(column.attribute.shown(value)) if column.attribute.kind is Kind.DATE else value
+    return str(column.attribute.format_value(value)) if column.attribute.kind is Kind.DATE else value

@@ -99,7 +99,7 @@ def audit_epsilon(
         raise UsageError(f"{attribute.name}: a ratio needs two true values; give at least two")
     if draws < 200:
         raise UsageError(f"{draws} draws show nothing; give at least 200")
-    half, key = draws // 2, key or SecretKey.fresh()
+    half, key = draws // 2, key or SecretKey.generate()
     drawn = [
         channel.perturb(key.derive("epsilon", i), Rows(0, 2 * half), np.full(2 * half, v)) for i, v in enumerate(tried)
     ]

@@ -9,7 +9,7 @@ import numpy as np
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.errors import GIVE_SAME_TABLE, DataError
 from sfumato.guided import kept_rows
-from sfumato.io import Encoder, blocks, naming_files, need, open_table
+from sfumato.io import Encoder, check_columns, name_files_in_errors, open_table, read_blocks
 from sfumato.reconstruction import paper_size
 from sfumato.releases import Manifest, Reader, Release
 from sfumato.schema import Attribute, Role
@@ -28,9 +28,9 @@ def read_truth(manifest: Manifest, table: Any, encoding: str = "utf-8", remedy: 
     encoders = {name: Encoder(a, manifest[name].absent, remedy) for name, a in attributes_of(manifest).items()}
     parts: dict[str, list[FloatArray]] = {name: [] for name in encoders}
     source = open_table(table, encoding)
-    need(source, list(parts), remedy)
-    with naming_files(source):
-        for block in blocks(source, list(parts)):
+    check_columns(source, list(parts), remedy)
+    with name_files_in_errors(source):
+        for block in read_blocks(source, list(parts)):
             for name, encoder in encoders.items():
                 parts[name].append(encoder(block.batch.column(name), block.start))
     return {name: np.concatenate(p) if p else np.empty(0) for name, p in parts.items()}
@@ -53,7 +53,7 @@ def read_original(release: Release, table: Any, encoding: str = "utf-8") -> tupl
     if rows != release.manifest.data.rows:
         reader = Reader.of_original(release.manifest)
         source = open_table(table, encoding)
-        found = kept_rows(release.manifest, reader.joined([reader(b) for b in blocks(source, reader.names)]))
+        found = kept_rows(release.manifest, reader.joined([reader(b) for b in read_blocks(source, reader.names)]))
         if found is None:
             stated = release.manifest.data.rows
             raise DataError(f"the original has {rows:,} rows and the release {stated:,}; {GIVE_SAME_TABLE}")

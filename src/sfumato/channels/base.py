@@ -23,8 +23,8 @@ import numpy as np
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.errors import UsageError
 from sfumato.hashing import WordArray
-from sfumato.randomness import CHUNK, Addresses, CellWords, SecretKey
-from sfumato.schema import EXACT_INTEGERS, LARGEST, Attribute, Kind, day_number
+from sfumato.randomness import CELLS_PER_CHUNK, Addresses, CellWords, SecretKey
+from sfumato.schema import MAX_EXACT_INTEGER, MAX_MAGNITUDE, Attribute, Kind, day_number
 from sfumato.text import join_names
 
 CHANNELS: dict[str, type[Channel]] = {}
@@ -108,8 +108,8 @@ class Channel(ABC):
         """Released values, each a function of the key, its address and itself alone."""
         out = np.empty(len(values))
         cells = CellWords(key)
-        for begin in range(0, len(values), CHUNK):
-            part = values[begin : begin + CHUNK]
+        for begin in range(0, len(values), CELLS_PER_CHUNK):
+            part = values[begin : begin + CELLS_PER_CHUNK]
             words = cells(addresses.part(begin, begin + len(part)), part)
             out[begin : begin + len(part)] = self.sample(part, words)
         return out
@@ -250,7 +250,7 @@ def representable(attribute: Attribute, step: float, beyond: float) -> None:
     A sum of 2⁵² steps still has its half step, which rounding to the grid needs; beyond, the law would be another.
     """
     low, high = attribute.interval.low - beyond, attribute.interval.high + beyond
-    most = min(EXACT_STEPS * step, LARGEST if attribute.kind is Kind.REAL else EXACT_INTEGERS)
+    most = min(EXACT_STEPS * step, MAX_MAGNITUDE if attribute.kind is Kind.REAL else MAX_EXACT_INTEGER)
     if not max(-low, high) <= most:
         raise UsageError(
             f"{attribute.name}: noise that reaches {beyond:g} beyond {attribute.interval.low:g} … {attribute.interval.high:g} "

@@ -46,7 +46,7 @@ class CorrelatedGaussian:
             raise UsageError(f"{self.law}: the covariance of {d} columns must be a symmetric {d} × {d} matrix")
         own = np.diag(matrix)
         if d and (own.min() < 0 or np.linalg.eigvalsh(matrix / np.sqrt(_or_one(np.outer(own, own)))).min() < -1e-9 * d):
-            raise UsageError(f"{self.law}: the covariance has a negative eigenvalue, and no noise has that; mend it")
+            raise UsageError(f"{self.law}: the covariance has a negative eigenvalue, and no noise has that; correct it")
         if self.steps and len(self.steps) != d:
             raise UsageError(f"{self.law}: {len(self.steps)} steps do not fit {d} columns")
 

@@ -58,7 +58,7 @@ def audit(
 
     from sfumato.auditing import audit as attack
     from sfumato.errors import UsageError
-    from sfumato.io import refuse_taken, write_whole
+    from sfumato.io import check_outputs_free, write_file
     from sfumato.releases import Ledger
 
     if key_file and ledger_file:
@@ -69,7 +69,7 @@ def audit(
     files = [(f, edition) for f, edition in ((output, "owner"), (public_file, "public")) if f is not None]
     for file, _ in files:
         refuse_ending(file, ".html", ".json")
-    refuse_taken(output, public_file, force=force)
+    check_outputs_free(output, public_file, force=force)
     spark = cluster(engine, master)
     with progress("auditing") as tick:
         found = attack(
@@ -93,7 +93,7 @@ def audit(
             if file.suffix.lower() == ".html"
             else json.dumps(about, indent=2, ensure_ascii=False) + "\n"
         )
-        write_whole(file, content, force=force)
+        write_file(file, content, force=force)
         say(f"wrote the {edition} edition to {file}")
     colours = {"broken": "red", "people found": "red", "nothing hidden": "red", "narrowed": "yellow"}
     for alarm in found.alarms():

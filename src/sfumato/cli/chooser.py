@@ -59,12 +59,12 @@ def tradeoff(
     """Sweep the settings of a law on INPUT and show accuracy, error and ε of each; nothing is released."""
     import json
 
-    from sfumato.io import refuse_taken, write_whole
+    from sfumato.io import check_outputs_free, write_file
     from sfumato.tradeoff import HEAD, cells, infinite, plan_words, release_command, report
     from sfumato.tradeoff import tradeoff as sweep
 
     refuse_ending(output, ".html", ".json")
-    refuse_taken(output, force=force)
+    check_outputs_free(output, force=force)
     with progress("trying settings") as tick:
         found = sweep(
             table_,
@@ -87,7 +87,7 @@ def tradeoff(
         )
     if output:
         as_data = json.dumps(finite(found.to_dict()), indent=2, ensure_ascii=False) + "\n"
-        write_whole(output, report(found) if output.suffix.lower() == ".html" else as_data, force=force)
+        write_file(output, report(found) if output.suffix.lower() == ".html" else as_data, force=force)
         say(f"wrote {output}")
     for note in found.notes:
         warn(note)

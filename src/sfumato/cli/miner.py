@@ -44,11 +44,11 @@ def reconstruct(
     as_json: bool,
 ) -> None:
     """The distributions of the true values behind the release in DIR, with 95 % bands."""
-    from sfumato.io import refuse_taken, write_whole
+    from sfumato.io import check_outputs_free, write_file
     from sfumato.mining import distributions, plotted
 
     refuse_ending(plot, ".svg")
-    refuse_taken(plot, force=force)
+    check_outputs_free(plot, force=force)
     spark = cluster(engine, master)
     found = distributions(
         opened(folder, spark),
@@ -62,7 +62,7 @@ def reconstruct(
     for name, why in found.skipped.items():
         warn(f"{name} is left out: {why}")
     if plot:
-        write_whole(plot, plotted(found), force=force)
+        write_file(plot, plotted(found), force=force)
         say(f"drew {len(found)} distributions into {plot}")
     if as_json:
         about = {"attributes": {n: f.to_dict() for n, f in found.items()}, "method": method, "kernel": kernel}
@@ -101,13 +101,13 @@ def mine(
     as_json: bool,
 ) -> None:
     """Grow a decision tree from the release in DIR; the tree and its rules go to stderr."""
-    from sfumato.io import refuse_taken, write_whole
+    from sfumato.io import check_outputs_free, write_file
     from sfumato.mining import mine as grow
     from sfumato.trees import Tree
 
     refuse_ending(exported, ".py", ".js", ".sql")
     refuse_ending(draw, ".svg")
-    refuse_taken(output, draw, exported, force=force)
+    check_outputs_free(output, draw, exported, force=force)
     spark = cluster(engine, master)
     with progress("mining"):
         model = grow(opened(folder, spark), strategy or ("auto" if spark is None else "byclass"), spark)
@@ -117,10 +117,10 @@ def mine(
         from sfumato.trees import rules_text, svg, text, to_javascript, to_python, to_sql
 
         if draw:
-            write_whole(draw, svg(model.body), force=force)
+            write_file(draw, svg(model.body), force=force)
         if exported:
             maker = {".py": to_python, ".js": to_javascript, ".sql": to_sql}[exported.suffix.lower()]
-            write_whole(exported, maker(model.body), force=force)
+            write_file(exported, maker(model.body), force=force)
         say(text(model.body))
         say()
         say(rules_text(model.body, most=12))
@@ -146,10 +146,10 @@ def mine(
 def predict(model_file: Path, table_: str, output: Path, encoding: str, force: bool, as_json: bool) -> None:
     """Apply MODEL to the true values in INPUT, on the side of whoever holds them."""
     from sfumato.errors import OutputError
-    from sfumato.io import refuse_taken, write_table
+    from sfumato.io import check_outputs_free, write_table
     from sfumato.mining import Model
 
-    refuse_taken(output, force=force)
+    check_outputs_free(output, force=force)
     if output.exists() and Path(table_).exists() and output.samefile(table_):
         raise OutputError(f"{output} is the table to predict for; name another output")
     predicted = Model.load(model_file).predict(table_, encoding)

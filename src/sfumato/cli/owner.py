@@ -43,9 +43,9 @@ def generate(
 ) -> None:
     """Write the synthetic table NAME: agrawal, plateau, triangles, …"""
     from sfumato.generators import generate_table, get, plan_for
-    from sfumato.io import refuse_taken, write_whole
+    from sfumato.io import check_outputs_free, write_file
 
-    refuse_taken(output, plan_file, force=force)
+    check_outputs_free(output, plan_file, force=force)
     generator = get(name)
     options: dict[str, Any] = {}
     if function is not None:
@@ -55,7 +55,7 @@ def generate(
     with progress(f"generating {name}") as tick:
         generate_table(generator, rows, output, seed=seed, options=options, force=force, progress=tick)
     if plan_file:
-        write_whole(plan_file, plan_for(generator).to_toml(str(output), str(plan_file)), force=force)
+        write_file(plan_file, plan_for(generator).to_toml(str(output), str(plan_file)), force=force)
     say(
         f"wrote {rows:,} rows of {name} to {output} (seed {seed})"
         + (f", and its plan to {plan_file}" if plan_file else "")
@@ -90,11 +90,11 @@ def plan(
     as_json: bool,
 ) -> None:
     """Look at INPUT (.csv, .csv.gz, .tsv, .parquet or a bundled table's name) and propose a plan."""
-    from sfumato.io import refuse_taken, write_whole
+    from sfumato.io import check_outputs_free, write_file
     from sfumato.plans import Plan
 
     _refuse_method(law)
-    refuse_taken(output, force=force)
+    check_outputs_free(output, force=force)
     proposal = Plan.propose(
         table_,
         target=target,
@@ -106,7 +106,7 @@ def plan(
     )
     text = proposal.to_toml(table_, str(output or "plan.toml"))
     if output:
-        write_whole(output, text, force=force)
+        write_file(output, text, force=force)
         say(f"wrote a plan for {len(proposal.schema)} columns to {output}; read it, then:")
         say(f"  sfumato release {table_} --plan {output} -o release")
     elif not as_json:

@@ -22,12 +22,12 @@ PAPERS = ("as2000", "ib2003", "detective2005", "dowd2006", "liu2012")
 @json_option
 def reproduce(paper: str, output: Path, full: bool, workers: int, force: bool, as_json: bool) -> None:
     """The tables and figures of PAPER: results.json, results.md and drawings. A stopped run goes on where it was."""
-    from sfumato.io import appearing
+    from sfumato.io import open_new_folder
     from sfumato.papers import Bench
 
     experiment = importlib.import_module(f"sfumato.papers.{paper}")
     cache = output.parent / f".{output.name}.units"
-    with appearing(output, force=force) as hidden, progress(f"reproducing {paper}") as tick:
+    with open_new_folder(output, force=force) as hidden, progress(f"reproducing {paper}") as tick:
         bench = Bench(cache, workers or os.cpu_count() or 1, tick)
         results = experiment.run(bench, full=full)
         results.write(hidden)

@@ -1,4 +1,17 @@
-"""Where blocks are worked: on this machine, or on a Spark cluster."""
+"""Where blocks are worked: on this machine, or on a Spark cluster.
+
+base.py    the contract: what every engine can do, and that its answers do not depend on how rows are split
+local.py   threads or processes of this machine
+spark.py   a Spark cluster; the only module that imports pyspark, when it is used
+worker.py  what a distant worker does with its share of the rows
+
+Start with base.py. An engine does no arithmetic: it hands blocks to functions from the rooms above and adds up what they return.
+It imports tables in and out (`io`), never a law, a plan or a release.
+
+>>> from sfumato import engines
+>>> engines.Local(workers=2).gathers
+True
+"""
 
 from __future__ import annotations
 

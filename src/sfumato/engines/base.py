@@ -1,7 +1,7 @@
-"""An engine has two verbs: map blocks (`write`), fold counts (`fold`). It does no arithmetic, and arithmetic knows no engine.
+"""An engine maps blocks (`write`) and folds counts (`fold`). It does no arithmetic, and arithmetic knows no engine.
 
-Two more are for what no row can tell of itself: which ids stand twice (`first_repeat`), and who is in the same group
-(`exchange`).
+Two more verbs are for what no row can tell of itself: which ids occur twice (`first_repeat`), and which rows are in the same
+group (`exchange`). `open` and `check_numbers` prepare a table; `gathers` and `keys_on_workers` say what may leave a worker.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Progress = Callable[[int, int | None], None]
 
 
 class Mapped(Protocol):
-    """What a kernel makes of a block that is written: the new rows, and what is to be known of them in the end."""
+    """What a kernel makes of a block that is written: the new rows, and counts of them."""
 
     @property
     def batch(self) -> pa.RecordBatch:
@@ -44,18 +44,18 @@ class Target:
 
 
 class Engine(Protocol):
-    """Where work is done. Nothing that it returns depends on how the rows were parted, or in what order they were done."""
+    """Where work is done. Nothing that it returns depends on how the rows were split, or in what order they were done."""
 
     @property
     def gathers(self) -> bool:
-        """Whether eight bytes a row may be brought together in one memory."""
+        """Whether eight bytes per row may be brought together in one memory."""
 
     @property
     def keys_on_workers(self) -> bool:
         """Whether workers read the owner's key from a file of their own, so that no key is sent to them."""
 
     def open(self, table: Any, encoding: str = "utf-8") -> Source:
-        """A table as this engine reads it."""
+        """Open a table as this engine reads it."""
 
     def write(
         self,
@@ -72,7 +72,7 @@ class Engine(Protocol):
     def fold(
         self, kernel: Callable[[Block], T], source: Source, columns: Sequence[str], *, block_rows: int = BLOCK_ROWS
     ) -> T | None:
-        """The sum of the kernel's results over all blocks; None where there are no blocks."""
+        """Return the sum of the kernel's results over all blocks; None where there are no blocks."""
 
     def exchange(
         self,
@@ -82,7 +82,7 @@ class Engine(Protocol):
         columns: Sequence[str],
         schema: pa.Schema,
     ) -> Source:
-        """Bring rows together by group: `assign` gives every row a `group` and its `number`, `within` all rows of a group anew.
+        """Bring rows together by group: `assign` gives every row a `group` and its `number`, `within` rewrites all rows of a group.
 
         The rows of the result stand in the order of their numbers.
         """
@@ -90,14 +90,14 @@ class Engine(Protocol):
     def first_repeat(
         self, words: Callable[[Block], NDArray[np.uint64]], source: Source, columns: Sequence[str]
     ) -> tuple[int, int] | None:
-        """The first row (second of the pair) with a word that an earlier row has already; None where all differ."""
+        """Return the first row (second of the pair) whose word an earlier row has already; None where all differ."""
 
     def check_numbers(self, source: Source) -> None:
-        """Refuse row numbers, where a table brings its own, that are missing, negative or stand twice: noise belongs to them."""
+        """Raise DataError if the row numbers that a table brings are missing, negative or repeated: noise belongs to them."""
 
 
 def first_repeat(words: Sequence[NDArray[np.uint64]]) -> tuple[int, int] | None:
-    """The same for words in memory, block after block."""
+    """Return the first repeated word among words in memory, block after block."""
     together = np.concatenate(words) if words else np.empty(0, np.uint64)
     order = np.argsort(together, kind="stable")
     twice = np.flatnonzero(together[order][1:] == together[order][:-1])

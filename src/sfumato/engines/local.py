@@ -14,16 +14,39 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.engines.base import Mapped, Progress, Target, first_repeat
-from sfumato.io import BLOCK_ROWS, ArrowSource, Block, Source, Written, blocks, naming_files, open_table, writing
+from sfumato.io import (
+    BLOCK_ROWS,
+    ArrowSource,
+    Block,
+    Source,
+    Written,
+    name_files_in_errors,
+    open_table,
+    open_writer,
+    read_blocks,
+)
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Local:
-    """Blocks by `workers` at a time; never more than two a worker are held, so memory does not grow with the table.
+    """Work on this machine, with `workers` blocks at a time.
 
-    Threads are enough for noise, which NumPy and AES work without Python's lock; `processes` is for kernels that hold it.
+    At most two blocks per worker are held, so memory does not grow with the table.
+
+    Parameters
+    ----------
+    workers : int
+        How many blocks are worked at a time.
+    processes : bool
+        Use processes instead of threads. Threads are enough for noise, since NumPy and AES release Python's lock.
+
+    Examples
+    --------
+    >>> from sfumato.io import open_table
+    >>> Local(workers=2).fold(lambda block: block.rows, open_table("iris"), ["class"])
+    150
     """
 
     workers: int = 1
@@ -31,21 +54,21 @@ class Local:
 
     @classmethod
     def all_cores(cls) -> Local:
-        """One thread a core."""
+        """Return an engine with one thread per core."""
         return cls(os.cpu_count() or 1)
 
     @property
     def gathers(self) -> bool:
-        """Yes: there is one memory here."""
+        """True: all workers share one memory."""
         return True
 
     @property
     def keys_on_workers(self) -> bool:
-        """No: nothing leaves this process, or at most this machine."""
+        """False: nothing leaves this machine."""
         return False
 
     def open(self, table: Any, encoding: str = "utf-8") -> Source:
-        """A path, a bundled table's name, or anything that speaks Arrow."""
+        """Open a path, a bundled table's name, or anything that speaks Arrow."""
         return open_table(table, encoding)
 
     def write(
@@ -58,10 +81,10 @@ class Local:
         block_rows: int = BLOCK_ROWS,
         progress: Progress | None = None,
     ) -> tuple[Written, Any]:
-        """One file, written as the blocks come in."""
+        """Write one file as the blocks come in."""
         total: Any = None
-        with naming_files(source), writing(target.folder, target.form, target.schema) as (put, written):
-            for part in self.map(kernel, _told(source, columns, block_rows, progress)):
+        with name_files_in_errors(source), open_writer(target.folder, target.form, target.schema) as (put, written):
+            for part in self.map(kernel, _report_progress(source, columns, block_rows, progress)):
                 put(part.batch)
                 total = part.tally if total is None else total + part.tally
         return written[0], total
@@ -69,10 +92,10 @@ class Local:
     def fold(
         self, kernel: Callable[[Block], T], source: Source, columns: Sequence[str], *, block_rows: int = BLOCK_ROWS
     ) -> T | None:
-        """Sums as the blocks come in."""
+        """Add up the results as the blocks come in."""
         total: T | None = None
-        with naming_files(source):
-            for part in self.map(kernel, blocks(source, columns, block_rows)):
+        with name_files_in_errors(source):
+            for part in self.map(kernel, read_blocks(source, columns, block_rows)):
                 total = part if total is None else total + part  # type: ignore[operator]
         return total
 
@@ -84,8 +107,8 @@ class Local:
         columns: Sequence[str],
         schema: pa.Schema,
     ) -> Source:
-        """All rows in this memory, group after group."""
-        rows = pa.Table.from_batches(list(self.map(assign, blocks(source, columns))), schema).sort_by("group")
+        """Bring all rows into memory, group after group."""
+        rows = pa.Table.from_batches(list(self.map(assign, read_blocks(source, columns))), schema).sort_by("group")
         group = rows["group"].to_numpy()
         begins = np.flatnonzero(np.append(True, group[1:] != group[:-1])).tolist() if len(group) else []
         ends = [*begins[1:], len(group)]
@@ -96,14 +119,14 @@ class Local:
     def first_repeat(
         self, words: Callable[[Block], NDArray[np.uint64]], source: Source, columns: Sequence[str]
     ) -> tuple[int, int] | None:
-        """All words are sorted here."""
-        return first_repeat(list(self.map(words, blocks(source, columns))))
+        """Sort all words in memory."""
+        return first_repeat(list(self.map(words, read_blocks(source, columns))))
 
     def check_numbers(self, source: Source) -> None:
-        """Rows are numbered as they are read."""
+        """Do nothing: rows are numbered as they are read."""
 
     def map(self, kernel: Callable[[Block], T], blocks: Iterable[Block]) -> Iterator[T]:
-        """Results in the order of the blocks."""
+        """Yield results in the order of the blocks."""
         if self.workers <= 1:
             yield from map(kernel, blocks)
             return
@@ -129,9 +152,9 @@ class Local:
         return ProcessPoolExecutor(self.workers, mp_context=multiprocessing.get_context("spawn"))
 
 
-def _told(source: Source, columns: Sequence[str], rows: int, progress: Progress | None) -> Iterator[Block]:
+def _report_progress(source: Source, columns: Sequence[str], rows: int, progress: Progress | None) -> Iterator[Block]:
     done = 0
-    for block in blocks(source, columns, rows):
+    for block in read_blocks(source, columns, rows):
         yield block
         done += block.rows
         if progress:

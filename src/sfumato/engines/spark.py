@@ -1,7 +1,7 @@
 """A Spark cluster. The only place that imports pyspark, and it imports it when it is used.
 
 Spark is handed numbers of pieces (files and rows in them), and its workers read those pieces themselves; or it is handed a
-DataFrame, and its workers are given the rows. Either way rows go through Arrow batches and the very kernels that the local
+DataFrame, and its workers are given the rows. Either way rows go through Arrow batches and the same kernels that the local
 engine runs; counts come back as small tables. The driver never sees a row.
 """
 
@@ -33,11 +33,21 @@ from sfumato.engines.worker import (
     Rows,
     Words,
     Write,
-    unpacked,
-    wrong_number,
+    explain_wrong_number,
+    unpack,
 )
 from sfumato.errors import DataError, EngineError, OutputError, UsageError
-from sfumato.io import BLOCK_ROWS, Block, Piece, Source, Written, check_header, need, open_table, pieces_of
+from sfumato.io import (
+    BLOCK_ROWS,
+    Block,
+    Piece,
+    Source,
+    Written,
+    check_columns,
+    check_header,
+    cut_into_pieces,
+    open_table,
+)
 from sfumato.text import join_names
 
 T = TypeVar("T")
@@ -74,11 +84,11 @@ class FrameSource:
 
     @property
     def rows(self) -> int | None:
-        """Unknown until counted."""
+        """None: unknown until counted."""
         return None
 
     def batches(self, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
-        """Rows stay on the cluster."""
+        """Raise UsageError: rows stay on the cluster."""
         raise UsageError(
             f"{join_names(columns)}: the rows of a Spark DataFrame are not brought to one machine; "
             "work on it with the Spark engine, or write it to Parquet files first"
@@ -108,7 +118,7 @@ class Spark:
 
     @classmethod
     def connect(cls, master: str | None = None, **conf: str) -> Spark:
-        """A session on a master (all cores of this machine by default), with local files of Spark encrypted."""
+        """Return an engine with a session on a master (all cores of this machine by default), Spark's local files encrypted."""
         check_installed()
         from pyspark.sql import SparkSession
 
@@ -128,11 +138,11 @@ class Spark:
 
     @property
     def gathers(self) -> bool:
-        """No: rows stay where they are."""
+        """False: rows stay where they are."""
         return False
 
     def open(self, table: Any, encoding: str = "utf-8") -> Source:
-        """A path that all workers see, or a DataFrame."""
+        """Open a path that all workers see, or a DataFrame."""
         if hasattr(table, "mapInArrow"):
             check_header(list(table.columns), "the DataFrame")
             if self.numbered is not None and self.numbered not in table.columns:
@@ -156,7 +166,7 @@ class Spark:
         block_rows: int = BLOCK_ROWS,
         progress: Progress | None = None,
     ) -> tuple[Written, Any]:
-        """A folder of files, one a piece, that the workers write side by side."""
+        """Write a folder of files, one per piece, which the workers write side by side."""
         if target.form not in ("parquet", "csv"):
             raise UsageError(f"there is no format {target.form!r}; choose parquet or csv")
         if isinstance(source, FrameSource) and source.numbered is None and not getattr(kernel, "identifier", None):
@@ -176,7 +186,7 @@ class Spark:
             path = folder / written.file
             if not path.exists() or path.stat().st_size != written.bytes:
                 raise OutputError(
-                    f"{path} was written by a worker and is not seen from here; let the release appear on storage that "
+                    f"{path} was written by a worker and cannot be seen from here; write the release to storage that "
                     "the driver and all workers share under the same path"
                 )
         known = {p.file for p in parts}
@@ -190,7 +200,7 @@ class Spark:
     def fold(
         self, kernel: Callable[[Block], T], source: Source, columns: Sequence[str], *, block_rows: int = BLOCK_ROWS
     ) -> T | None:
-        """Sums of the workers, added up in the order of their rows."""
+        """Add up the workers' sums in the order of their rows."""
         frame, rows = self._work(source, columns, block_rows)
         total: T | None = None
         for found in self._results(frame, Fold(rows, kernel)):
@@ -205,64 +215,64 @@ class Spark:
         columns: Sequence[str],
         schema: pa.Schema,
     ) -> Source:
-        """Spark's own shuffle brings each group to one worker; the rows stay on the cluster."""
+        """Bring each group to one worker by Spark's own shuffle; the rows stay on the cluster."""
         frame, rows = self._work(source, columns, BLOCK_ROWS)
         kinds = {pa.int64(): "bigint", pa.float64(): "double"}
         kind = ", ".join(f"{f.name} {kinds[f.type]}" for f in schema)
-        assigned = _mapped(frame, Assign(rows, assign), kind)
+        assigned = _map_in_arrow(frame, Assign(rows, assign), kind)
 
         def sfumato_exchange(group: Any) -> Any:
             return within(group)
 
-        exchanged = _quiet(lambda: assigned.groupBy("group").applyInArrow(sfumato_exchange, kind))
+        exchanged = _ignore_pandas_warnings(lambda: assigned.groupBy("group").applyInArrow(sfumato_exchange, kind))
         return FrameSource(exchanged.drop("group"), "number", "the exchanged table")
 
     def first_repeat(
         self, words: Callable[[Block], NDArray[np.uint64]], source: Source, columns: Sequence[str]
     ) -> tuple[int, int] | None:
-        """The cluster sorts keyed digests, not ids; one pair of row numbers comes back."""
+        """Sort keyed digests, not ids, on the cluster; one pair of row numbers comes back."""
         from pyspark.sql import functions as f
 
         frame, rows = self._work(source, columns, BLOCK_ROWS)
-        digests = _mapped(frame, Words(rows, words), WORDS_TYPE)
+        digests = _map_in_arrow(frame, Words(rows, words), WORDS_TYPE)
         several = (
             digests.groupBy("word").agg(f.sort_array(f.collect_list("row")).alias("rows")).where(f.size("rows") > 1)
         )
         pairs = several.select(f.col("rows")[0].alias("a"), f.col("rows")[1].alias("b")).orderBy("b").limit(1)
-        found = _collected(pairs)
+        found = _collect(pairs)
         if not found:
             return None
         if isinstance(source, FrameSource):
             raise DataError(
-                f"{join_names(columns)}: an id stands in two rows of the DataFrame; give each row an id of its own"
+                f"{join_names(columns)}: an id occurs in two rows of the DataFrame; give each row its own id"
             )
         return int(found[0][0]), int(found[0][1])
 
     def check_numbers(self, source: Source) -> None:
-        """One pass of the cluster over the numbers alone."""
+        """Check the numbers in one pass of the cluster over them alone."""
         if not isinstance(source, FrameSource) or source.numbered is None:
             return
         from pyspark.sql import functions as f
 
         number, times = f.col(NUMBER), f.col("count")
-        frame, called = _by_place(source.frame)
+        frame, called = _rename_by_place(source.frame)
         counted = frame.select(f.col(called[source.numbered]).cast("bigint").alias(NUMBER)).groupBy(NUMBER).count()
         wrong = counted.where(number.isNull() | (number < 0) | (times > 1)).orderBy(number).limit(1)
-        for found, several in _collected(wrong):
+        for found, several in _collect(wrong):
             if found is None or found < 0:
-                raise DataError(wrong_number(source.numbered, found))
+                raise DataError(explain_wrong_number(source.numbered, found))
             raise DataError(
-                f"{source.numbered}: the row number {found} stands in {several} rows of the DataFrame, which would share their "
-                "noise; give every row a number of its own"
+                f"{source.numbered}: the row number {found} occurs in {several} rows of the DataFrame, which would share their "
+                "noise; give every row its own number"
             )
 
     def _work(
         self, source: Source, columns: Sequence[str], block_rows: int, *, ordered: bool = False
     ) -> tuple[Any, Rows]:
-        """What Spark maps over, and how a worker turns it into blocks."""
+        """Return what Spark maps over, and how a worker turns it into blocks."""
         if block_rows < 1:
-            raise UsageError(f"a block of {block_rows} rows is no block; give at least 1")
-        need(source, columns)
+            raise UsageError(f"a block cannot have {block_rows} rows; give at least 1")
+        check_columns(source, columns)
         if isinstance(source, FrameSource):
             return self._frame(source, columns, ordered=ordered)
         context = getattr(self.session, "sparkContext", None)  # a session over Spark Connect has none
@@ -270,13 +280,13 @@ class Spark:
         size = self.piece_rows
         if source.rows:
             size = min(size, max(LEAST_ROWS, -(-source.rows // (TASKS_A_CORE * cores))))
-        pieces = tuple(pieces_of(source, size, self._counted))
+        pieces = tuple(cut_into_pieces(source, size, self._count_rows))
         return self._numbers(len(pieces)), Pieces(pieces, tuple(columns), block_rows)
 
     def _frame(self, source: FrameSource, columns: Sequence[str], *, ordered: bool) -> tuple[Any, Rows]:
         from pyspark.sql import functions as f
 
-        frame, called = _by_place(source.frame)
+        frame, called = _rename_by_place(source.frame)
         chosen = [f.col(called[c]) for c in columns]
         if source.numbered is not None:
             number = f.col(called[source.numbered])
@@ -286,35 +296,35 @@ class Spark:
         return frame, Batches(tuple(columns), source.numbered)
 
     def _numbers(self, size: int) -> Any:
-        """The numbers 0, 1, … of the pieces, parted for the cores."""
+        """Return the numbers 0, 1, … of the pieces, split among the cores."""
         return self.session.range(0, size, 1, max(1, size))
 
-    def _counted(self, pieces: Sequence[Piece]) -> list[int]:
+    def _count_rows(self, pieces: Sequence[Piece]) -> list[int]:
         return list(self._results(self._numbers(len(pieces)), Count(tuple(pieces))))
 
     def _results(
         self, frame: Any, work: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
     ) -> Iterator[Any]:
         """Run the work everywhere, and unpack its small tables in the order of the parts."""
-        rows = _collected(_mapped(frame, work, RESULT_TYPE))
-        results = [unpacked(bytes(row["result"])) for row in sorted(rows, key=lambda row: row[PART])]
+        rows = _collect(_map_in_arrow(frame, work, RESULT_TYPE))
+        results = [unpack(bytes(row["result"])) for row in sorted(rows, key=lambda row: row[PART])]
         if failed := next((r for r in results if isinstance(r, Failed)), None):
             raise failed.error
         yield from results
 
 
-def _by_place(frame: Any) -> tuple[Any, dict[str, str]]:
-    """The frame with columns called by their places, and what each is called.
+def _rename_by_place(frame: Any) -> tuple[Any, dict[str, str]]:
+    """Return the frame with columns called by their places, and the name of each.
 
-    Spark takes a dot in a name for a part of a value, and `mapInArrow` asks for every column by its bare name; names that
-    differ only in capitals are one to it. Places are none of this, and workers give the names back.
+    Spark takes a dot in a name for a part of a value, `mapInArrow` asks for every column by its bare name, and names that
+    differ only in capitals are one to it. Places avoid all three, and workers give the names back.
     """
     called = {name: f"c{place}" for place, name in enumerate(frame.columns)}
     return frame.toDF(*called.values()), called
 
 
 def _check_whole(frame: Any, numbered: str) -> None:
-    """Numbers with fractions would be cut to whole ones, and rows would share their noise."""
+    """Raise UsageError for a column that is not of whole numbers: fractions would be cut, and rows would share their noise."""
     from pyspark.sql.types import IntegralType
 
     kind = frame.schema[numbered].dataType
@@ -326,21 +336,21 @@ def _check_whole(frame: Any, numbered: str) -> None:
 
 
 def _check_session(session: Any, master: str | None, encrypted: str) -> None:
-    """Spark gives the session that there is, whatever was asked for."""
+    """Raise UsageError if an existing session differs from what was asked for: Spark would hand it out all the same."""
     context = getattr(session, "sparkContext", None)
     conf = context.getConf() if context is not None else None
     found = conf.get(ENCRYPTION, "false") if conf is not None else "unknown"
     next_step = "stop it (session.stop()) and connect again, or pass it as Spark(session) if it is meant"
     if found.lower() != encrypted.lower():
-        raise UsageError(f"a Spark session was there already, with {ENCRYPTION} = {found}; {next_step}")
+        raise UsageError(f"a Spark session exists already, with {ENCRYPTION} = {found}; {next_step}")
     there = str(context.master) if context is not None else ""
     same_kind = (master or "").startswith("k8s://") and there.startswith("k8s://")  # Spark spells these anew
     if master is not None and there != master and not same_kind:
-        raise UsageError(f"a Spark session was there already, on {there} and not on {master}; {next_step}")
+        raise UsageError(f"a Spark session exists already, on {there} and not on {master}; {next_step}")
 
 
-def _collected(frame: Any) -> list[Any]:
-    """The rows of a small result; what goes wrong on the cluster is said in words."""
+def _collect(frame: Any) -> list[Any]:
+    """Return the rows of a small result; explain in words what goes wrong on the cluster."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
@@ -358,17 +368,17 @@ def _collected(frame: Any) -> list[Any]:
     return rows
 
 
-def _mapped(frame: Any, work: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]], kind: str) -> Any:
-    """The work as a plain function, which is what Spark ships; the frozen value travels in its closure."""
+def _map_in_arrow(frame: Any, work: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]], kind: str) -> Any:
+    """Map the work as a plain function, which is what Spark ships; the frozen value travels in its closure."""
 
     def sfumato_task(batches: Any) -> Any:
         yield from work(batches)
 
-    return _quiet(lambda: frame.mapInArrow(sfumato_task, kind))
+    return _ignore_pandas_warnings(lambda: frame.mapInArrow(sfumato_task, kind))
 
 
-def _quiet(make: Callable[[], Any]) -> Any:
-    """Spark asks for pandas and warns of new versions; not one pandas frame is used here."""
+def _ignore_pandas_warnings(make: Callable[[], Any]) -> Any:
+    """Call `make` without Spark's warnings about pandas versions: not one pandas frame is used here."""
     import warnings
 
     with warnings.catch_warnings():
@@ -377,7 +387,7 @@ def _quiet(make: Callable[[], Any]) -> Any:
 
 
 def check_installed() -> None:
-    """Say what to install where pyspark or Java is absent."""
+    """Raise UsageError with what to install where pyspark or Java is missing."""
     import importlib.util
 
     if importlib.util.find_spec("pyspark") is None:

@@ -1,6 +1,6 @@
 """What a distant worker does with its share of the rows. Frozen values that travel as they are; no cluster is known here.
 
-An error meant for a person comes back as a result: raised on a worker it would be tried again in vain, and its words, which
+An error meant for a person comes back as a result. Raised on a worker it would be tried again in vain, and its words, which
 may hold a cell of the original, would stand in the cluster's logs.
 """
 
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from sfumato.engines.base import Target
 from sfumato.errors import CellError, DataError, SfumatoError
-from sfumato.io import Block, Piece, Written, writing
+from sfumato.io import Block, Piece, Written, open_writer
 
 PART = "__sfumato_part"
 NUMBER = "__sfumato_number"
@@ -47,13 +47,13 @@ class Pieces:
     block_rows: int
 
     def parts(self, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, Iterator[Block]]]:
-        """The number of each part of the work, and its blocks."""
+        """Yield the number of each part of the work, and its blocks."""
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 yield number, self.pieces[number].blocks(self.columns, self.block_rows)
 
-    def named(self, part: int, error: SfumatoError) -> SfumatoError:
-        """The error with the file of the cell that it speaks of, where the table has several."""
+    def with_file(self, part: int, error: SfumatoError) -> SfumatoError:
+        """Return the error with the file of the cell that it speaks of, where the table has several."""
         if not isinstance(error, CellError) or len({p.path for p in self.pieces}) == 1:
             return error
         piece = self.pieces[part]
@@ -62,8 +62,9 @@ class Pieces:
 
 @dataclass(frozen=True)
 class Batches:
-    """Rows that the cluster hands over: our columns by their places, then the number of the row, where it has one, and
-    that of the part.
+    """Rows that the cluster hands over.
+
+    The columns stand at their places; then come the number of the row, where it has one, and the number of the part.
     """
 
     columns: tuple[str, ...]
@@ -71,14 +72,14 @@ class Batches:
     """The name that the column of row numbers has in the table."""
 
     def parts(self, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, Iterator[Block]]]:
-        """One part, as a worker is given one partition at a time; none where that is empty."""
+        """Yield one part, since a worker is given one partition at a time; none where that is empty."""
         rest = iter(batches)
         first = next((b for b in rest if b.num_rows), None)
         if first is not None:
             yield first.column(PART)[0].as_py(), self._blocks(first, rest)
 
-    def named(self, part: int, error: SfumatoError) -> SfumatoError:  # noqa: ARG002 - as `Pieces` has it
-        """The error as it is: there are no files."""
+    def with_file(self, part: int, error: SfumatoError) -> SfumatoError:  # noqa: ARG002 - as `Pieces` has it
+        """Return the error as it is: there are no files."""
         return error
 
     def _blocks(self, first: pa.RecordBatch, rest: Iterator[pa.RecordBatch]) -> Iterator[Block]:
@@ -95,15 +96,15 @@ class Batches:
             return None
         column = batch.column(NUMBER)
         if column.null_count:
-            raise DataError(wrong_number(self.numbered, None))
+            raise DataError(explain_wrong_number(self.numbered, None))
         numbers: NDArray[np.int64] = column.to_numpy().astype(np.int64)
         if len(numbers) and numbers.min() < 0:
-            raise DataError(wrong_number(self.numbered, int(numbers.min())))
+            raise DataError(explain_wrong_number(self.numbered, int(numbers.min())))
         return numbers
 
 
-def wrong_number(column: str, number: int | None) -> str:
-    """Why a row number is none."""
+def explain_wrong_number(column: str, number: int | None) -> str:
+    """Return why a row number is not valid, and the next step."""
     found = "a row has no number" if number is None else f"the row number {number} is negative"
     return f"{column}: {found}; give every row of the DataFrame a whole number of its own, from 0 on"
 
@@ -113,13 +114,13 @@ Rows = Pieces | Batches
 
 @dataclass(frozen=True)
 class Fold:
-    """Adds up a kernel's results over the rows of a worker's share."""
+    """Add up a kernel's results over the rows of a worker's share."""
 
     rows: Rows
     kernel: Callable[[Block], Any]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """One small table, or none where there were no rows."""
+        """Yield one small table, or none where there were no rows."""
         total: Any = None
         first = 0
         for part, blocks in self.rows.parts(batches):
@@ -129,40 +130,40 @@ class Fold:
                     first = part if total is None else first
                     total = found if total is None else total + found
             except SfumatoError as error:
-                yield packed(part, Failed(self.rows.named(part, error)))
+                yield pack(part, Failed(self.rows.with_file(part, error)))
                 return
         if total is not None:
-            yield packed(first, total)
+            yield pack(first, total)
 
 
 @dataclass(frozen=True)
 class Write:
-    """Maps blocks and writes them, one file a part; adds up the tallies."""
+    """Map blocks and write them, one file per part; add up the tallies."""
 
     rows: Rows
     kernel: Callable[[Block], Any]
     target: Target
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """For each part what was written, and the tally."""
+        """Yield, for each part, what was written and the tally."""
         for part, blocks in self.rows.parts(batches):
             try:
-                result = self._written(part, blocks)
+                result = self._write_part(part, blocks)
             except SfumatoError as error:
-                yield packed(part, Failed(self.rows.named(part, error)))
+                yield pack(part, Failed(self.rows.with_file(part, error)))
                 return
             if result is not None:
-                yield packed(part, result)
+                yield pack(part, result)
 
-    def _written(self, part: int, blocks: Iterator[Block]) -> tuple[Written, Any] | None:
-        """Write under a name of the attempt's own, then take the final one at once.
+    def _write_part(self, part: int, blocks: Iterator[Block]) -> tuple[Written, Any] | None:
+        """Write under a name of the attempt's own, then take the final name at once.
 
-        That one holds the checksum. So an attempt that was given up and still runs cannot spoil what another one wrote.
+        The final name holds the checksum. So an attempt that was given up and still runs cannot spoil what another one wrote.
         """
         total: Any = None
         folder = self.target.folder
         with tempfile.TemporaryDirectory(prefix=f".attempt-{part:05d}-", dir=folder) as own:
-            with writing(Path(own), self.target.form, self.target.schema) as (put, done):
+            with open_writer(Path(own), self.target.form, self.target.schema) as (put, done):
                 for block in blocks:
                     found = self.kernel(block)
                     put(found.batch)
@@ -178,13 +179,13 @@ class Write:
 
 @dataclass(frozen=True)
 class Words:
-    """One word a row, with the row's number, for the cluster to look for words that occur twice."""
+    """Give one word per row, with the row's number, for the cluster to find words that occur twice."""
 
     rows: Rows
     kernel: Callable[[Block], Any]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Words as they are; errors were found when the same rows were mapped."""
+        """Yield words as they are; errors were found when the same rows were mapped."""
         for _, blocks in self.rows.parts(batches):
             for block in blocks:
                 arrays = [pa.array(self.kernel(block).view(np.int64)), pa.array(block.row_numbers, pa.int64())]
@@ -193,13 +194,13 @@ class Words:
 
 @dataclass(frozen=True)
 class Assign:
-    """Rows with the group they belong to, for the cluster to bring together."""
+    """Give rows the group they belong to, for the cluster to bring together."""
 
     rows: Rows
     kernel: Callable[[Block], pa.RecordBatch]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """As the kernel gives them; errors were found when the same rows were counted."""
+        """Yield rows as the kernel gives them; errors were found when the same rows were counted."""
         for _, blocks in self.rows.parts(batches):
             for block in blocks:
                 yield self.kernel(block)
@@ -207,27 +208,27 @@ class Assign:
 
 @dataclass(frozen=True)
 class Count:
-    """The rows of each piece."""
+    """Count the rows of each piece."""
 
     pieces: tuple[Piece, ...]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """One number a piece."""
+        """Yield one number per piece."""
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 try:
-                    yield packed(number, self.pieces[number].count())
+                    yield pack(number, self.pieces[number].count())
                 except SfumatoError as error:
-                    yield packed(number, Failed(error))
+                    yield pack(number, Failed(error))
 
 
-def packed(part: int, result: Any) -> pa.RecordBatch:
-    """A result as one row: counts are mostly zeros and small numbers, and shrink well."""
+def pack(part: int, result: Any) -> pa.RecordBatch:
+    """Return a result as one row: counts are mostly zeros and small numbers, and compress well."""
     return pa.RecordBatch.from_pydict(
         {PART: [part], "result": [zlib.compress(pickle.dumps(result, pickle.HIGHEST_PROTOCOL), 1)]}, schema=RESULT
     )
 
 
-def unpacked(data: bytes) -> Any:
-    """The inverse, for what our own workers sent."""
+def unpack(data: bytes) -> Any:
+    """Return the result that `pack` packed; only for what our own workers sent."""
     return pickle.loads(zlib.decompress(data))  # noqa: S301 - from workers that ran our own code under the driver's orders

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from sfumato.errors import OutputError, UsageError
 from sfumato.generators.base import Generator
-from sfumato.io import discard, partial
+from sfumato.io import discard, partial_path
 from sfumato.plans import DEFAULT_LAW, DEFAULT_PRIVACY, Plan, noise_for
 from sfumato.schema import Attribute, Categories, Consent, Interval, Kind, Role, Schema
 
@@ -33,7 +33,7 @@ def generate_table(
     if path.exists() and not force:
         raise OutputError(f"{path} exists already; name another output, or replace it with --force")
     blocks = generator.blocks(rows, seed=seed, **options)
-    hidden = partial(path)
+    hidden = partial_path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         done, writer, sink = 0, None, None
@@ -70,7 +70,7 @@ def _writer(path: Path, hidden: Path, schema: pa.Schema) -> tuple[Any, Any]:
 
         sink = gzip.GzipFile(hidden, "wb", mtime=0) if endings.endswith(".gz") else hidden.open("wb")
         return pacsv.CSVWriter(sink, schema, write_options=pacsv.WriteOptions(quoting_style="needed")), sink
-    raise UsageError(f"{path}: the ending says neither .csv, .csv.gz nor .parquet; give it one of them")
+    raise UsageError(f"{path}: unsupported extension; use .csv, .csv.gz or .parquet")
 
 
 def plan_for(generator: Generator, law: str = DEFAULT_LAW, privacy: float = DEFAULT_PRIVACY) -> Plan:

@@ -1,27 +1,46 @@
-"""Room."""
+"""Tables in and out: the only room that knows a file format.
 
-from sfumato.io.atomic import appearing, refuse_taken, write_whole
-from sfumato.io.cells import Decoder, Encoder, as_text, cells_of, marked, midnights, plain, shown_cell
+sources.py    where rows come from: files, folders, Arrow tables, dataframes, in blocks
+csv_files.py  CSV files, read as the texts they hold
+hive.py       columns that stand in the names of folders (year=2024/…)
+pieces.py     row ranges of files, for workers that read them themselves
+cells.py      between cells and the numbers that laws act on
+spellings.py  numbers and days in spellings that are not read, so that an error can say which
+sinks.py      where rows go: one file or a folder, with its checksum
+atomic.py     outputs that appear whole or not at all
+partials.py   the hidden names of outputs that are not complete yet
+
+Start with sources.py (`open_table`, `read_blocks`) and cells.py (`Encoder`, `Decoder`). Nothing here knows a law, a plan or a
+release: this room imports schemas, counts, bundled datasets and errors, nothing above them.
+"""
+
+from sfumato.io.atomic import check_outputs_free, open_new_folder, write_file
+from sfumato.io.cells import (
+    Decoder,
+    Encoder,
+    decode_dictionary,
+    format_cell,
+    format_labels,
+    match_absent_numbers,
+    released_attribute,
+    truncate_to_days,
+)
 from sfumato.io.csv_files import check_header
-from sfumato.io.partials import discard, partial
-from sfumato.io.pieces import Piece, pieces_of
+from sfumato.io.partials import discard, partial_path
+from sfumato.io.pieces import Piece, cut_into_pieces
+from sfumato.io.sinks import ROW_GROUP, Written, checksum, open_writer, write_table
 from sfumato.io.sources import (
     BLOCK_ROWS,
-    ROW_GROUP,
     ArrowSource,
     Block,
     Source,
-    Written,
-    blocks,
-    checksum,
-    naming_files,
-    need,
+    check_columns,
+    describe_row,
+    name_files_in_errors,
     open_table,
-    row_in_words,
-    write_table,
-    writing,
+    read_blocks,
 )
-from sfumato.io.spellings import form_of
+from sfumato.io.spellings import detect_spelling
 
 __all__ = [
     "BLOCK_ROWS",
@@ -33,26 +52,26 @@ __all__ = [
     "Piece",
     "Source",
     "Written",
-    "appearing",
-    "as_text",
-    "blocks",
-    "cells_of",
+    "check_columns",
     "check_header",
+    "check_outputs_free",
     "checksum",
+    "cut_into_pieces",
+    "decode_dictionary",
+    "describe_row",
+    "detect_spelling",
     "discard",
-    "form_of",
-    "marked",
-    "midnights",
-    "naming_files",
-    "need",
+    "format_cell",
+    "format_labels",
+    "match_absent_numbers",
+    "name_files_in_errors",
+    "open_new_folder",
     "open_table",
-    "partial",
-    "pieces_of",
-    "plain",
-    "refuse_taken",
-    "row_in_words",
-    "shown_cell",
+    "open_writer",
+    "partial_path",
+    "read_blocks",
+    "released_attribute",
+    "truncate_to_days",
+    "write_file",
     "write_table",
-    "write_whole",
-    "writing",
 ]

@@ -18,24 +18,24 @@ AT_FDCWD = -100
 
 
 @contextmanager
-def appearing(folder: Path, *, force: bool = False) -> Iterator[Path]:
-    """Give a hidden folder to fill; when the block ends well it takes its name at once, else it is removed.
+def open_new_folder(folder: Path, *, force: bool = False) -> Iterator[Path]:
+    """Give a hidden folder to fill: it takes its name at once when the block ends well, and is removed when it does not.
 
     An existing folder is refused without `force`; with it, the two change places in one step where the system can.
     """
     folder = Path(folder)
     if folder.exists() and not force:
         raise OutputError(f"{folder} exists already; name another output, or replace it with --force")
-    if force and folder.exists() and not (folder.is_dir() and _ours(folder)):
+    if force and folder.exists() and not (folder.is_dir() and _is_release_folder(folder)):
         raise OutputError(
             f"{folder} is not something this program wrote, so --force does not replace it; name another output"
         )
     _refuse_file_above(folder)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        for left in partials.abandoned(folder):
+        for left in partials.find_abandoned(folder):
             shutil.rmtree(left, ignore_errors=True)
-        if (hidden := partials.partial(folder)).exists():
+        if (hidden := partials.partial_path(folder)).exists():
             raise OutputError(f"{folder} is being written already, in {hidden}; name another output, or wait")
         partials.begin(hidden)
     except OSError as error:
@@ -56,7 +56,7 @@ def appearing(folder: Path, *, force: bool = False) -> Iterator[Path]:
         partials.end(hidden)
 
 
-def _ours(folder: Path) -> bool:
+def _is_release_folder(folder: Path) -> bool:
     with suppress(OSError, ValueError):
         if "sfumato_manifest" in (folder / "manifest.json").read_text("utf-8"):
             return True
@@ -76,19 +76,19 @@ def _sync(folder: Path) -> None:
 
 
 def _exchange(new: Path, old: Path) -> None:
-    """Swap two folders: in one step on Linux, else in two with the old one set aside meanwhile."""
+    """Swap two folders: in one step on Linux, else in two, with the old one set aside meanwhile."""
     if sys.platform == "linux":
         rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
         if rename and rename(AT_FDCWD, os.fsencode(new), AT_FDCWD, os.fsencode(old), RENAME_EXCHANGE) == 0:
             return
-    aside = old.parent / f".{old.name}.replaced-{partials.machine()}-{os.getpid()}"
+    aside = old.parent / f".{old.name}.replaced-{partials.machine_digest()}-{os.getpid()}"
     old.rename(aside)
     new.rename(old)
     shutil.rmtree(aside, ignore_errors=True)
 
 
-def refuse_taken(*paths: Path | None, force: bool = False) -> None:
-    """Say before any work is done that an output exists already, or cannot be there."""
+def check_outputs_free(*paths: Path | None, force: bool = False) -> None:
+    """Raise OutputError, before any work is done, if an output exists already or cannot be written."""
     for path in paths:
         if path is None:
             continue
@@ -102,11 +102,11 @@ def _refuse_file_above(path: Path) -> None:
         raise OutputError(f"{path} cannot be written: {file} is a file, not a folder; name another output")
 
 
-def write_whole(path: Path, content: str | bytes, *, force: bool = False) -> None:
+def write_file(path: Path, content: str | bytes, *, force: bool = False) -> None:
     """Write one file so that it appears whole or not at all."""
     path = Path(path)
-    refuse_taken(path, force=force)
-    hidden = partials.partial(path)
+    check_outputs_free(path, force=force)
+    hidden = partials.partial_path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         hidden.write_bytes(content.encode() if isinstance(content, str) else content)

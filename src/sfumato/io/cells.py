@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray
 from sfumato.errors import CellError, DataError
-from sfumato.io.spellings import form_of
+from sfumato.io.spellings import detect_spelling
 from sfumato.schema import Attribute, Interval, Kind, Missing
 from sfumato.text import join_names
 
@@ -26,9 +26,23 @@ BoolArray = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Encoder:
-    """Reads one column as its attribute says; texts in `absent` mean a missing value.
+    """Read one column as its attribute says; texts in `absent` mean a missing value.
 
-    `remedy` is the next step for somebody who cannot mend the plan; without it, messages speak to the owner.
+    Parameters
+    ----------
+    attribute : Attribute
+        How to read the column, and what it may hold.
+    absent : tuple of str
+        Texts that stand for a missing value.
+    remedy : str, optional
+        The next step for somebody who cannot change the plan; without it, messages speak to the owner.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from sfumato.schema import Attribute, Interval, Kind
+    >>> Encoder(Attribute("age", Kind.INTEGER, Interval(0, 120)))(pa.array(["30", "", "41"])).tolist()
+    [30.0, nan, 41.0]
     """
 
     attribute: Attribute
@@ -36,8 +50,8 @@ class Encoder:
     remedy: str | None = None
 
     def __call__(self, array: pa.Array, start: int = 0) -> FloatArray:
-        """Numbers for the cells; `start` is the number of the first row, for messages."""
-        array = plain(array)
+        """Return numbers for the cells; `start` is the number of the first row, for messages."""
+        array = decode_dictionary(array)
         values = self._categories(array, start) if not self.attribute.kind.numeric else self._numbers(array, start)
         if self.attribute.missing is Missing.CATEGORY:
             values[np.isnan(values)] = len(self.attribute.categories)
@@ -45,7 +59,7 @@ class Encoder:
 
     def _categories(self, array: pa.Array, start: int) -> FloatArray:
         categories = self.attribute.categories
-        texts = as_text(array, self.attribute.name)
+        texts = format_labels(array, self.attribute.name)
         found = pc.index_in(texts, value_set=pa.array(categories, pa.string()))
         codes = found.cast(pa.float64()).to_numpy(zero_copy_only=False).astype(np.float64)
         if found.null_count == 0:
@@ -57,7 +71,7 @@ class Encoder:
             array,
             start,
             lambda text: f"{text!r} is not among the declared categories ({join_names(categories)})",
-            "add it to the plan's categories, or mend the value",
+            "add it to the plan's categories, or fix the value",
         )
         return codes
 
@@ -79,26 +93,26 @@ class Encoder:
                 array,
                 start,
                 lambda text: f"{text} is not a multiple of {step:g}",
-                "declare the column real, or mend the value",
+                "declare the column real, or fix the value",
             )
         return values
 
     def _refuse_outside(self, values: FloatArray, missing: BoolArray, array: pa.Array, start: int) -> None:
         domain = self.attribute.interval
-        low, high = self.attribute.shown(domain.low), self.attribute.shown(domain.high)
+        low, high = self.attribute.format_value(domain.low), self.attribute.format_value(domain.high)
         self._refuse(
             ~np.isfinite(values) & ~missing,
             array,
             start,
             lambda text: f"{text} is not a finite number",
-            "mend it, or list it under missing_values in the plan",
+            "fix it, or list it under missing_values in the plan",
         )
         self._refuse(
             (values < domain.low) | (values > domain.high),
             array,
             start,
             lambda text: f"{text} is outside [{low}, {high}]",
-            "widen the domain in the plan, or mend the value",
+            "widen the domain in the plan, or fix the value",
         )
 
     def _floats(self, array: pa.Array, start: int) -> tuple[FloatArray, BoolArray]:
@@ -114,16 +128,16 @@ class Encoder:
                     ~parsed,
                     array,
                     start,
-                    lambda text: f"{text!r} is not a number{_look(text)}",
-                    "mend it, or list it under missing_values in the plan",
+                    lambda text: f"{text!r} is not a number{_describe_look(text)}",
+                    "fix it, or list it under missing_values in the plan",
                 )
                 raise DataError(f"{self.attribute.name}: some values cannot be read as numbers") from None
         elif pa.types.is_boolean(array.type):
             numbers = array.cast(pa.int8()).cast(pa.float64())
-            missing = _null(array)
+            missing = _find_nulls(array)
         elif pa.types.is_integer(array.type) or pa.types.is_floating(array.type) or pa.types.is_decimal(array.type):
             numbers = array.cast(pa.float64(), safe=False)
-            missing = _null(array)
+            missing = _find_nulls(array)
             cells = numbers.to_numpy(zero_copy_only=False)
             if "nan" in (t.lower() for t in self.absent) and pa.types.is_floating(array.type):
                 missing |= np.isnan(cells)
@@ -134,8 +148,10 @@ class Encoder:
                 f"{self.attribute.name}: a column of type {array.type} is not numeric; "
                 f"{self.remedy or 'declare it categorical'}"
             )
-        values = _floats_of(numbers)
-        if (marks := marked(values, self.absent)).any():  # -999 is as missing as a number as it is as a text
+        values = _to_floats(numbers)
+        if (
+            marks := match_absent_numbers(values, self.absent)
+        ).any():  # -999 is as missing as a number as it is as a text
             values = np.where(marks, math.nan, values)
             missing = missing | marks
         return values, missing
@@ -144,8 +160,8 @@ class Encoder:
         if pa.types.is_timestamp(array.type):
             array = self._days_of_instants(array, start)
         if pa.types.is_date(array.type):
-            return _floats_of(array.cast(pa.date32()).cast(pa.int32()).cast(pa.float64())), _null(array)
-        texts = as_text(array, self.attribute.name)
+            return _to_floats(array.cast(pa.date32()).cast(pa.int32()).cast(pa.float64())), _find_nulls(array)
+        texts = format_labels(array, self.attribute.name)
         missing = self._missing(texts)
         texts = pc.if_else(pa.array(missing), pa.scalar(None, pa.string()), pc.utf8_trim_whitespace(texts))
         try:
@@ -155,14 +171,14 @@ class Encoder:
                 np.array([not _is_date(t) for t in texts.to_pylist()]),
                 array,
                 start,
-                lambda text: f"{text!r} is not a date{_look(text)}",
+                lambda text: f"{text!r} is not a date{_describe_look(text)}",
                 "write it as 2024-01-31, or declare the column categorical",
             )
             raise DataError(f"{self.attribute.name}: some values cannot be read as dates") from None
-        return _floats_of(days.cast(pa.float64())), missing
+        return _to_floats(days.cast(pa.float64())), missing
 
     def _days_of_instants(self, array: pa.Array, start: int) -> pa.Array:
-        days, midnight = midnights(array, self.attribute.name)
+        days, midnight = truncate_to_days(array, self.attribute.name)
         self._refuse(
             ~midnight,
             array,
@@ -174,30 +190,30 @@ class Encoder:
 
     def _missing(self, texts: pa.Array) -> BoolArray:
         listed_absent = pc.is_in(texts, value_set=pa.array(self.absent, pa.string()))
-        return _null(texts) | listed_absent.to_numpy(zero_copy_only=False).astype(bool)
+        return _find_nulls(texts) | listed_absent.to_numpy(zero_copy_only=False).astype(bool)
 
     def _refuse(self, wrong: BoolArray, array: pa.Array, start: int, what: Callable[[str], str], remedy: str) -> None:
         if wrong.any():
             place = int(np.argmax(wrong))
-            why = f"{what(shown_cell(array[place]))}; {self.remedy or remedy}"
+            why = f"{what(format_cell(array[place]))}; {self.remedy or remedy}"
             raise CellError(self.attribute.name, start + place, why)
 
 
-def plain(array: pa.Array) -> pa.Array:
-    """The array without dictionary or large-string clothing."""
+def decode_dictionary(array: pa.Array) -> pa.Array:
+    """Return the array without dictionary or large-string encoding."""
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
     if pa.types.is_dictionary(array.type):
         viewed = array.type.value_type in (pa.string_view(), pa.binary_view())  # what polars gives, and no cast takes
-        array = plain(array.dictionary).take(array.indices) if viewed else array.cast(array.type.value_type)
+        array = decode_dictionary(array.dictionary).take(array.indices) if viewed else array.cast(array.type.value_type)
     if pa.types.is_large_string(array.type) or array.type == pa.string_view():
         array = array.cast(pa.string())
     return array.cast(pa.binary()) if array.type == pa.binary_view() else array
 
 
-def as_text(array: pa.Array, name: str = "a column") -> pa.Array:
-    """Cells as the labels people write: 3 rather than 3.0, true rather than 1."""
-    array = plain(array)
+def format_labels(array: pa.Array, name: str = "a column") -> pa.Array:
+    """Return cells as the labels people write: 3 rather than 3.0, true rather than 1."""
+    array = decode_dictionary(array)
     if pa.types.is_string(array.type):
         return array
     if pa.types.is_floating(array.type):
@@ -214,8 +230,8 @@ def as_text(array: pa.Array, name: str = "a column") -> pa.Array:
         ) from None
 
 
-def midnights(instants: pa.Array, name: str) -> tuple[pa.Array, BoolArray]:
-    """The days of timestamps, by the clock of their own time zone, and which of them are a day and nothing more."""
+def truncate_to_days(instants: pa.Array, name: str) -> tuple[pa.Array, BoolArray]:
+    """Return the days of timestamps, by the clock of their own time zone, and which of them are midnight exactly."""
     try:
         local = instants if instants.type.tz is None else pc.local_timestamp(instants)
         days = local.cast(pa.date32(), safe=False)
@@ -225,8 +241,8 @@ def midnights(instants: pa.Array, name: str) -> tuple[pa.Array, BoolArray]:
     return days, same.to_numpy(zero_copy_only=False).astype(bool)
 
 
-def shown_cell(scalar: pa.Scalar) -> str:
-    """One cell as text, cut short where it is long."""
+def format_cell(scalar: pa.Scalar) -> str:
+    """Return one cell as text, cut short where it is long."""
     try:
         value = scalar.as_py()
     except (OverflowError, ValueError):  # days that Python's calendar does not have
@@ -235,14 +251,14 @@ def shown_cell(scalar: pa.Scalar) -> str:
     return text if len(text) <= 60 else text[:57] + "…"
 
 
-def marked(numbers: FloatArray, absent: Iterable[str]) -> BoolArray:
-    """Which numbers stand for a missing value: -999 where "-999" is among the texts that do."""
+def match_absent_numbers(numbers: FloatArray, absent: Iterable[str]) -> BoolArray:
+    """Return which numbers stand for a missing value: -999 where "-999" is among the `absent` texts."""
     marks = [float(text) for text in absent if _parses(text)]
     return np.isin(numbers, marks) if marks else np.zeros(len(numbers), dtype=bool)
 
 
-def _look(text: str) -> str:
-    form = form_of([text])
+def _describe_look(text: str) -> str:
+    form = detect_spelling([text])
     return "" if form is None else f"; such values look like {form}"
 
 
@@ -266,25 +282,40 @@ def _is_date(text: str | None) -> bool:
     return True
 
 
-def _null(array: pa.Array) -> BoolArray:
+def _find_nulls(array: pa.Array) -> BoolArray:
     if array.null_count == 0:
         return np.zeros(len(array), dtype=bool)
     return array.is_null().to_numpy(zero_copy_only=False).astype(bool)
 
 
-def _floats_of(numbers: pa.Array) -> FloatArray:
+def _to_floats(numbers: pa.Array) -> FloatArray:
     out = numbers.to_numpy(zero_copy_only=False)
     return np.array(out, dtype=np.float64)
 
 
-def cells_of(attribute: Attribute, reports: int | None) -> Attribute:
-    """What the cells of a released column hold: the attribute's values, or whole numbers where they are reports."""
+def released_attribute(attribute: Attribute, reports: int | None) -> Attribute:
+    """Return what the cells of a released column hold: the attribute's values, or whole numbers where they are reports."""
     return attribute if reports is None else Attribute(attribute.name, Kind.INTEGER, Interval(0, reports - 1))
 
 
 @dataclass(frozen=True)
 class Decoder:
-    """Writes numbers back as the cells of a release: whole numbers where all of them are, dates, labels."""
+    """Write numbers back as the cells of a release: integers where all are whole, dates, labels.
+
+    Parameters
+    ----------
+    attribute : Attribute
+        What the cells hold.
+    whole : bool
+        Whether every released number is a whole one, so that the column can be written as integers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sfumato.schema import Attribute, Interval, Kind
+    >>> Decoder(Attribute("age", Kind.INTEGER, Interval(0, 120)), whole=True)(np.array([30.0, np.nan])).to_pylist()
+    [30, None]
+    """
 
     attribute: Attribute
     whole: bool = False
@@ -302,7 +333,7 @@ class Decoder:
         return pa.int64() if self.whole else pa.float64()
 
     def __call__(self, values: FloatArray) -> pa.Array:
-        """Cells; NaN becomes a missing value."""
+        """Return the cells; NaN becomes a missing value."""
         attribute = self.attribute
         if not attribute.kind.numeric:
             missing = np.isnan(values) | (values >= len(attribute.categories))

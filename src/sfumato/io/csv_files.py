@@ -1,4 +1,4 @@
-"""CSV files, read as the texts they hold: what those mean is decided by the schema."""
+"""CSV files, read as the texts they hold: the schema decides what those mean."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ SAMPLE_LINES = 20
 
 
 class CsvSource:
-    """A CSV file with a header; every value is read as text, and what it means is decided by the schema.
+    """A CSV file with a header; every value is read as text, and the schema decides what it means.
 
-    Values are parted by commas, or by what the first lines say (`separator_of`): semicolons, tabs or bars.
+    Values are separated by commas, or by what the first lines show (`detect_separator`): semicolons, tabs or bars.
     """
 
     def __init__(self, path: Path, name: str, encoding: str = "utf-8") -> None:
@@ -42,7 +42,7 @@ class CsvSource:
 
     @property
     def rows(self) -> int | None:
-        """Unknown until read."""
+        """None: unknown until read."""
         return None
 
     def _bytes(self) -> Any:
@@ -55,7 +55,7 @@ class CsvSource:
             # Bytes that are no text further down are found, with their row, when that row is read.
             with self._bytes() as raw, io.TextIOWrapper(raw, marked, "surrogateescape", newline="") as text:
                 lines = list(islice(text, SAMPLE_LINES))
-                self.separator = separator_of(lines, "\t" if ".tsv" in self.path.suffixes[-2:] else ",")
+                self.separator = detect_separator(lines, "\t" if ".tsv" in self.path.suffixes[-2:] else ",")
                 names = next(csv.reader(chain(lines, text), delimiter=self.separator, strict=True), None)
         except (OSError, EOFError, zlib.error, csv.Error) as error:
             raise DataError(f"{self.name} cannot be read: {first_line(error)}; is it a complete CSV file?") from None
@@ -81,7 +81,7 @@ class CsvSource:
         )
 
     def _likely(self) -> str:
-        """What the file is if it is not the text it is taken for: UTF-16 shows itself by a mark or by its zeros."""
+        """Guess the encoding of a file that is not the text it is taken for: UTF-16 has a byte-order mark, or many zeros."""
         try:
             with self._bytes() as raw:
                 first = raw.read(64)
@@ -94,7 +94,7 @@ class CsvSource:
         return "latin-1"
 
     def batches(self, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
-        """Text columns; a ragged row or bytes that are no text stop the reading with their row number."""
+        """Read text columns; raise DataError with the row number at a ragged row or at bytes that are not text."""
         from pyarrow import csv as pacsv
 
         ragged: list[Any] = []
@@ -134,7 +134,7 @@ class CsvSource:
                 raise self._ragged_error(ragged[0]) from None
             if "Empty CSV file" in str(error):
                 return
-            raise DataError(f"{self.name} cannot be read as CSV: {first_line(error)}; mend that row") from None
+            raise DataError(f"{self.name} cannot be read as CSV: {first_line(error)}; fix that row") from None
         except UnicodeDecodeError as error:
             raise self._encoding_error(
                 f"after row {read}", bytes(error.object[error.start : error.start + 1])
@@ -154,17 +154,17 @@ class CsvSource:
             + (
                 "close the quote that the row opens"
                 if row.text.count('"') % 2
-                else f"mend the row, or quote the values that hold {signs}{other}"
+                else f"fix the row, or quote the values that hold {signs}{other}"
             )
         )
 
     def _parts(self, sign: str, row: Any) -> bool:
-        """Whether another separator stands in a header, or in a row, that this one leaves in one part."""
+        """Return whether `sign` separates values in the header, or in a row, where the file's own separator does not."""
         whole = self.columns[0] if len(self.columns) == 1 else row.text if row.actual_columns == 1 else ""
         return sign != self.separator and sign in whole
 
     def _open_quote_error(self, row: int, cell: bytes) -> DataError:
-        """A quote that is never closed takes the rest of the file for one value: rows would be lost, or published whole."""
+        """Explain a quote that is never closed: it turns the rest of the file into one value."""
         text = cell[:40].decode("utf-8", "replace")
         return DataError(
             f"{self.name}, column {self.columns[-1]!r}, row {row}: a quote is opened ({text!r} …) and never closed; "
@@ -186,11 +186,12 @@ class CsvSource:
         return pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)
 
 
-def separator_of(lines: list[str], usual: str = ",") -> str:
-    """The sign that parts the values, told from the first lines of a file.
+def detect_separator(lines: list[str], usual: str = ",") -> str:
+    """Return the separator of a file, judged by its first lines.
 
-    It must part the header, and the rows where there are any; the usual one gives way to another into which the header fits
-    the rows where it does not itself, or that stands in the header at least twice as often. Quoted signs do not count.
+    It must separate the header, and the rows where there are any. The usual one gives way to another in two cases: the header
+    fits the rows by the other and not by the usual one, or the other occurs in the header at least twice as often. Quoted
+    signs do not count.
     """
     best, best_fits, best_signs = usual, False, 0
     for sign in (usual, *(s for s in SEPARATORS if s != usual)):
@@ -207,7 +208,7 @@ def separator_of(lines: list[str], usual: str = ",") -> str:
 
 
 def _widths(lines: list[str], sign: str) -> list[int]:
-    """How many values each record has; one that goes on beyond the lines is left out."""
+    """Return how many values each row has; a row that continues beyond these lines is left out."""
     out: list[int] = []
     with suppress(csv.Error):
         out.extend(len(record) for record in csv.reader(lines, delimiter=sign, strict=True) if record)
@@ -237,12 +238,12 @@ class _Tail:
         self._raw.close()
 
     def closes_a_quote(self, encoding: str) -> bool:
-        """Whether the last thing before the final line ends is a quote."""
+        """Return whether the last character before the final line ends is a quote."""
         return self._last.decode(encoding, "ignore").rstrip("\r\n").endswith('"')
 
 
 def check_header(names: list[str], where: str) -> tuple[str, ...]:
-    """The names of the columns, if each has one of its own."""
+    """Return the column names; raise DataError unless each column has a name of its own."""
     if not names:
         raise DataError(f"{where} has no columns; a table needs a header and at least one row")
     if twice := sorted({n for n in names if names.count(n) > 1}):
@@ -254,5 +255,5 @@ def check_header(names: list[str], where: str) -> tuple[str, ...]:
 
 
 def first_line(error: Exception) -> str:
-    """What an error says, without the rest of its report."""
+    """Return the first line of an error's message."""
     return (str(error) or type(error).__name__).splitlines()[0].rstrip(".")

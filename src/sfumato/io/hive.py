@@ -20,26 +20,26 @@ class FolderColumns:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns."""
+        """The names of the columns."""
         return tuple(name for name, _ in self.given)
 
     def inside(self, folder: str) -> FolderColumns | None:
-        """The columns of files in a subfolder; None where its name is not of the form NAME=VALUE."""
+        """Return the columns of files in a subfolder; None where its name is not of the form NAME=VALUE."""
         name, equals, value = folder.partition("=")
         if not equals or not name:
             return None
         return FolderColumns((*self.given, (unquote(name), None if value == MISSING_FOLDER else unquote(value))))
 
     def without(self, columns: Sequence[str]) -> FolderColumns:
-        """Only what the file does not hold itself."""
+        """Return these columns without those that the file holds itself."""
         return FolderColumns(tuple(pair for pair in self.given if pair[0] not in columns))
 
-    def of_file(self, columns: Sequence[str], held: Sequence[str]) -> tuple[str, ...]:
-        """What is to be read from the file for the wanted columns: one at least, which tells how many rows there are."""
+    def columns_to_read(self, columns: Sequence[str], held: Sequence[str]) -> tuple[str, ...]:
+        """Return what to read from the file for the wanted columns: at least one, so that the number of rows is known."""
         return tuple(c for c in columns if c not in self.names) or tuple(held[:1])
 
-    def added(self, batches: Iterable[pa.RecordBatch], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """The wanted columns in their order, those of the folders beside those of the file."""
+    def add_to(self, batches: Iterable[pa.RecordBatch], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Return the batches with all wanted columns in order: the folders' values beside those of the file."""
         if not self.given:
             yield from batches
             return

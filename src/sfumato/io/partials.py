@@ -1,7 +1,7 @@
-"""Names of outputs that are not whole yet: hidden, and marked with the machine and the process that fill them.
+"""Names of outputs that are not complete yet: hidden, and marked with the machine and the process that fill them.
 
-A folder on shared storage is seen by many machines, each with processes of its own numbers. So a left-over is judged by its
-process only on the machine it was begun on; of others' it is known only that nothing in it has changed for a long while.
+A folder on shared storage is seen by many machines, each with process numbers of its own. So a left-over is judged by its
+process only on the machine that began it. On other machines it counts as abandoned when nothing in it has changed for a week.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _being_filled: set[Path] = set()
 
 
 @cache
-def machine() -> str:
-    """Which processes are counted here: a digest of host name, installation and space of process numbers.
+def machine_digest() -> str:
+    """Return a digest of host name, installation and process-number space: what process numbers are valid in.
 
-    Containers may share a host name, and each has a process 1 of its own; so the name alone does not tell them apart.
+    Containers may share a host name, and each has its own process 1, so the host name alone does not tell them apart.
     """
     known = [platform.node()]
     with suppress(OSError):
@@ -35,9 +35,9 @@ def machine() -> str:
     return hashlib.sha256("\n".join(known).encode()).hexdigest()[:12]
 
 
-def partial(path: Path) -> Path:
-    """Where this process prepares what will become `path`."""
-    return path.parent / f".{path.name}.partial-{machine()}-{os.getpid()}"
+def partial_path(path: Path) -> Path:
+    """Return where this process prepares what will become `path`."""
+    return path.parent / f".{path.name}.partial-{machine_digest()}-{os.getpid()}"
 
 
 def begin(hidden: Path) -> None:
@@ -47,35 +47,35 @@ def begin(hidden: Path) -> None:
 
 
 def end(hidden: Path) -> None:
-    """This process has done with the folder."""
+    """Forget the folder: this process no longer fills it."""
     _being_filled.discard(hidden.resolve())
 
 
 def discard(hidden: Path) -> None:
-    """Remove a file that did not become what it was to be; there is nothing to remove where it could not be begun."""
+    """Remove a file that was not completed, if it was begun at all."""
     with suppress(FileNotFoundError, NotADirectoryError):
         hidden.unlink()
 
 
-def abandoned(path: Path) -> Iterator[Path]:
-    """Earlier beginnings of `path` that nobody is filling any more."""
+def find_abandoned(path: Path) -> Iterator[Path]:
+    """Yield earlier attempts at `path` that nobody is filling any more."""
     head = f".{path.name}.partial-"
     for left in path.parent.iterdir():
         if not left.name.startswith(head) or left.resolve() in _being_filled:
             continue
-        if _nobodys(left, left.name.removeprefix(head)):
+        if _is_abandoned(left, left.name.removeprefix(head)):
             yield left
 
 
-def _nobodys(left: Path, mark: str) -> bool:
+def _is_abandoned(left: Path, mark: str) -> bool:
     place, _, process = mark.rpartition("-")
-    if place == machine() and process.isdigit():
+    if place == machine_digest() and process.isdigit():
         return int(process) == os.getpid() or not _alive(int(process))
     return time.time() - _last_change(left) > STALE
 
 
 def _last_change(path: Path) -> float:
-    """When anything in it changed last; what vanishes meanwhile is in somebody's hands."""
+    """Return when anything in it last changed; now, if something vanishes meanwhile and so is in use."""
     try:
         return max(p.lstat().st_mtime for p in (path, *path.rglob("*")))
     except OSError:

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from sfumato.errors import OutputError, UsageError
-from sfumato.io.partials import discard, partial
+from sfumato.io.partials import discard, partial_path
 from sfumato.text import join_names
 
 ROW_GROUP = 131_072
@@ -35,7 +35,7 @@ class _HashingFile(io.RawIOBase):
         return True
 
     def abandon(self) -> None:
-        """Let what is still to come go nowhere: a writer that is given up wants to write its last bytes all the same."""
+        """Discard whatever is written from now on: a writer that is closed after an error still writes its last bytes."""
         self._abandoned = True
 
     def write(self, data: Any) -> int:
@@ -64,12 +64,12 @@ class Written:
     """Files of a data folder; 0 where the data is one file."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data; a single file says nothing of parts."""
+        """Return plain data; `parts` stands only where there are several files."""
         return {k: v for k, v in asdict(self).items() if k != "parts" or v}
 
     @classmethod
     def folder(cls, name: str, parts: list[Written]) -> Written:
-        """What is written of a folder: its checksum is that of the list `sha256sum` prints of its files, by name."""
+        """Return the entry of a folder: its checksum is that of the list `sha256sum` prints of its files, by name."""
         parts = sorted(parts, key=lambda p: p.file)
         lines = "".join(f"{p.sha256}  {p.file}\n" for p in parts)
         digest = hashlib.sha256(lines.encode()).hexdigest()
@@ -78,7 +78,7 @@ class Written:
 
 
 def checksum(path: Path) -> str:
-    """The SHA-256 of a data file, or of the list of those of a data folder's files."""
+    """Return the SHA-256 of a data file, or of the `sha256sum` list of a data folder's files."""
     if path.is_dir():
         found = [Written(p.name, "", 0, 0, checksum(p)) for p in path.iterdir()]
         return Written.folder(path.name, found).sha256
@@ -87,10 +87,10 @@ def checksum(path: Path) -> str:
 
 
 @contextmanager
-def writing(
+def open_writer(
     folder: Path, form: str, schema: pa.Schema, name: str = "data"
 ) -> Iterator[tuple[Callable[[pa.RecordBatch], None], list[Written]]]:
-    """Give a function that takes batches, and a list that holds a `Written` once the block is left without an error."""
+    """Give a function that takes batches, and a list that holds a `Written` once the block ends without an error."""
     if form not in FORMATS:
         raise UsageError(f"there is no format {form!r}; choose {join_names(FORMATS)}")
     path = folder / f"{name}.{form}"
@@ -110,14 +110,14 @@ def writing(
             rows += batch.num_rows
             pending.append(batch)
             if sum(b.num_rows for b in pending) >= ROW_GROUP:
-                *full, rest = _groups(pending)
+                *full, rest = _row_groups(pending)
                 for group in full:
                     writer.write_table(group)
                 pending[:] = rest.to_batches()
 
         yield put, done
         if pending:
-            for group in _groups(pending):
+            for group in _row_groups(pending):
                 if group.num_rows:
                     writer.write_table(group)
         writer.close()
@@ -131,7 +131,7 @@ def writing(
     done.append(Written(path.name, form, rows, sink.size, sink.digest.hexdigest()))
 
 
-def _groups(batches: list[pa.RecordBatch]) -> list[pa.Table]:
+def _row_groups(batches: list[pa.RecordBatch]) -> list[pa.Table]:
     table = pa.Table.from_batches(batches)
     return [table.slice(begin, ROW_GROUP) for begin in range(0, table.num_rows, ROW_GROUP)] + (
         [table.slice(table.num_rows)] if table.num_rows % ROW_GROUP == 0 else []
@@ -159,8 +159,8 @@ def write_table(table: pa.Table, path: str | Path, *, force: bool = False) -> No
         raise OutputError(f"{path} exists already; name another output, or replace it with --force")
     form = path.suffix.lower().lstrip(".")
     if form not in FORMATS:
-        raise UsageError(f"{path}: the ending says neither .csv nor .parquet; give it one of them")
-    hidden = partial(path)
+        raise UsageError(f"{path}: unsupported extension; use .csv or .parquet")
+    hidden = partial_path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with hidden.open("wb") as sink:

@@ -1,7 +1,7 @@
-"""Tables in and out, in blocks: CSV, gzipped CSV, Parquet, Arrow, and any dataframe that speaks Arrow.
+"""Tables in, in blocks: CSV, gzipped CSV, Parquet, Arrow, and any dataframe that speaks Arrow.
 
 A source yields blocks of rows in order and never holds more than one; a sink (`sinks`) takes them. Nothing here knows what the
-columns mean: that is `encoding`'s part.
+columns mean: that is the part of `cells`.
 """
 
 from __future__ import annotations
@@ -21,31 +21,7 @@ from sfumato import datasets
 from sfumato.errors import CellError, DataError, UsageError
 from sfumato.io.csv_files import CSV_ENDINGS, CsvSource, check_header, first_line
 from sfumato.io.hive import FolderColumns
-from sfumato.io.sinks import FORMATS, ROW_GROUP, Written, checksum, write_table, writing
 from sfumato.text import join_names
-
-__all__ = [
-    "BLOCK_ROWS",
-    "FORMATS",
-    "ROW_GROUP",
-    "ArrowSource",
-    "Block",
-    "CsvSource",
-    "FiledSource",
-    "FolderSource",
-    "ParquetSource",
-    "Source",
-    "Written",
-    "blocks",
-    "checksum",
-    "naming_files",
-    "need",
-    "open_table",
-    "regrouped",
-    "row_in_words",
-    "write_table",
-    "writing",
-]
 
 BLOCK_ROWS = 65_536
 """Rows in flight at a time; results do not depend on it."""
@@ -57,7 +33,7 @@ UNNAMED_INDEX = re.compile(r"__index_level_[0-9]+__")
 class Block:
     """Consecutive rows of a table, and the number of the first.
 
-    ``numbers`` are those of all rows where these do not follow one another; None otherwise.
+    `numbers` are the row numbers where they are not consecutive; None otherwise.
     """
 
     start: int
@@ -66,7 +42,7 @@ class Block:
 
     @property
     def rows(self) -> int:
-        """How many rows."""
+        """The number of rows."""
         return self.batch.num_rows
 
     @property
@@ -80,7 +56,7 @@ class Source(Protocol):
 
     @property
     def name(self) -> str:
-        """What to call it in messages."""
+        """What messages call it."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -91,31 +67,31 @@ class Source(Protocol):
         """The number of rows, if it is known without reading them."""
 
     def batches(self, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
-        """The rows in order, in pieces of any size."""
+        """Yield the rows in order, in pieces of any size."""
 
 
-def blocks(source: Source, columns: Iterable[str] | None = None, rows: int = BLOCK_ROWS) -> Iterator[Block]:
-    """The table in blocks of exactly `rows` rows (the last may be shorter)."""
+def read_blocks(source: Source, columns: Iterable[str] | None = None, rows: int = BLOCK_ROWS) -> Iterator[Block]:
+    """Yield the table in blocks of exactly `rows` rows (the last may be shorter)."""
     if rows < 1:
-        raise UsageError(f"a block of {rows} rows is no block; give at least 1")
+        raise UsageError(f"a block cannot have {rows} rows; give at least 1")
     wanted = tuple(source.columns if columns is None else columns)
-    need(source, wanted)
+    check_columns(source, wanted)
     start = 0
-    for batch in regrouped(source.batches(wanted), rows):
+    for batch in regroup(source.batches(wanted), rows):
         yield Block(start, batch)
         start += batch.num_rows
 
 
-def need(source: Source, columns: Iterable[str], remedy: str = "mend the plan, or name another column") -> None:
-    """Refuse a table that lacks a column, with the next step of whoever reads it."""
+def check_columns(source: Source, columns: Iterable[str], remedy: str = "fix the plan, or name another column") -> None:
+    """Raise DataError if the table lacks a column; `remedy` is the next step for whoever reads it."""
     if absent := [c for c in columns if c not in source.columns]:
         raise DataError(
             f"{source.name} has no column {join_names(absent)}; its columns are {join_names(source.columns)}; {remedy}"
         )
 
 
-def regrouped(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
-    """The same rows in batches of exactly `rows`."""
+def regroup(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
+    """Yield the same rows in batches of exactly `rows`."""
     held: list[pa.RecordBatch] = []
     waiting = 0
     for batch in batches:
@@ -123,21 +99,40 @@ def regrouped(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.Recor
         while waiting + batch.num_rows - begin >= rows:
             held.append(batch.slice(begin, rows - waiting))
             begin += rows - waiting
-            yield _joined(held)
+            yield _join(held)
             held, waiting = [], 0
         if begin < batch.num_rows:
             held.append(batch.slice(begin))
             waiting += batch.num_rows - begin
     if held:
-        yield _joined(held)
+        yield _join(held)
 
 
-def _joined(parts: list[pa.RecordBatch]) -> pa.RecordBatch:
+def _join(parts: list[pa.RecordBatch]) -> pa.RecordBatch:
     return parts[0] if len(parts) == 1 else pa.concat_batches(parts)
 
 
 def open_table(table: Any, encoding: str = "utf-8") -> Source:
-    """A source for a path, a bundled table's name, an Arrow table, or any dataframe with the Arrow interface."""
+    """Open a path, a bundled table's name, an Arrow table, or any dataframe with the Arrow interface.
+
+    Parameters
+    ----------
+    table : str, Path, pyarrow.Table or dataframe
+        What to read. A folder of files is one table.
+    encoding : str
+        The encoding of CSV files.
+
+    Returns
+    -------
+    Source
+        The table, not read yet.
+
+    Examples
+    --------
+    >>> iris = open_table("iris")
+    >>> iris.columns[-1], next(read_blocks(iris, rows=100)).rows
+    ('class', 100)
+    """
     if isinstance(table, str | Path):
         path = Path(table)
         if not path.exists() and str(table) in datasets.names():
@@ -146,7 +141,7 @@ def open_table(table: Any, encoding: str = "utf-8") -> Source:
     if isinstance(table, pa.RecordBatch):
         table = pa.Table.from_batches([table])
     if hasattr(table, "__arrow_c_stream__"):
-        return ArrowSource("the table", _arrow(table))
+        return ArrowSource("the table", _to_arrow(table))
     if hasattr(table, "columns") and hasattr(table, "batches") and hasattr(table, "name"):
         source: Source = table
         return source
@@ -169,10 +164,10 @@ def _open_file(path: Path, name: str, encoding: str) -> CsvSource | ParquetSourc
         return CsvSource(path, name, encoding)
     if endings.endswith(ENDINGS):
         return ParquetSource(path, name)
-    raise DataError(f"{name}: the ending says neither .csv, .csv.gz, .tsv nor .parquet; rename or convert the file")
+    raise DataError(f"{name}: unsupported extension; use .csv, .csv.gz, .tsv or .parquet")
 
 
-def _arrow(frame: Any) -> pa.Table:
+def _to_arrow(frame: Any) -> pa.Table:
     try:
         table = pa.table(frame)
     except (pa.ArrowException, TypeError, ValueError) as error:
@@ -200,7 +195,7 @@ class ArrowSource:
         return int(self.table.num_rows)
 
     def batches(self, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
-        """Slices of the table."""
+        """Yield slices of the table."""
         yield from self.table.select(list(columns)).to_batches(max_chunksize=BLOCK_ROWS)
 
 
@@ -224,11 +219,11 @@ class ParquetSource:
         return int(self._rows)
 
     def batches(self, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
-        """Row groups in pieces."""
+        """Yield row groups in pieces."""
         return self.between(columns, 0, int(self._rows))
 
     def between(self, columns: tuple[str, ...], begin: int, end: int) -> Iterator[pa.RecordBatch]:
-        """The rows from `begin` up to `end`; only the row groups that hold some of them are read."""
+        """Yield the rows from `begin` up to `end`; only the row groups that hold some of them are read."""
         import pyarrow.parquet as pq
 
         try:
@@ -249,7 +244,7 @@ class ParquetSource:
 
 @dataclass(frozen=True, eq=False)
 class FiledSource:
-    """A file whose rows have further columns by the folders it lies in."""
+    """A file whose folders give its rows further columns."""
 
     file: CsvSource | ParquetSource
     beside: FolderColumns
@@ -266,25 +261,25 @@ class FiledSource:
 
     @property
     def rows(self) -> int | None:
-        """The file's, if it knows."""
+        """The number of rows, if the file knows it."""
         return self.file.rows
 
     def batches(self, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
-        """The file's rows, each with the values of the folders."""
-        read = self.beside.of_file(columns, self.file.columns)
-        return self.beside.added(self.file.batches(read), columns)
+        """Yield the file's rows, each with the values of the folders."""
+        read = self.beside.columns_to_read(columns, self.file.columns)
+        return self.beside.add_to(self.file.batches(read), columns)
 
 
 class FolderSource:
     """A folder of files that are one table: rows in the order of the files' names, then as they stand in each.
 
-    Subfolders of the form NAME=VALUE are read as well, and give their rows a column NAME, where the files have none of that
-    name. Other subfolders are refused: nobody can tell whether they belong to the table.
+    Subfolders of the form NAME=VALUE are read as well, and give their rows a column NAME where the files have none of that
+    name. Other subfolders are refused: it is unclear whether they belong to the table.
     """
 
     def __init__(self, path: Path, name: str, encoding: str = "utf-8") -> None:
         self.name, self.path = name, path
-        self.files = tuple(_files_in(path, name, FolderColumns(), encoding))
+        self.files = tuple(_list_files(path, name, FolderColumns(), encoding))
         if not self.files:
             raise DataError(
                 f"{name} is a folder without a .parquet or .csv file of a table; name the file or folder in it"
@@ -303,7 +298,7 @@ class FolderSource:
         return None if None in known else sum(r for r in known if r is not None)
 
     def place(self, row: int) -> tuple[str, int]:
-        """The file that holds a row of the table, and its number there; files that do not know their rows are counted."""
+        """Return the file that holds a row of the table, and its number there; files of unknown length are counted."""
         for file in self.files[:-1]:
             rows = sum(b.num_rows for b in file.batches(file.columns[:1])) if file.rows is None else file.rows
             if row < rows:
@@ -312,7 +307,7 @@ class FolderSource:
         return self.files[-1].name, row
 
     def batches(self, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
-        """File after file."""
+        """Yield the rows file after file."""
         first: pa.Schema | None = None
         for file in self.files:
             for batch in file.batches(columns):
@@ -320,13 +315,13 @@ class FolderSource:
                 if (
                     batch.schema != first
                 ):  # one file's whole numbers are another's fractions: read them as the first does
-                    batch = _as_first(batch, first, file.name)
+                    batch = _cast_to_first(batch, first, file.name)
                 yield batch
 
 
 @contextmanager
-def naming_files(source: Source) -> Iterator[None]:
-    """What goes wrong with a cell of a table in several files is said with the file, and the row in it."""
+def name_files_in_errors(source: Source) -> Iterator[None]:
+    """Add the file, and the row in it, to errors about a cell of a table in several files."""
     try:
         yield
     except CellError as error:
@@ -337,25 +332,25 @@ def _in_several_files(source: Source) -> TypeGuard[FolderSource]:
     return isinstance(source, FolderSource) and len(source.files) > 1
 
 
-def row_in_words(source: Source, row: int) -> str:
-    """Where a row stands: its number from 1 on, and the file where there are several."""
+def describe_row(source: Source, row: int) -> str:
+    """Return where a row stands: its number from 1 on, and the file where there are several."""
     if not _in_several_files(source):
         return f"row {row + 1}"
     name, there = source.place(row)
     return f"row {there + 1} of {name}"
 
 
-def _as_first(batch: pa.RecordBatch, schema: pa.Schema, name: str) -> pa.RecordBatch:
+def _cast_to_first(batch: pa.RecordBatch, schema: pa.Schema, name: str) -> pa.RecordBatch:
     try:
         return batch.select(schema.names).cast(schema)
     except (pa.ArrowException, KeyError) as error:
         raise DataError(f"{name} has other types than the first file of its folder: {first_line(error)}") from None
 
 
-def _files_in(
+def _list_files(
     path: Path, name: str, beside: FolderColumns, encoding: str
 ) -> Iterator[CsvSource | ParquetSource | FiledSource]:
-    """The files of a folder and of its NAME=VALUE subfolders by name; names that begin with a dot or _ are left out."""
+    """Yield the files of a folder and of its NAME=VALUE subfolders by name; names that begin with a dot or _ are left out."""
     try:
         entries = sorted(path.iterdir(), key=lambda p: p.name)
     except OSError as error:
@@ -373,7 +368,7 @@ def _files_in(
                 )
             if inside.names.count(inside.names[-1]) > 1:
                 raise DataError(f"{called}: two folders give the column {inside.names[-1]!r}; rename one of them")
-            yield from _files_in(entry, called, inside, encoding)
+            yield from _list_files(entry, called, inside, encoding)
             continue
         if not "".join(entry.suffixes).lower().endswith(ENDINGS):
             raise DataError(

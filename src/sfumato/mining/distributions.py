@@ -36,7 +36,7 @@ class View:
         if self.days:
             grid = self.overall.grid
             firsts = grid.points if grid.atoms is not None else np.ceil(grid.finite_edges[:-1] - 1e-9)
-            about["days"] = [self.attribute.shown(float(day)) for day in firsts]
+            about["days"] = [self.attribute.format_value(float(day)) for day in firsts]
         if self.classes is not None:
             about["by_class"] = {label: d.mass.tolist() for label, d in self.classes.items()}
             about["by_class_bands"] = {
@@ -69,7 +69,7 @@ class View:
         return f"{self._number(found.mean())} ± {format_number(found.sd())}"
 
     def _number(self, value: float) -> str:
-        return str(self.attribute.shown(value)) if self.days else f"{value:.5g}"
+        return str(self.attribute.format_value(value)) if self.days else f"{value:.5g}"
 
     def drawn(self, *, alone: bool = True, original: FloatArray | None = None) -> str:
         """The attribute's chart."""

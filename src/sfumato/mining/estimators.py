@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sfumato.channels import Channel
 from sfumato.counts import FloatArray
 from sfumato.errors import UsageError
-from sfumato.io import Encoder, cells_of
+from sfumato.io import Encoder, released_attribute
 from sfumato.mining.model import NAIVE_BAYES, STRATEGIES, Model, mine
 from sfumato.releases import Release
 from sfumato.schema import Attribute, Categories, Interval, Kind, day_number
@@ -83,7 +83,7 @@ class PerturbedTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         columns = []
         for i, (name, attribute) in enumerate(zip(names, self.attributes_, strict=True)):
             channel = self._given(self.channels, i, name)
-            cells = attribute if channel is None else cells_of(attribute, channel.reports)
+            cells = attribute if channel is None else released_attribute(attribute, channel.reports)
             columns.append(Column(attribute, channel, _encoded(cells, values[:, i])))
         table = Table(tuple(columns), codes.astype(np.int64), tuple(map(str, range(len(self.classes_)))))
         blurred = any(c.channel is not None for c in columns)

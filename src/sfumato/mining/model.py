@@ -15,7 +15,17 @@ import pyarrow as pa
 from sfumato.counts import FloatArray, IntArray
 from sfumato.engines import Engine
 from sfumato.errors import CellError, DataError, SfumatoError, UsageError
-from sfumato.io import BLOCK_ROWS, as_text, blocks, marked, naming_files, need, open_table, plain, write_whole
+from sfumato.io import (
+    BLOCK_ROWS,
+    check_columns,
+    decode_dictionary,
+    format_labels,
+    match_absent_numbers,
+    name_files_in_errors,
+    open_table,
+    read_blocks,
+    write_file,
+)
 from sfumato.mining.naive_bayes import NaiveBayes
 from sfumato.releases import Release
 from sfumato.schema import Attribute
@@ -108,7 +118,7 @@ class Model:
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write the model to a file."""
-        write_whole(Path(path), self.to_json(), force=force)
+        write_file(Path(path), self.to_json(), force=force)
 
     @classmethod
     def load(cls, path: str | Path) -> Model:
@@ -189,9 +199,9 @@ class Model:
         wanted = [*self.inputs, *([self.target] if with_target else [])] or [source.columns[0]]
         marks = {a.name: set(self.absent.get(a.name, ())) - set(_labels(a)) for a in self.body.attributes}
         remedy = "the model needs it, so give a table that has it, or mine a release without it"
-        need(source, wanted, remedy)
-        with naming_files(source):
-            for block in blocks(source, dict.fromkeys(wanted), BLOCK_ROWS):
+        check_columns(source, wanted, remedy)
+        with name_files_in_errors(source):
+            for block in read_blocks(source, dict.fromkeys(wanted), BLOCK_ROWS):
                 columns = {n: _cells(block.batch.column(n), n, marks[n]) for n in self.inputs}
                 if not columns:
                     columns = {source.columns[0]: np.zeros(block.rows)}
@@ -204,7 +214,7 @@ class Model:
 
     def _codes(self, array: pa.Array) -> IntArray:
         places = {label: i for i, label in enumerate(self.labels)}
-        return np.array([places.get(t, -1) for t in as_text(array, self.target).to_pylist()], dtype=np.int64)
+        return np.array([places.get(t, -1) for t in format_labels(array, self.target).to_pylist()], dtype=np.int64)
 
 
 def _labels(attribute: Attribute) -> tuple[str, ...]:
@@ -213,13 +223,13 @@ def _labels(attribute: Attribute) -> tuple[str, ...]:
 
 def _cells(array: pa.Array, name: str, absent: Collection[str] = ()) -> Any:
     """Cells for a model: numbers as they are, texts as texts, an empty one and those in `absent` as missing."""
-    array = plain(array)
+    array = decode_dictionary(array)
     if pa.types.is_integer(array.type) or pa.types.is_floating(array.type):
         numbers = array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-        return np.where(marked(numbers, absent), np.nan, numbers)
+        return np.where(match_absent_numbers(numbers, absent), np.nan, numbers)
     if pa.types.is_date(array.type) or pa.types.is_timestamp(array.type):
         return array.to_numpy(zero_copy_only=False)
-    texts = as_text(array, name).to_pylist()
+    texts = format_labels(array, name).to_pylist()
     return np.array([None if t in absent else t for t in texts], dtype=object)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from sfumato import datasets
 from sfumato.channels import Channel, Projective, Substitution, channel_class, suited
 from sfumato.errors import DataError, UsageError
-from sfumato.io import Source, blocks, open_table
+from sfumato.io import Source, open_table, read_blocks
 from sfumato.plans.profile import profile
 from sfumato.plans.proposal import CLASS_NAMES, Proposal, catalogued, note, proposed, remarks
 from sfumato.randomness import canonical
@@ -155,7 +155,7 @@ class Plan:
         except UnicodeDecodeError as error:
             raise UsageError(f"the plan {path} is not UTF-8 text ({error.reason}); save it as UTF-8") from None
         except tomllib.TOMLDecodeError as error:
-            raise UsageError(f"the plan {path} is not TOML: {error}; mend that place") from None
+            raise UsageError(f"the plan {path} is not TOML: {error}; fix that place") from None
         except UsageError as error:
             raise UsageError(f"the plan {path}: {error}") from None
 
@@ -255,7 +255,7 @@ def _proposals(source: Source, target: str | None, identifier: str | None) -> di
         known = catalogued(source.name, about["columns"], target or about["target"])
         if identifier is None:
             return known
-    seen = profile(blocks(source))
+    seen = profile(read_blocks(source))
     if not seen:
         raise DataError(f"{source.name} has a header but no rows; a release needs at least one")
     if target is None and identifier not in CLASS_NAMES:

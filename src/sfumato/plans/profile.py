@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from sfumato.counts import FloatArray
 from sfumato.errors import DataError
-from sfumato.io import Block, as_text, midnights, plain
+from sfumato.io import Block, decode_dictionary, format_labels, truncate_to_days
 from sfumato.plans.ordering import LabelsAlong, NumbersAlong, ordered
 from sfumato.plans.sentinels import Ends
 
@@ -124,7 +124,7 @@ def profile(blocks: Iterable[Block]) -> dict[str, ColumnProfile]:
     out: dict[str, ColumnProfile] = {}
     for block in blocks:
         for name, array in zip(block.batch.schema.names, block.batch.columns, strict=True):
-            seen = replace(_of(name, plain(array), block.start), levels=_levels(array, name))
+            seen = replace(_of(name, decode_dictionary(array), block.start), levels=_levels(array, name))
             out[name] = out[name] + seen if name in out else seen
     return out
 
@@ -139,9 +139,9 @@ def _of(name: str, array: pa.Array, start: int) -> ColumnProfile:
     if not _readable(array, name):
         return ColumnProfile(name, rows, array.null_count, distinct=None, unique=False, unread=str(kind))
     if pa.types.is_timestamp(kind):
-        days, midnight = midnights(array, name)
+        days, midnight = truncate_to_days(array, name)
         array = days if midnight.all() else array
-    texts = as_text(array, name)
+    texts = format_labels(array, name)
     empty = _count(pc.equal(texts, ""))
     present = texts.filter(pc.fill_null(pc.not_equal(texts, ""), fill_value=False))
     numeric = pc.match_substring_regex(present, NUMBER)
@@ -187,7 +187,7 @@ def _readable(array: pa.Array, name: str) -> bool:
     if pa.types.is_fixed_size_binary(kind):
         return False
     try:
-        as_text(array[:1], name)
+        format_labels(array[:1], name)
     except DataError:
         return False
     return True
@@ -195,9 +195,13 @@ def _readable(array: pa.Array, name: str) -> bool:
 
 def _levels(array: pa.Array, name: str) -> tuple[str, ...] | None:
     """The categories of an ordered categorical, unless two of them are written alike or one is nothing."""
-    if not pa.types.is_dictionary(array.type) or not array.type.ordered or not _readable(plain(array.dictionary), name):
+    if (
+        not pa.types.is_dictionary(array.type)
+        or not array.type.ordered
+        or not _readable(decode_dictionary(array.dictionary), name)
+    ):
         return None
-    texts = as_text(array.dictionary, name).to_pylist()
+    texts = format_labels(array.dictionary, name).to_pylist()
     return tuple(texts) if len(set(texts)) == len(texts) and not {None, ""} & set(texts) else None
 
 
@@ -208,7 +212,7 @@ def _of_numbers(name: str, array: pa.Array, start: int) -> ColumnProfile:
     unique = pc.unique(values)
     whole = len(finite) if pa.types.is_integer(array.type) else int(np.sum(finite == np.floor(finite)))
     most = MOST_DISTINCT if whole == len(finite) else MOST_DISTINCT_REALS
-    few = as_text(unique, name) if len(unique) <= most else None
+    few = format_labels(unique, name) if len(unique) <= most else None
     return ColumnProfile(
         name=name,
         rows=len(array),
@@ -220,7 +224,9 @@ def _of_numbers(name: str, array: pa.Array, start: int) -> ColumnProfile:
         high=float(finite.max()) if len(finite) else -math.inf,
         distinct=None if few is None else frozenset(few.to_pylist()),
         unique=len(unique) == len(values),
-        seen=_seen(as_text(unique, name), start) if start < UNIQUE_ROWS and len(unique) == len(values) else frozenset(),
+        seen=_seen(format_labels(unique, name), start)
+        if start < UNIQUE_ROWS and len(unique) == len(values)
+        else frozenset(),
         not_numbers=frozenset({"nan"}) if len(finite) < len(floats) else frozenset(),
         numbers_along=NumbersAlong.of(floats),
         words=frozenset({"nan"}) if len(finite) < len(floats) else frozenset(),

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sfumato.errors import DataError, UsageError
-from sfumato.io import form_of
+from sfumato.io import detect_spelling
 from sfumato.plans.profile import ColumnProfile
 from sfumato.plans.sentinels import sentinels
-from sfumato.schema import EXACT_INTEGERS, Attribute, Categories, Consent, Interval, Kind, Role, day_number
+from sfumato.schema import MAX_EXACT_INTEGER, Attribute, Categories, Consent, Interval, Kind, Role, day_number
 from sfumato.text import join_names
 
 FEW_LABELS = 2
@@ -67,7 +67,7 @@ def proposed(seen: ColumnProfile, target: str | None = None, identifier: str | N
 def _in_other_form(found: Proposal, seen: ColumnProfile) -> Proposal:
     """The proposal with a word on numbers and days that are written otherwise, and so were taken for texts."""
     attribute = found.attribute
-    form = form_of(t for t in seen.not_numbers if t not in seen.words)
+    form = detect_spelling(t for t in seen.not_numbers if t not in seen.words)
     if form is None or attribute.role is not Role.ATTRIBUTE or attribute.kind.numeric:
         return found
     if (seen.numbers and not form.number) or (seen.distinct is not None and len(seen.distinct) < 2):
@@ -155,7 +155,7 @@ def _guess(seen: ColumnProfile, among_labels: tuple[str, ...]) -> Proposal:
         return Proposal(Attribute(name, Kind.DATE, domain, learned=True), "calendar days", absent)
     if numeric and not code:
         whole = seen.whole == seen.numbers
-        if whole and max(-seen.low, seen.high) > EXACT_INTEGERS:
+        if whole and max(-seen.low, seen.high) > MAX_EXACT_INTEGER:
             return _withheld(
                 seen, Kind.CATEGORICAL, "whole numbers beyond 2^53, which look like codes and are withheld", absent
             )
@@ -187,7 +187,7 @@ def _marked(seen: ColumnProfile, attribute: Attribute) -> str:
     found = sentinels(seen.ends, seen.rows, None if seen.distinct is None else len(seen.distinct))
     if not found:
         return ""
-    told = " and ".join(f"{attribute.shown(value)} in {count:,} rows" for value, count in found)
+    told = " and ".join(f"{attribute.format_value(value)} in {count:,} rows" for value, count in found)
     listing = "looks like a mark for missing: list it" if len(found) == 1 else "look like marks for missing: list them"
     return f"{told} {listing} under missing_values, and narrow the domain, if that is so"
 

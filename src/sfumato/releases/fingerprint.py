@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray
 from sfumato.hashing import GOLDEN_STEP, WordArray, splitmix64
-from sfumato.randomness import CHUNK, Addresses, SecretKey
+from sfumato.randomness import CELLS_PER_CHUNK, Addresses, SecretKey
 from sfumato.schema import Attribute
 
 SIZE = 256
@@ -168,8 +168,8 @@ def sketch_of(key: SecretKey, columns: Mapping[str, FloatArray], addresses: Addr
     place_secret = _secret(key, "address")
     secrets = {name: _secret(key, "column", name) for name in columns}
     places, rows = np.empty(size, np.uint64), np.empty(size, np.uint64)
-    for begin in range(0, size, CHUNK):
-        end = min(begin + CHUNK, size)
+    for begin in range(0, size, CELLS_PER_CHUNK):
+        end = min(begin + CELLS_PER_CHUNK, size)
         part = addresses.part(begin, end)
         places[begin:end] = splitmix64(
             splitmix64(part.high * GOLDEN_STEP + part.low) * place_secret[0] + place_secret[1]

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from sfumato.engines import Engine
 from sfumato.errors import GET_RELEASE_AGAIN, DataError
-from sfumato.io import BLOCK_ROWS, Source, blocks, checksum, naming_files, need, open_table
+from sfumato.io import BLOCK_ROWS, Source, check_columns, checksum, name_files_in_errors, open_table, read_blocks
 from sfumato.releases.manifest import Manifest
 from sfumato.releases.reader import CountedTable, Reader, typed_cells
 from sfumato.table import Table
@@ -49,8 +49,8 @@ class Release:
         """The released values with their laws, in memory, for mining."""
         reader = Reader.of(self.manifest, names)
         source = self._source(open_table(self.data_path), reader)
-        with naming_files(source):
-            table = reader.joined([reader(block) for block in blocks(source, reader.names, block_rows)])
+        with name_files_in_errors(source):
+            table = reader.joined([reader(block) for block in read_blocks(source, reader.names, block_rows)])
         if reader.names:
             self._check_rows(table.rows)
         return table
@@ -62,7 +62,7 @@ class Release:
 
     def _source(self, source: Source, reader: Reader) -> Source:
         """The data, if it holds what the manifest states, as far as that is known without reading it."""
-        need(source, reader.names, GET_RELEASE_AGAIN)
+        check_columns(source, reader.names, GET_RELEASE_AGAIN)
         if source.rows is not None:
             self._check_rows(source.rows)
         return source
@@ -76,7 +76,7 @@ class Release:
     def to_arrow(self) -> pa.Table:
         """The released data as an Arrow table. Texts of a CSV file become what the manifest says: numbers, days, labels."""
         source = open_table(self.data_path)
-        table = pa.Table.from_batches([b.batch for b in blocks(source)])
+        table = pa.Table.from_batches([b.batch for b in read_blocks(source)])
         for place, name in enumerate(table.column_names):
             if table.schema.field(place).type == pa.string() and name in self.manifest.schema.names:
                 table = table.set_column(place, name, typed_cells(self.manifest[name], table[name]))

@@ -15,7 +15,7 @@ FIRST_LINE = "sfumato owner key v1 - whoever holds it can remove the noise: keep
 def create_key(path: str | Path) -> SecretKey:
     """Write a fresh key that only its owner can read; an existing file is never overwritten."""
     path = Path(path)
-    key = SecretKey.fresh()
+    key = SecretKey.generate()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -17,10 +17,20 @@ from sfumato.counts import FloatArray, IntArray
 from sfumato.engines import Engine
 from sfumato.errors import GET_RELEASE_AGAIN, GIVE_SAME_TABLE, DataError
 from sfumato.hashing import GOLDEN_STEP, splitmix64
-from sfumato.io import Block, Decoder, Encoder, Source, blocks, cells_of, naming_files, open_table, plain
+from sfumato.io import (
+    Block,
+    Decoder,
+    Encoder,
+    Source,
+    decode_dictionary,
+    name_files_in_errors,
+    open_table,
+    read_blocks,
+    released_attribute,
+)
 from sfumato.plans import Plan
 from sfumato.releases.manifest import Manifest, ReleasedColumn
-from sfumato.schema import LARGEST, Attribute, Interval, Kind, Role, day_number
+from sfumato.schema import MAX_MAGNITUDE, Attribute, Interval, Kind, Role, day_number
 from sfumato.table import Column, Table
 
 T = TypeVar("T")
@@ -113,7 +123,9 @@ def _is_target(column: ReleasedColumn) -> bool:
 
 def _encoder(column: ReleasedColumn) -> Encoder:
     if column.clear or not column.attribute.kind.numeric:
-        cells = column.attribute if column.channel is None else cells_of(column.attribute, column.channel.reports)
+        cells = (
+            column.attribute if column.channel is None else released_attribute(column.attribute, column.channel.reports)
+        )
         return Encoder(cells, remedy=GET_RELEASE_AGAIN)
     return Encoder(_unbounded(column), remedy=GET_RELEASE_AGAIN)
 
@@ -122,7 +134,7 @@ def _unbounded(column: ReleasedColumn) -> Attribute:
     if column.attribute.kind is Kind.DATE and whole_outputs(column.attribute, column.channel):
         calendar = Interval(day_number(date.min), day_number(date.max))
         return replace(column.attribute, domain=calendar, resolution=None)
-    return replace(column.attribute, kind=Kind.REAL, domain=Interval(-LARGEST, LARGEST), resolution=None)
+    return replace(column.attribute, kind=Kind.REAL, domain=Interval(-MAX_MAGNITUDE, MAX_MAGNITUDE), resolution=None)
 
 
 def typed_cells(column: ReleasedColumn, texts: pa.ChunkedArray) -> pa.Array:
@@ -130,7 +142,7 @@ def typed_cells(column: ReleasedColumn, texts: pa.ChunkedArray) -> pa.Array:
     encoder = _encoder(column)
     cells = encoder.attribute
     if cells.domain is None or not cells.kind.numeric:
-        labels = plain(texts)
+        labels = decode_dictionary(texts)
         declared = cells.domain is not None and "" in cells.categories
         return labels if declared else pc.if_else(pc.equal(labels, ""), pa.scalar(None, pa.string()), labels)
     values = encoder(texts)
@@ -179,8 +191,8 @@ def true_table(plan: Plan, table: Any, encoding: str = "utf-8") -> Table:
     wanted = [a for a in plan.schema if a.released]
     parts: dict[str, list[FloatArray]] = {a.name: [] for a in wanted}
     source = open_table(table, encoding)
-    with naming_files(source):
-        for block in blocks(source, list(parts)):
+    with name_files_in_errors(source):
+        for block in read_blocks(source, list(parts)):
             for attribute in wanted:
                 encoder = Encoder(attribute, plan.absent.get(attribute.name, ("",)))
                 parts[attribute.name].append(encoder(block.batch.column(attribute.name), block.start))

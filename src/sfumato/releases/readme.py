@@ -51,7 +51,7 @@ def domain_text(column: ReleasedColumn) -> str:
         labels = attribute.domain.values
         text = ", ".join(labels[:6]) + (f", … ({len(labels)} in all)" if len(labels) > 6 else "")
     elif attribute.domain is not None:
-        text = f"{attribute.shown(attribute.domain.low)} to {attribute.shown(attribute.domain.high)}"
+        text = f"{attribute.format_value(attribute.domain.low)} to {attribute.format_value(attribute.domain.high)}"
     else:
         text = "any"
     return text + (" *(learned from the data)*" if attribute.learned else "")

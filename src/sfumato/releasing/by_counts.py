@@ -41,7 +41,7 @@ from sfumato.guided import (
     unmoved_note,
 )
 from sfumato.hashing import WordArray
-from sfumato.io import Decoder, Encoder, Source, appearing
+from sfumato.io import Decoder, Encoder, Source, open_new_folder
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
 from sfumato.releases import SAMPLE, CountedTable, Entry, ReadColumn, Reader, Release, Sketch, sampled
@@ -116,7 +116,7 @@ def counted_release(
         made = _swapped(method, plan, counted, mined.table, owner, decoders)
     else:
         made = _dealt(method, plan, counted, mined.table, owner, decoders)
-    with appearing(folder, force=force) as hidden:
+    with open_new_folder(folder, force=force) as hidden:
         written, tally = engine.write(
             made.kernel, made.source, made.columns, Target(hidden, format, made.kernel.schema)
         )

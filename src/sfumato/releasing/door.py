@@ -11,7 +11,7 @@ from typing import Any
 from sfumato.engines import Engine, Local, Progress, Target, first_repeat
 from sfumato.errors import CellError, DataError, OutputError, UsageError
 from sfumato.hashing import WordArray
-from sfumato.io import BLOCK_ROWS, Block, Source, appearing, blocks, naming_files, row_in_words
+from sfumato.io import BLOCK_ROWS, Block, Source, describe_row, name_files_in_errors, open_new_folder, read_blocks
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
 from sfumato.releases import (
@@ -74,7 +74,7 @@ def release(
     kernel = replace(kernel_for(plan, owner, joint), gathers=engine.gathers)
     engine.check_numbers(source)
     shipped, words = _travelling(plan, kernel, key, owner, engine)
-    with appearing(folder, force=force) as hidden:
+    with open_new_folder(folder, force=force) as hidden:
         columns = columns_read(source, plan, kernel)
         written, tally = engine.write(
             shipped, source, columns, Target(hidden, format, kernel.schema), block_rows=block_rows, progress=progress
@@ -118,7 +118,7 @@ def owner_key(key: SecretKey | str | Path | None, folder: Path) -> tuple[SecretK
     if isinstance(key, str | Path):
         refuse_inside(Path(key), folder)
         return load_or_create_key(key)[0], Ledger.beside(key)
-    return key or SecretKey.fresh(), None
+    return key or SecretKey.generate(), None
 
 
 def publish(
@@ -176,14 +176,14 @@ def _refuse_repeats(source: Source, identifier: str, repeat: tuple[int, int] | N
     if repeat is None:
         return
     earlier, later = repeat
-    for block in blocks(source, [identifier]):
+    for block in read_blocks(source, [identifier]):
         if block.start <= later < block.start + block.rows:
             text = cell_text(block, identifier, later - block.start)
             why = (
-                f"the id {text!r} stands in {row_in_words(source, earlier)} already; "
+                f"the id {text!r} stands in {describe_row(source, earlier)} already; "
                 "give each row an id of its own, or release without --id"
             )
-            with naming_files(source):
+            with name_files_in_errors(source):
                 raise CellError(identifier, later, why)
 
 

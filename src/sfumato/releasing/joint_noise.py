@@ -15,7 +15,7 @@ import numpy as np
 from sfumato.channels import Channel, CorrelatedGaussian, Moments, Substitution
 from sfumato.counts import FloatArray
 from sfumato.errors import DataError, UsageError
-from sfumato.io import Encoder, Source, blocks, naming_files
+from sfumato.io import Encoder, Source, name_files_in_errors, read_blocks
 from sfumato.plans import Plan, equal_signal
 from sfumato.randomness import Addresses, SecretKey
 from sfumato.schema import Attribute, Consent
@@ -166,8 +166,8 @@ def _moments(plan: Plan, source: Source, attributes: list[Attribute]) -> Moments
     unit = np.array([a.interval.range or 1.0 for a in attributes])
     found: Moments | None = None
     # Blocks of one fixed size: sums of floats hang on their order, and the law on every digit of them.
-    with naming_files(source):
-        for block in blocks(source, names):
+    with name_files_in_errors(source):
+        for block in read_blocks(source, names):
             table = np.column_stack([e(block.batch.column(e.attribute.name), block.start) for e in encoders])
             if found is None:
                 there = ~np.isnan(table)

@@ -13,7 +13,7 @@ from sfumato.channels import Channel, CorrelatedGaussian
 from sfumato.counts import FloatArray
 from sfumato.errors import CellError, DataError, UsageError
 from sfumato.hashing import WordArray
-from sfumato.io import Block, Decoder, Encoder, as_text, cells_of, plain, shown_cell
+from sfumato.io import Block, Decoder, Encoder, decode_dictionary, format_cell, format_labels, released_attribute
 from sfumato.plans import Plan
 from sfumato.randomness import Addresses, Entities, Rows, SecretKey, entity_addresses
 from sfumato.releases import Sketch, content, load_key, sketch_of, whole_outputs
@@ -86,7 +86,7 @@ class ReleaseKernel:
         together = self.joint.released(seen, addresses) if self.joint else {}
         for column in self.columns:
             if column.encoder.attribute.domain is None:  # an identifier that is released as the text it is
-                arrays.append(as_text(block.batch.column(column.name), column.name))
+                arrays.append(format_labels(block.batch.column(column.name), column.name))
             elif column.name in together:
                 arrays.append(column.decoder(together[column.name]))
             else:
@@ -124,12 +124,12 @@ class EntityWords:
 
     def addresses(self, block: Block) -> Entities:
         """Addresses of noise that belong to the entities."""
-        ids = plain(block.batch.column(self.identifier))
+        ids = decode_dictionary(block.batch.column(self.identifier))
         absent = ids.is_null().to_numpy(zero_copy_only=False).astype(bool)
         if pa.types.is_string(ids.type):
-            absent |= np.asarray(as_text(ids, self.identifier).fill_null("").to_pylist(), dtype=object) == ""
+            absent |= np.asarray(format_labels(ids, self.identifier).fill_null("").to_pylist(), dtype=object) == ""
         if pa.types.is_floating(ids.type):
-            ids = as_text(ids, self.identifier)
+            ids = format_labels(ids, self.identifier)
         if absent.any():
             row = block.start + int(np.argmax(absent))
             raise CellError(self.identifier, row, "the id is missing; give every row one, or release without --id")
@@ -208,7 +208,7 @@ def kernel_for(plan: Plan, owner: SecretKey, joint: CorrelatedGaussian | None = 
             continue
         channel = bound.get(attribute.name)
         encoder = Encoder(attribute, plan.absent.get(attribute.name, ("",)))
-        cells = attribute if channel is None else cells_of(attribute, channel.reports)
+        cells = attribute if channel is None else released_attribute(attribute, channel.reports)
         decoder = Decoder(cells, whole_outputs(cells, channel))
         labels = noise_labels(plan, attribute, channel, joint)
         columns.append(ColumnKernel(encoder, decoder, channel, owner.derive(*labels)))
@@ -258,4 +258,4 @@ def noise_names(plan: Plan, owner: SecretKey, joint: CorrelatedGaussian | None =
 
 def cell_text(block: Block, name: str, place: int) -> str:
     """One cell, for a message."""
-    return shown_cell(block.batch.column(name)[place])
+    return format_cell(block.batch.column(name)[place])

@@ -26,7 +26,7 @@ from sfumato.guided import (
     whole_note,
     whole_records,
 )
-from sfumato.io import ROW_GROUP, Decoder, Written, appearing, writing
+from sfumato.io import ROW_GROUP, Decoder, Written, open_new_folder, open_writer
 from sfumato.plans import Plan
 from sfumato.randomness import Rows, SecretKey, Stream
 from sfumato.releases import Entry, Manifest, Release, ReleasedColumn, content, sketch_of, true_table
@@ -80,7 +80,7 @@ def guided_release(
         perturbed = replace(perturbed, warnings=(*perturbed.warnings, whole_note(found, released.rows)))
     if still := hardly_changed(before, after, _changed(plan, perturbed) - {target}):
         perturbed = replace(perturbed, warnings=(*perturbed.warnings, hardly_note(still)))
-    with appearing(folder, force=force) as hidden:
+    with open_new_folder(folder, force=force) as hidden:
         attributes = [fitting(a, after[a.name]) if a.name in after else a for a in plan.schema if a.released]
         written = _write(hidden, format, attributes, released, target)
         values = _all_values(truth, plan, target)
@@ -158,7 +158,7 @@ def _write(hidden: Path, form: str, attributes: list[Attribute], table: Table, t
     columns = {a.name: _values(table, a, target) for a in attributes}
     decoders = {a.name: Decoder(a, _whole(a, columns[a.name])) for a in attributes}
     schema = pa.schema([(name, d.type) for name, d in decoders.items()])
-    with writing(hidden, form, schema) as (put, written):
+    with open_writer(hidden, form, schema) as (put, written):
         for begin in range(0, table.rows, ROW_GROUP):
             arrays = [decoders[n](values[begin : begin + ROW_GROUP]) for n, values in columns.items()]
             put(pa.RecordBatch.from_arrays(arrays, schema=schema))

@@ -74,7 +74,7 @@ def _numbers(attribute: Attribute, array: NDArray[Any]) -> FloatArray:
         return texts.astype(np.float64)
     except (TypeError, ValueError):
         place, value = _first_wrong(texts, float)
-        raise CellError(attribute.name, place, f"{value!r} is not a number; mend it, or leave it empty") from None
+        raise CellError(attribute.name, place, f"{value!r} is not a number; fix it, or leave it empty") from None
 
 
 def _days(attribute: Attribute, array: NDArray[Any]) -> FloatArray:

@@ -103,7 +103,7 @@ def to_sql(tree: Tree) -> str:
         return f"COALESCE({quoted}, {_sql_text(MISSING_LABEL)})" if attribute.missing is Missing.CATEGORY else quoted
 
     def value(attribute: Attribute, threshold: float) -> str:
-        return _sql_text(str(attribute.shown(threshold))) if attribute.kind is Kind.DATE else repr(threshold)
+        return _sql_text(str(attribute.format_value(threshold))) if attribute.kind is Kind.DATE else repr(threshold)
 
     def condition(attribute: Attribute, test: Test, branch: int) -> str:
         if test.threshold is None:

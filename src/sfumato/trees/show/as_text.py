@@ -94,7 +94,7 @@ def condition_text(attribute: Attribute, condition: Condition) -> str:
 def number(attribute: Attribute, value: float) -> str:
     """A threshold in the digits that matter: a thousandth of the domain's range, a calendar day for dates."""
     if math.isinf(value) or attribute.kind is not Kind.REAL:
-        return str(value if math.isinf(value) else attribute.shown(value))
+        return str(value if math.isinf(value) else attribute.format_value(value))
     span = attribute.interval.range or abs(value) or 1.0
     digits = max(0, 3 - math.floor(math.log10(span)))
     return f"{value:.{digits}f}"

@@ -82,7 +82,7 @@ def release_of(rows: dict[str, np.ndarray], law: Channel | None, key: SecretKey)
         if channel is not None:
             values = channel.perturb(key.derive(attribute.name, channel.to_dict()), Rows(0, len(values)), values)
         columns.append(Column(attribute, channel, values))
-    return Table(tuple(columns), classes_of(rows), ("A", "B"))
+    return Table(tuple(columns), Column.of_codes("class", ("A", "B"), classes_of(rows)))
 
 
 def classes_of(rows: dict[str, np.ndarray]) -> np.ndarray:

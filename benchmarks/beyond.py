@@ -85,7 +85,7 @@ def release(columns: dict[str, np.ndarray], classes: np.ndarray, law: str | None
         if channel is not None:
             values = channel.perturb(key.derive(name, channel.to_dict()), Rows(0, len(values)), values)
         out.append(Column(attribute, channel, values))
-    return Table(tuple(out), classes, ("A", "B"))
+    return Table(tuple(out), Column.of_codes("class", ("A", "B"), classes))
 
 
 def mined(strategy: str, table: Table, seed: int):

@@ -44,7 +44,7 @@ def agrawal(rows: int, seed: int, function: int) -> Table:
             values = np.concatenate([b[about.name] for b in blocks]).astype(np.float64)
             columns.append(Column(attribute, None, values))
     classes = np.concatenate([b[generator.target] for b in blocks]) == "B"
-    return Table(tuple(columns), classes.astype(np.int64), ("A", "B"))
+    return Table(tuple(columns), Column.of_codes("class", ("A", "B"), classes.astype(np.int64)))
 
 
 @cache
@@ -65,7 +65,7 @@ def cell(name: str, rows: int, law: str, privacy: float, seed: int) -> tuple[Tab
     key = SecretKey(hashlib.sha256(f"stated {seed}".encode()).digest())
     noise = noise_for(law, privacy, {})
     columns = (c.through(channel_for(*noise, c.attribute)[0].on(c.attribute), key.derive(c.name)) for c in true.columns)
-    return Table(tuple(columns), true.classes, true.labels), fresh
+    return Table(tuple(columns), true.target), fresh
 
 
 def measured(name: str, rows: int, law: str, privacy: float, seed: int, others: list[str]) -> dict:
@@ -84,7 +84,7 @@ def measured(name: str, rows: int, law: str, privacy: float, seed: int, others: 
     return (
         about
         | found
-        | {"true": {n: 100 * t.accuracy(fresh, fresh.classes) for n, t in trees.items()}, "seconds": seconds}
+        | {"true": {n: 100 * t.accuracy(fresh, fresh.codes) for n, t in trees.items()}, "seconds": seconds}
     )
 
 

@@ -1,11 +1,12 @@
-"""What a miner holds: released values, the law of each column, and the class. Never an original value."""
+"""Columns with their laws, and one of them as the target: what a release shows, or, as its own type, what its owner has."""
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.errors import UsageError
 from sfumato.randomness import Addresses, Rows, SecretKey
-from sfumato.schema import Attribute, Missing
+from sfumato.schema import Attribute, Categories, Kind, Missing
 from sfumato.text import join_names
 
 if TYPE_CHECKING:
@@ -39,10 +40,20 @@ class Column:
         """The attribute's name."""
         return self.attribute.name
 
+    @classmethod
+    def of_codes(cls, name: str, labels: tuple[str, ...], codes: IntArray) -> Column:
+        """Return a column of true labels, given as their places in `labels`, −1 where missing."""
+        return cls(Attribute(name, Kind.CATEGORICAL, Categories(labels)), None, _from_codes(codes))
+
+    @property
+    def codes(self) -> IntArray:
+        """The values of a column of labels as whole numbers, −1 where missing."""
+        return np.where(np.isnan(self.values), -1.0, self.values).astype(np.int64)
+
     def true_grid(self, size: int) -> Grid:
         """The natural grid of the true values; a missing value that took part as a category is its last atom."""
         if self.attribute.missing is Missing.CATEGORY:
-            return Grid.categories((*self.attribute.categories, MISSING_LABEL))
+            return Grid.categories(labels_of(self.attribute))
         return Grid.over(self.attribute, size)
 
     def observed_grid(self, true: Grid) -> Grid:
@@ -81,6 +92,17 @@ class Column:
         return replace(self, channel=channel, values=released(channel, key, Rows(0, len(self.values)), self.values))
 
 
+def labels_of(attribute: Attribute) -> tuple[str, ...]:
+    """Return the categories of an attribute, a missing value among them where it takes part as one."""
+    if attribute.missing is Missing.CATEGORY:
+        return (*attribute.categories, MISSING_LABEL)
+    return attribute.categories
+
+
+def _from_codes(codes: IntArray) -> FloatArray:
+    return np.where(codes < 0, np.nan, codes.astype(np.float64))
+
+
 def released(channel: Channel, key: SecretKey, addresses: Addresses, values: FloatArray) -> FloatArray:
     """Present values through the law, missing ones still missing."""
     missing = np.isnan(values)
@@ -94,16 +116,36 @@ def released(channel: Channel, key: SecretKey, addresses: Addresses, values: Flo
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """The columns of a release, with the class of each row where there is a target (−1 where that is missing)."""
+    """Columns of the same rows, and the target that is to be predicted from them, where there is one.
+
+    Parameters
+    ----------
+    columns
+        The attributes.
+    target
+        A column of labels. Its name and its labels travel with the table.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sfumato.schema import Attribute, Interval, Kind
+    >>> age = Column(Attribute("age", Kind.INTEGER, Interval(0, 99)), None, np.array([31.0, 64.0]))
+    >>> table = Table((age,), Column.of_codes("pays", ("no", "yes"), np.array([1, -1])))
+    >>> table.target.name, table.labels, table.codes.tolist()
+    ('pays', ('no', 'yes'), [1, -1])
+    """
 
     columns: tuple[Column, ...]
-    classes: IntArray | None = None
-    labels: tuple[str, ...] = ()
+    target: Column | None = None
 
     def __post_init__(self) -> None:
-        sizes = {len(c.values) for c in self.columns} | ({len(self.classes)} if self.classes is not None else set())
+        sizes = {len(c.values) for c in self.all_columns}
         if len(sizes) > 1:
             raise UsageError(f"columns of {join_names(sorted(sizes))} rows do not make a table")
+        if self.target is not None and self.target.attribute.kind.numeric:
+            raise UsageError(
+                f"{self.target.name}: a target of numbers has no classes; cut it into categories, or choose another column"
+            )
 
     def __getitem__(self, name: str) -> Column:
         for column in self.columns:
@@ -112,26 +154,57 @@ class Table:
         raise UsageError(f"there is no column {name!r}; the columns are {join_names(c.name for c in self.columns)}")
 
     @property
-    def rows(self) -> int:
-        """N."""
-        if self.classes is not None:
-            return len(self.classes)
-        return len(self.columns[0].values) if self.columns else 0
+    def all_columns(self) -> tuple[Column, ...]:
+        """The attributes, and the target after them."""
+        return self.columns if self.target is None else (*self.columns, self.target)
 
     @property
-    def class_values(self) -> FloatArray:
-        """The classes as a column holds them: codes, NaN where the class is missing; nothing where there is no target."""
-        if self.classes is None:
-            return np.empty(0)
-        return np.where(self.classes < 0, np.nan, self.classes.astype(np.float64))
+    def rows(self) -> int:
+        """How many rows the table has."""
+        return len(self.all_columns[0].values) if self.all_columns else 0
 
-    def take(self, rows: NDArray[np.bool_] | IntArray) -> Table:
-        """Some of the rows."""
-        return Table(
-            tuple(c.take(rows) for c in self.columns),
-            None if self.classes is None else self.classes[rows],
-            self.labels,
-        )
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The classes of the target; none where there is no target."""
+        return () if self.target is None else labels_of(self.target.attribute)
+
+    @cached_property
+    def codes(self) -> IntArray:
+        """The class of each row, as a place in `labels`; −1 where it is missing."""
+        codes = self.required_target.codes
+        codes.flags.writeable = False  # shared by all who read it
+        return codes
+
+    @property
+    def required_target(self) -> Column:
+        """The target; a table without one is an error here."""
+        if self.target is None:
+            raise UsageError("the table has no target; name the target column, or choose one with Table.with_target")
+        return self.target
+
+    def take(self, rows: NDArray[np.bool_] | IntArray) -> Self:
+        """Return some of the rows."""
+        target = None if self.target is None else self.target.take(rows)
+        return replace(self, columns=tuple(c.take(rows) for c in self.columns), target=target)
+
+    def with_values(self, values: Mapping[str, FloatArray], codes: IntArray | None = None) -> Table:
+        """Return a table with other values in some columns, and other classes if `codes` are given."""
+        columns = tuple(replace(c, values=values[c.name]) if c.name in values else c for c in self.columns)
+        target = self.target
+        if target is not None and codes is not None:
+            target = replace(target, values=_from_codes(codes))
+        return Table(columns, target)
+
+    def with_target(self, name: str) -> Self:
+        """Return the same rows with a column of labels as the target, and the former target as one more attribute."""
+        column = self[name]
+        if column.attribute.kind.numeric:
+            raise UsageError(f"{name}: a {column.attribute.kind} column cannot be a class; choose a categorical one")
+        others = tuple(c for c in self.columns if c.name != name)
+        if self.target is not None:
+            plain = Attribute(self.target.name, Kind.CATEGORICAL, Categories(self.labels))
+            others = (*others, replace(self.target, attribute=plain))
+        return replace(self, columns=others, target=column)
 
 
 def drawn_together(columns: Iterable[Column]) -> tuple[str, ...]:

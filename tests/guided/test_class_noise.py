@@ -64,7 +64,7 @@ def test_random_keeps_the_classes_of_every_leaf():
     before = Leaves.of(tree, owned).counts
     after = noise.ClassRandom().perturb(owned, stream(), tree=tree).table
     np.testing.assert_array_equal(Leaves.of(tree, after).counts, before)
-    assert (after.classes != owned.classes).any()
+    assert (after.codes != owned.codes).any()
 
 
 def test_random_and_probabilistic_leave_homogeneous_leaves_alone():
@@ -75,7 +75,7 @@ def test_random_and_probabilistic_leave_homogeneous_leaves_alone():
     assert pure.any()
     for method in (noise.ClassRandom(), noise.ClassProbabilistic()):
         after = method.perturb(owned, stream(1), tree=tree).table
-        np.testing.assert_array_equal(after.classes[pure], owned.classes[pure])
+        np.testing.assert_array_equal(after.codes[pure], owned.codes[pure])
 
 
 def test_the_released_label_says_nothing_beyond_the_leaf():
@@ -96,7 +96,7 @@ def test_an_intruder_believes_the_leaf_and_under_all_leaves_bayes():
 def test_the_report_says_what_was_expected_and_what_happened():
     owned = mixed(1, rows=300)
     done = noise.ClassRandom().perturb(owned, stream())
-    assert done.owner["changes"] == (done.table.classes != owned.classes).sum()
+    assert done.owner["changes"] == (done.table.codes != owned.codes).sum()
     assert done.changed["class"] == pytest.approx(done.owner["changes"] / 300)
     assert done.owner["best_guess_right"] == pytest.approx(done.owner["certainty"].mean())
     assert any("class noise protects minority records only" in w for w in done.warnings)
@@ -114,9 +114,9 @@ def test_the_best_of_several_draws_is_released():
 
 def test_missing_classes_stay_missing_and_one_class_stays_one():
     owned = mixed(2, rows=100)
-    owned.classes[:7] = -1
+    owned.target.values[:7] = np.nan
     for method in (noise.ClassRandom(), noise.ClassProbabilistic(), noise.ClassAllLeaves()):
-        after = method.perturb(owned, stream()).table.classes
+        after = method.perturb(owned, stream()).table.codes
         np.testing.assert_array_equal(after[:7], -1)
         assert (after[7:] >= 0).all()
     single = table([category("c", np.arange(20) % 3, "abc")], np.zeros(20), ("only",))

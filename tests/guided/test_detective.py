@@ -18,7 +18,7 @@ def stream(key=0):
 
 
 CSD = synthetic("csd", 5)
-CAR = Segments.of(CSD, "car", "status")
+CAR = Segments.of(CSD, "car")
 
 
 def test_the_tree_of_the_car_is_the_papers_figure():
@@ -42,7 +42,7 @@ def test_similarities_are_the_papers():
     assert len(union.nodes) == 3
     assert ("Toyota", "Nissan") in {(p.first, p.second) for p in union.pairs}
     assert value_pairs(np.array([3.0, 0.0, 2.0]), ("a", "b", "c"))[0].similarity == 6
-    assert similarity_table(CSD, ["car"], "status")["car"][0]["pairs"][0]["similarity"] == 8184
+    assert similarity_table(CSD, ["car"])["car"][0]["pairs"][0]["similarity"] == 8184
 
 
 def test_the_law_of_a_leaf_is_worked_by_hand():
@@ -86,9 +86,9 @@ def test_the_new_value_is_independent_of_the_old_one_given_the_leaf():
 
 
 def test_shuffling_without_moves_is_an_exact_permutation_in_every_leaf():
-    after = Detective(p=0.0).perturb(CSD, stream(), target="status").table
+    after = Detective(p=0.0).perturb(CSD, stream()).table
     for name in ("country", "car", "profession"):
-        own = Segments.of(CSD, name, "status")
+        own = Segments.of(CSD, name)
         for leaf in own.leaves:
             here = own.node == leaf
             np.testing.assert_array_equal(np.sort(after[name].values[here]), np.sort(CSD[name].values[here]))
@@ -109,14 +109,14 @@ def test_as_many_values_change_as_expected():
     method = Detective(p=0.1, attributes="car")
     expected = expected_change(CAR, 0.1)
     source = stream(1)
-    seen = [method.perturb(CSD, source, target="status").changed["car"] for _ in range(30)]
+    seen = [method.perturb(CSD, source).changed["car"] for _ in range(30)]
     assert np.mean(seen) == pytest.approx(expected, abs=0.015)
-    assert method.perturb(CSD, source, target="status").owner["expected_change"]["car"] == expected
+    assert method.perturb(CSD, source).owner["expected_change"]["car"] == expected
 
 
 def test_the_papers_combination_perturbs_every_attribute_from_the_original_table():
-    alone = Detective(p=0.1, attributes="country").perturb(CSD, stream(), target="status")
-    together = Detective(p=0.1, attributes="country,car").perturb(CSD, stream(), target="status")
+    alone = Detective(p=0.1, attributes="country").perturb(CSD, stream())
+    together = Detective(p=0.1, attributes="country,car").perturb(CSD, stream())
     np.testing.assert_array_equal(alone.table["country"].values, together.table["country"].values)
     assert together.table["profession"] is CSD["profession"]
 

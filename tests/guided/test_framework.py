@@ -62,7 +62,7 @@ def test_a_release_has_the_same_rows_within_the_domains_and_repeats_with_its_key
         else:
             assert set(known.tolist()) <= set(range(len(c.attribute.categories)))
         different |= not np.array_equal(c.values, other.table[c.name].values, equal_nan=True)
-    different |= not np.array_equal(done.table.classes, other.table.classes)
+    different |= not np.array_equal(done.table.codes, other.table.codes)
     assert different
     assert set(done.changed) == {*(c.name for c in owned.columns), "class"}
 
@@ -81,13 +81,13 @@ def test_no_rows_and_no_columns_are_refused(law):
     with pytest.raises(DataError, match="has no rows"):
         METHODS[law]().perturb(owned.take(np.zeros(0, np.int64)), stream())
     with pytest.raises(UsageError, match="no column beside the class"):
-        METHODS[law]().perturb(type(owned)((), owned.classes, owned.labels), stream())
+        METHODS[law]().perturb(type(owned)((), owned.target), stream())
 
 
 @pytest.mark.parametrize("numbers", ["noise", "swap"])
 def test_the_framework_perturbs_every_attribute(numbers):
     owned = synthetic("crd", 3)
-    done = Framework(numbers=numbers).perturb(owned, stream(), target="credit_risk")
+    done = Framework(numbers=numbers).perturb(owned, stream())
     assert all(share > 0 for share in done.changed.values())
     assert done.warnings == ()
     assert done.owner["expected_changes"] > 0
@@ -109,13 +109,13 @@ def test_swapped_numbers_keep_every_table_by_released_class_at_the_root():
     for column in owned.columns:
         for c in range(len(owned.labels)):
             np.testing.assert_array_equal(
-                np.sort(column.values[owned.classes == c]),
-                np.sort(done.table[column.name].values[done.table.classes == c]),
+                np.sort(column.values[owned.codes == c]),
+                np.sort(done.table[column.name].values[done.table.codes == c]),
             )
 
 
 def test_a_column_that_stays_in_clear_is_named():
     owned = mixed(8, rows=120)
     constant = type(owned.columns[0])(owned.columns[0].attribute, None, np.zeros(120))
-    done = Framework().perturb(type(owned)((constant, *owned.columns[1:]), owned.classes, owned.labels), stream())
+    done = Framework().perturb(type(owned)((constant, *owned.columns[1:]), owned.target), stream())
     assert any(w.startswith("n0: released as in the original") for w in done.warnings)

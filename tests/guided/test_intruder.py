@@ -7,7 +7,6 @@ import pytest
 from tests.support.owned_tables import category, number, table
 
 from sfumato.errors import UsageError
-from sfumato.guided.tree.base import with_values
 from sfumato.guided.tree.innocent import noisy_columns, perturbed_cells
 from sfumato.guided.tree.owner_tree import Leaves
 from sfumato.guided.tree.value_noise import ValueNoise
@@ -37,7 +36,7 @@ def test_without_noise_the_belief_is_shared_by_those_who_look_alike():
 def test_with_noise_the_belief_is_the_product_of_the_chances():
     x = np.array([1.0, 2.0, 9.0])
     owned = table([number("x", x, Kind.INTEGER, domain=(0, 10)), number("k", [1.0] * 3, domain=(1, 1))], [0, 1, 0])
-    released = with_values(owned, {"x": np.array([2.0, 2.0, 8.0])})
+    released = owned.with_values({"x": np.array([2.0, 2.0, 8.0])})
     leaves = Leaves.of(c45(owned), owned)
     noise = ValueNoise("additive", 0.5)
     cells = {"x": np.array([True, True, True])}
@@ -64,7 +63,7 @@ def test_percentages_on_continuous_columns_find_everybody_and_additive_noise_doe
     found = {}
     for kind in ("percent", "additive"):
         noise = ValueNoise(kind, 0.276)
-        released = with_values(owned, noisy_columns(owned, leaves, cells, noise, stream()))
+        released = owned.with_values(noisy_columns(owned, leaves, cells, noise, stream()))
         found[kind] = intrude(owned, released, leaves, cells, noise, sorted(cells))
     assert found["percent"].p_true.mean() == pytest.approx(1.0)
     assert found["additive"].p_true.mean() < 0.7

@@ -43,7 +43,7 @@ def below(tree):
 def class_tables(tree, owned, classes=None):
     """In every node, for every attribute and class, the sorted values (NaN last)."""
     leaf = tree.apply(owned)
-    classes = owned.classes if classes is None else classes
+    classes = owned.codes if classes is None else classes
     out = {}
     for node, leaves in below(tree).items():
         here = np.isin(leaf, list(leaves))
@@ -69,12 +69,12 @@ def test_every_record_keeps_its_leaf_and_every_table_by_class_stays(owned, label
 
 @given(TABLES, st.sampled_from(["climb", "blind"]), st.booleans())
 def test_small_cells_are_swapped_too_and_all_else_stays(owned, small, labels):
-    assume(not rare_records(owned.classes).all())
+    assume(not rare_records(owned.codes).all())
     tree = c45(owned)
     done = LeafSwap(small=small, labels=labels).perturb(owned, stream(), tree=tree)
     kept = np.ones(owned.rows, bool)
     kept[done.left_out] = False
-    assert not (kept & rare_records(owned.classes)).any()
+    assert not (kept & rare_records(owned.codes)).any()
     owned = owned.take(kept)
     np.testing.assert_array_equal(tree.apply(done.table), tree.apply(owned))
     before, after = class_tables(tree, owned), class_tables(tree, done.table)

@@ -63,7 +63,7 @@ def test_records_of_a_rare_class_are_left_out_and_the_owner_is_told_which(small,
     seen = found.release.observed()
     assert "rare" in seen.labels
     assert seen.rows == 400 - len(found.perturbed.left_out)
-    assert not np.isin(seen.classes, [-1, seen.labels.index("rare")]).any()
+    assert not np.isin(seen.codes, [-1, seen.labels.index("rare")]).any()
     assert "no class (1), class = rare (1)" in found.perturbed.warnings[0]
 
 
@@ -92,9 +92,9 @@ def test_two_of_a_class_are_as_few_as_one_and_three_are_enough():
     table = true_table(planned(people()), people())
     rare = table.labels.index("rare")
     for more, out in ((1, 3), (2, 1)):
-        classes = table.classes.copy()
+        classes = table.codes.copy()
         classes[np.arange(300, 300 + more)] = rare
-        left = LeafSwap().perturb(type(table)(table.columns, classes, table.labels), Stream(KEY)).left_out
+        left = LeafSwap().perturb(table.with_values({}, classes), Stream(KEY)).left_out
         assert len(left) == out
 
 
@@ -113,7 +113,9 @@ def test_a_record_whom_no_leaf_of_its_class_can_give_anything_swaps_with_its_lea
     x = np.r_[np.arange(20.0), 100 + np.arange(20.0)]
     classes = np.r_[np.zeros(20), np.ones(20)].astype(np.int64)
     classes[3] = 1
-    table = Table((Column(Attribute("x", Kind.REAL, Interval(0, 200)), None, x),), classes, ("a", "b"))
+    table = Table(
+        (Column(Attribute("x", Kind.REAL, Interval(0, 200)), None, x),), Column.of_codes("class", ("a", "b"), classes)
+    )
     tree = c45(table)
     moved = 0
     for key in range(20):
@@ -183,8 +185,8 @@ def test_by_counts_rare_classes_are_left_out_too(tmp_path):
         method = make_method("leaf-swap", {"small": small})
         done = counted_release(tmp_path / "t.parquet", plan, method, tmp_path / small, engine=Local(), key=KEY)
         seen = Release.open(tmp_path / small).observed()
-        assert (seen.labels.index("rare") in seen.classes) is not out
-        assert (-1 in seen.classes) is not out
+        assert (seen.labels.index("rare") in seen.codes) is not out
+        assert (-1 in seen.codes) is not out
         assert any("no class (1), class = rare (1)" in w for w in done.warnings) is out
         told = set(done.release.manifest.extra["public"])
         assert told == {"by_counts", "limits"} | (set() if out else {"tree_from_rows"})

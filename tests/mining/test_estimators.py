@@ -33,7 +33,7 @@ def noisy():
     names = [c.name for c in table.columns]
     return {
         "X": np.column_stack([c.values for c in table.columns]),
-        "y": np.where(table.classes == 0, "A", "B"),
+        "y": np.where(table.codes == 0, "A", "B"),
         "channels": {i: c.channel for i, c in enumerate(table.columns)},
         "test": np.column_stack([test[n] for n in names]).astype(float),
         "truth": test["class"],

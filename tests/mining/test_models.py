@@ -116,7 +116,7 @@ def test_naive_bayes_on_true_values_is_naive_bayes():
         Column(Attribute(f"a{i}", Kind.CATEGORICAL, Categories(tuple("wxyz"[:k]))), None, c.astype(float))
         for i, (k, c) in enumerate(zip(sizes, codes, strict=True))
     ]
-    model = NaiveBayes.fit(Table(tuple(columns), classes.astype(np.int64), ("no", "yes")))
+    model = NaiveBayes.fit(Table(tuple(columns), Column.of_codes("class", ("no", "yes"), classes.astype(np.int64))))
     found = model.predict_proba(Table(tuple(columns)))
     for row in range(0, n, 37):
         scores = []

@@ -155,7 +155,7 @@ def test_by_class_is_the_reconstruction_of_each_class_on_one_grid():
     values = np.concatenate([rng.beta(2, 6, 4000), rng.beta(6, 2, 6000), [0.5]])
     classes = np.repeat([0, 1, -1], [4000, 6000, 1])
     column = released(UNIT, Gaussian(sigma=0.1), values)
-    table = Table((column,), classes, ("low", "high", "nobody"))
+    table = Table((column,), Column.of_codes("class", ("low", "high", "nobody"), classes))
     found = by_class(table, "x")
     assert list(found) == ["low", "high"]
     assert found["low"].grid.size == found["high"].grid.size == 50

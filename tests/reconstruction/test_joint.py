@@ -89,7 +89,7 @@ def blurred_pair(n=40_000, seed=0):
         Column(Y, uniform, uniform.sample(y, words(rng, n))),
         Column(LABEL, substitution, substitution.sample(label, words(rng, n))),
     )
-    return x, y, label, Table(columns, (x > 0.5).astype(np.int64), ("low", "high"))
+    return x, y, label, Table(columns, Column.of_codes("class", ("low", "high"), (x > 0.5).astype(np.int64)))
 
 
 def test_dependence_that_no_marginal_shows_is_found():
@@ -201,7 +201,7 @@ def test_the_reconstructed_table_has_exactly_the_estimated_counts():
 def test_handing_out_by_class_keeps_classes_apart():
     _, _, _, table = blurred_pair(n=4000)
     whole = reconstruct_dataset(table, ["x"], by_class=True, bins=20)
-    low = whole["x"].values[table.classes == 0]
+    low = whole["x"].values[table.codes == 0]
     assert low.mean() == pytest.approx(0.25, abs=0.03)
     assert whole["y"] is table["y"]
     with pytest.raises(UsageError, match="no class"):

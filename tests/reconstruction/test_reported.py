@@ -132,9 +132,9 @@ def two_classes(n=40_000, size=60):
     classes = rng.integers(0, 2, n)
     values = np.where(classes == 0, rng.integers(0, size // 2, n), rng.integers(size // 2, size, n)).astype(float)
     column = Column(attribute(size), None, values)
-    true = Table((column,), classes, ("a", "b"))
+    true = Table((column,), Column.of_codes("class", ("a", "b"), classes))
     blurred = column.through(Projective(epsilon=2.0).on(column.attribute), KEY)
-    return true, Table((blurred,), classes, ("a", "b"))
+    return true, Table((blurred,), true.target)
 
 
 def test_classes_are_told_apart():
@@ -147,16 +147,16 @@ def test_classes_are_told_apart():
 @pytest.mark.parametrize("strategy", ["global", "byclass", "local", "randomized"])
 def test_trees_of_reports_are_mined_by_every_strategy(strategy):
     true, table = two_classes()
-    accuracy = STRATEGIES[strategy](table).accuracy(true, true.classes)
+    accuracy = STRATEGIES[strategy](table).accuracy(true, true.codes)
     assert accuracy > (0.9 if strategy in {"byclass", "local"} else 0.45)
 
 
 def test_a_data_set_of_exact_counts_comes_from_reports():
     true, table = two_classes()
     made = reconstruct_dataset(table, by_class=True)
-    counts = np.bincount(made["zip"].values[table.classes == 0].astype(int), minlength=60)
+    counts = np.bincount(made["zip"].values[table.codes == 0].astype(int), minlength=60)
     mass = by_class(table, "zip")["a"].mass
-    assert np.array_equal(counts, whole_counts(mass, int((table.classes == 0).sum())))
+    assert np.array_equal(counts, whole_counts(mass, int((table.codes == 0).sum())))
     agree = np.mean(made["zip"].values == true["zip"].values)
     assert agree > 2 / 30  # a label drawn from the class alone agrees in one row of thirty
 

@@ -60,22 +60,20 @@ def made_by(
 
 
 def labels(release: Release) -> np.ndarray:
-    found = release.observed().classes
+    found = release.observed().codes
     assert found is not None
     return found
 
 
 def test_class_random_keeps_the_totals_of_every_leaf_exactly(table: Path, plan: Plan, tmp_path: Path) -> None:
     truth = true_table(plan, table)
-    leaf = c45(truth, target="label").apply(truth)
+    leaf = c45(truth).apply(truth)
     made = made_by(table, plan, tmp_path / "r", "class-random")
     new = labels(made)
-    assert (new != truth.classes).mean() > 0.1
+    assert (new != truth.codes).mean() > 0.1
     for node in np.unique(leaf):
         here = leaf == node
-        np.testing.assert_array_equal(
-            np.bincount(new[here], minlength=2), np.bincount(truth.classes[here], minlength=2)
-        )
+        np.testing.assert_array_equal(np.bincount(new[here], minlength=2), np.bincount(truth.codes[here], minlength=2))
     assert made.manifest["label"].guided == "class-random"
     assert made.manifest["x"].clear
     np.testing.assert_array_equal(made.observed()["x"].values, truth["x"].values)
@@ -86,9 +84,9 @@ def test_class_noise_changes_as_many_labels_as_the_formula_says(
     table: Path, plan: Plan, tmp_path: Path, law: str
 ) -> None:
     truth = true_table(plan, table)
-    leaf = np.unique(c45(truth, target="label").apply(truth), return_inverse=True)[1]
-    counts = np.bincount(leaf * 2 + truth.classes, minlength=2 * (leaf.max() + 1)).reshape(-1, 2).astype(float)
-    changed = (labels(made_by(table, plan, tmp_path / "r", law)) != truth.classes).sum()
+    leaf = np.unique(c45(truth).apply(truth), return_inverse=True)[1]
+    counts = np.bincount(leaf * 2 + truth.codes, minlength=2 * (leaf.max() + 1)).reshape(-1, 2).astype(float)
+    changed = (labels(made_by(table, plan, tmp_path / "r", law)) != truth.codes).sum()
     # The number of changes has at most binomial spread, √(n/4) = 27; four times that is one run in 15,000.
     assert abs(changed - expected_changes(counts)) < 4 * np.sqrt(len(leaf) / 4)
 
@@ -98,7 +96,7 @@ def test_detective_keeps_the_values_of_every_leaf_when_nothing_moves(table: Path
     made = made_by(table, plan, tmp_path / "r", "detective", p=0.0)
     seen = made.observed()
     for name in ("colour", "size"):
-        own = Segments.of(truth, name, "label")
+        own = Segments.of(truth, name)
         old, new = truth[name].values, seen[name].values
         np.testing.assert_array_equal(np.isnan(old), np.isnan(new))
         assert np.nanmean(old != new) > 0.1
@@ -110,7 +108,7 @@ def test_detective_keeps_the_values_of_every_leaf_when_nothing_moves(table: Path
 def test_detective_by_single_draws_follows_the_law_of_the_leaf(table: Path, plan: Plan, tmp_path: Path) -> None:
     truth = true_table(plan, table)
     seen = made_by(table, plan, tmp_path / "r", "detective", p=0.2, v=0.1, draws="iid").observed()
-    own = Segments.of(truth, "size", "label")
+    own = Segments.of(truth, "size")
     for node in own.leaves.tolist():
         here = own.node == node
         law, n = own.law(node, 0.2, 0.1, 1), int(here.sum())
@@ -158,9 +156,9 @@ def test_a_correction_that_leaves_every_count_as_it_was_draws_afresh_too(
     whole = pq.read_table(table)
     truth = true_table(plan, table)
     mined = sampled(CountedTable(_reader(plan), open_table(table), Local()), 500)
-    leaf = c45(mined.table, target="label").apply(truth)
+    leaf = c45(mined.table).apply(truth)
     x = truth["x"].values.copy()
-    free = np.setdiff1d(np.flatnonzero((leaf == leaf[mined.rows[0]]) & (truth.classes == 0)), mined.rows)
+    free = np.setdiff1d(np.flatnonzero((leaf == leaf[mined.rows[0]]) & (truth.codes == 0)), mined.rows)
     one, other = free[0], free[x[free] != x[free[0]]][0]
     x[[one, other]] = x[[other, one]]  # two records of one leaf and class, which were not mined
     pq.write_table(whole.set_column(2, "x", pa.array(x)), tmp_path / "t.parquet")
@@ -179,15 +177,15 @@ def test_methods_that_need_the_whole_table_say_so(table: Path, plan: Plan, tmp_p
 
 def test_leaf_swap_keeps_every_table_by_leaf_and_class_exactly(table: Path, plan: Plan, tmp_path: Path) -> None:
     truth = true_table(plan, table)
-    leaf = c45(truth, target="label").apply(truth)
+    leaf = c45(truth).apply(truth)
     made = made_by(table, plan, tmp_path / "r", "leaf-swap", small="keep")
     seen = made.observed()
-    np.testing.assert_array_equal(seen.classes, truth.classes)
+    np.testing.assert_array_equal(seen.codes, truth.codes)
     for name in ("colour", "size", "x"):
         old, new = truth[name].values, seen[name].values
         assert np.mean((old != new) & ~(np.isnan(old) & np.isnan(new))) > 0.3
-        for cell in np.unique(leaf * 2 + truth.classes):
-            here = leaf * 2 + truth.classes == cell
+        for cell in np.unique(leaf * 2 + truth.codes):
+            here = leaf * 2 + truth.codes == cell
             np.testing.assert_array_equal(np.sort(old[here]), np.sort(new[here]))
         assert made.manifest[name].guided == "leaf-swap"
     assert made.manifest.method["redraws"] == 0
@@ -197,7 +195,7 @@ def test_leaf_swap_keeps_every_table_by_leaf_and_class_exactly(table: Path, plan
 
 def test_leaf_swap_leaves_small_cells_out_where_asked(table: Path, plan: Plan, tmp_path: Path) -> None:
     truth = true_table(plan, table)
-    cell = c45(truth, target="label").apply(truth) * 2 + truth.classes
+    cell = c45(truth).apply(truth) * 2 + truth.codes
     small = np.bincount(cell)[cell] < 100
     assert 0 < small.sum() < 3000
     made = made_by(table, plan, tmp_path / "r", "leaf-swap", small="suppress", least=100)
@@ -267,6 +265,6 @@ def test_a_tree_of_a_sample_serves_all_rows(table: Path, plan: Plan, tmp_path: P
     made = counted_release(table, plan, method, tmp_path / "r", engine=Local(), key=KEY, sample=500)
     assert made.mined_rows == 500
     assert made.release.manifest.extra["public"]["tree_from_rows"] == 500
-    new, old = labels(made.release), true_table(plan, table).classes
+    new, old = labels(made.release), true_table(plan, table).codes
     np.testing.assert_array_equal(np.bincount(new), np.bincount(old))
     assert made.changed["label"] == pytest.approx(float((new != old).mean()))

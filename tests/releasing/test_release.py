@@ -191,7 +191,7 @@ def test_a_release_opens_again_and_knows_its_values(
         seen = again.observed(block_rows=512)
         assert seen.rows == len(table)
         assert seen.labels == ("A", "B")
-        assert [seen.labels[c] for c in seen.classes] == table["class"].to_pylist()
+        assert [seen.labels[c] for c in seen.codes] == table["class"].to_pylist()
         assert np.array_equal(
             seen["age"].values, release(table, plan, tmp_path / f"{form}2", key=owner).to_arrow()["age"]
         )

@@ -41,7 +41,7 @@ def released(columns, classes, channels, labels=("A", "B")):
         filled = np.where(np.isnan(values), 0.0, values)
         noisy = filled if law is None else law.perturb(KEY.derive(attribute.name), Rows(0, len(values)), filled)
         out.append(Column(attribute, law, np.where(np.isnan(values), np.nan, noisy)))
-    return Table(tuple(out), classes, labels)
+    return Table(tuple(out), Column.of_codes("class", labels, classes))
 
 
 def bands(columns):

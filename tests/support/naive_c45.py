@@ -162,4 +162,4 @@ def added(n, e, cf):
 def of_table(table, **options):
     columns = [[None if np.isnan(v) else float(v) for v in c.values] for c in table.columns]
     sizes = [None if c.attribute.kind.numeric else len(c.attribute.categories) for c in table.columns]
-    return Naive(columns, sizes, table.classes.tolist(), len(table.labels), **options).tree
+    return Naive(columns, sizes, table.codes.tolist(), len(table.labels), **options).tree

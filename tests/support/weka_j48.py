@@ -31,7 +31,7 @@ def write_arff(table, path):
             value = column.values[row]
             text = repr(float(value)) if column.attribute.kind.numeric else f"v{value:.0f}"
             cells.append("?" if np.isnan(value) else text)
-        lines.append(",".join([*cells, f"c{table.classes[row]}"]))
+        lines.append(",".join([*cells, f"c{table.codes[row]}"]))
     path.write_text("\n".join(lines) + "\n")
 
 

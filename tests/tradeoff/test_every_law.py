@@ -18,8 +18,8 @@ from sfumato.randomness import SecretKey
 from sfumato.releases.reader import true_table
 from sfumato.releasing.joint_noise import joint_law, with_joint_noise
 from sfumato.releasing.row_by_row import bound_laws
-from sfumato.schema import Consent, Missing, Schema
-from sfumato.table import Table
+from sfumato.schema import Attribute, Consent, Interval, Kind, Missing, Schema
+from sfumato.table import Column, Table
 from sfumato.tradeoff import report, tradeoff
 from sfumato.tradeoff.setting import AXES, SWEEPS, blur_for, law_of
 from sfumato.tradeoff.sweep import _split
@@ -191,9 +191,10 @@ def test_a_column_whose_values_all_fall_into_the_test_part_does_no_harm():
     table = mixed(120)
     classes = np.array([c is not None for c in table["class"].to_pylist()])
     known = np.flatnonzero(classes)
-    _, test = _split(Table((), np.arange(len(known)), ()), 0)
+    numbers = Column(Attribute("number", Kind.REAL, Interval(0, len(known))), None, np.arange(len(known), dtype=float))
+    _, test = _split(Table((numbers,)), 0)
     cells = np.full(120, None, object)
-    cells[known[test.classes[:9]]] = [1.5, 2.5, 3.5] * 3
+    cells[known[test["number"].values[:9].astype(int)]] = [1.5, 2.5, 3.5] * 3
     found = tradeoff(table.append_column("rare", pa.array(cells, pa.float64())), levels=(0.5, 1.0), repeats=1)
     assert "rare" in found.laws
     assert found.points[0].accuracy > 0.4

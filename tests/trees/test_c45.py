@@ -14,7 +14,7 @@ from tests.support.owned_tables import category, mixed, number, table
 from sfumato.errors import DataError, UsageError
 from sfumato.papers.owners import boston, bundled
 from sfumato.trees import text
-from sfumato.trees.grow.c45 import c45, with_class
+from sfumato.trees.grow.c45 import c45
 from sfumato.trees.grow.pruning import Pessimistic, added_errors
 from sfumato.trees.tree import Tree
 
@@ -135,7 +135,7 @@ def test_one_class_constant_columns_and_empty_columns_give_a_leaf(columns, class
 def test_records_without_a_class_are_left_out():
     owned = mixed(2, rows=80)
     some = owned.take(np.arange(60))
-    owned.classes[60:] = -1
+    owned.target.values[60:] = np.nan
     assert c45(owned) == c45(some)
 
 
@@ -147,9 +147,9 @@ def test_the_tree_is_plain_data_and_comes_back():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda t: type(t)(t.columns, None, ()), "needs a class"),
-        (lambda t: type(t)((), t.classes, t.labels), "at least one attribute"),
-        (lambda t: type(t)(t.columns, np.full(t.rows, -1), t.labels), "no record has a class"),
+        (lambda t: type(t)(t.columns), "needs a class"),
+        (lambda t: type(t)((), t.target), "at least one attribute"),
+        (lambda t: t.with_values({}, np.full(t.rows, -1)), "no record has a class"),
     ],
 )
 def test_what_cannot_be_grown_is_refused(change, message):
@@ -159,12 +159,12 @@ def test_what_cannot_be_grown_is_refused(change, message):
 
 def test_a_category_can_be_the_class_and_the_class_an_input():
     owned = mixed(4, rows=150, missing=0.1)
-    view = with_class(owned, "c1", "status")
+    view = owned.with_target("c1")
     assert view.labels == owned["c1"].attribute.categories
-    assert [c.name for c in view.columns] == ["n0", "n1", "c0", "status"]
-    np.testing.assert_array_equal(view.classes >= 0, ~np.isnan(owned["c1"].values))
+    assert [c.name for c in view.columns] == ["n0", "n1", "c0", "class"]
+    np.testing.assert_array_equal(view.codes >= 0, ~np.isnan(owned["c1"].values))
     with pytest.raises(UsageError, match="n0: a real column cannot be a class"):
-        with_class(owned, "n0")
+        owned.with_target("n0")
 
 
 def test_added_errors_are_quinlans():

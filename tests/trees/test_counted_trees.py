@@ -83,7 +83,7 @@ def people(n, seed, channels, *, gaps=0.0, classless=0.0, labels=("A", "B")):
         if attribute.name in ("age", "pay", "level", "plain"):
             out = np.where(rng.random(n) < gaps, np.nan, out)
         columns.append(Column(attribute, law, out))
-    return Table(tuple(columns), np.where(rng.random(n) < classless, -1, classes), labels)
+    return Table(tuple(columns), Column.of_codes("class", labels, np.where(rng.random(n) < classless, -1, classes)))
 
 
 MIXES = {
@@ -147,7 +147,7 @@ def test_equal_released_values_are_told_apart_by_their_rows():
     classes = (values + rng.normal(0, 2, 4000) > 5).astype(np.int64)
     for step in (1.0, 0.0):
         law = replace(Gaussian(sigma=2.0).on(attribute), step=step)
-        table = Table((Column(attribute, law, values),), classes, ("n", "y"))
+        table = Table((Column(attribute, law, values),), Column.of_codes("class", ("n", "y"), classes))
         for strategy in ("byclass", "local", "global"):
             assert counted_tree(InBlocks(table), strategy).to_dict() == STRATEGIES[strategy](table).to_dict()
 
@@ -158,7 +158,7 @@ def test_too_many_equal_values_are_an_error_with_the_next_step(monkeypatch):
     attribute = Attribute("x", Kind.REAL, Interval(0.0, 10.0))
     values = np.repeat([3.0, 7.0], 2000)
     law = replace(Gaussian(sigma=2.0).on(attribute), step=0.0)
-    table = Table((Column(attribute, law, values),), np.tile([0, 1], 2000), ("n", "y"))
+    table = Table((Column(attribute, law, values),), Column.of_codes("class", ("n", "y"), np.tile([0, 1], 2000)))
     with pytest.raises(DataError, match="have the same released value where a cut is to be made"):
         counted_tree(InBlocks(table), "byclass")
 
@@ -171,7 +171,7 @@ def test_what_cannot_be_done_by_counts_is_named():
         counted_tree(InBlocks(table, (0,)), "original")
     with pytest.raises(UsageError, match="needs a class"):
         counted_tree(InBlocks(Table(table.columns), (0,)), "byclass")
-    nobody = Table(table.columns, np.full(500, -1), ("A", "B"))
+    nobody = table.with_values({}, np.full(500, -1))
     with pytest.raises(DataError, match="no record has a class"):
         counted_tree(InBlocks(nobody, (0,)), "byclass")
 
@@ -208,7 +208,9 @@ def test_the_grid_of_true_values_is_cut_between_the_same_values():
     for n, step in ((3000, 0.001), (700, 0.01), (1, 1.0), (2500, 1e-9)):
         values = np.round(np.random.default_rng(n).random(n) / step) * step
         attribute = Attribute("x", Kind.REAL, Interval(0.0, 1.0))
-        table = Table((Column(attribute, None, values),), (values > 0.5).astype(np.int64), ("n", "y"))
+        table = Table(
+            (Column(attribute, None, values),), Column.of_codes("class", ("n", "y"), (values > 0.5).astype(int))
+        )
         blocks = InBlocks(table, (0,))
         seen = blocks.fold(counted_module.TrueValues((0,)))
         grid = counted_module._true_grids(blocks, table.columns, seen)[0]

@@ -99,7 +99,7 @@ def test_the_map_is_its_own_log_loss_by_three_nested_loops(banded):
             for p, q in itertools.product(range(axes[0].size), range(axes[1].size)):
                 seen = axes[0].kernel[codes[0][row], p] * axes[1].kernel[codes[1][row], q]
                 chance[c] += found.shares[c] * found.masses[c][p, q] * seen
-        expected = -np.log(chance[part.classes[row]] / chance.sum())
+        expected = -np.log(chance[part.codes[row]] / chance.sum())
         assert losses[row] == pytest.approx(expected, abs=1e-6)
 
 
@@ -220,7 +220,7 @@ def test_a_value_missing_only_later_is_judged_by_class_shares(banded):
     columns = truth(10, 11)
     columns["x"][:] = np.nan
     later = released(columns, np.zeros(10, np.int64), NOISE)
-    expected = -np.log(class_shares(banded.classes[:3000], 2)[0])
+    expected = -np.log(class_shares(banded.codes[:3000], 2)[0])
     np.testing.assert_allclose(fitted.log_loss(later), expected)
 
 
@@ -240,14 +240,14 @@ def test_what_cannot_be_mined_is_refused_in_words(banded):
     with pytest.raises(UsageError, match="needs a class"):
         fit_joint(Table(banded.columns))
     with pytest.raises(UsageError, match="at least one attribute"):
-        fit_joint(Table((), banded.classes, banded.labels))
+        fit_joint(Table((), banded.target))
     with pytest.raises(DataError, match="no record has a class"):
-        fit_joint(Table(banded.columns, np.full(banded.rows, -1), banded.labels))
+        fit_joint(banded.with_values({}, np.full(banded.rows, -1)))
 
 
 def test_rows_without_a_class_are_left_out(banded):
     part = banded.take(np.arange(100))
-    some = Table(part.columns, np.where(np.arange(100) < 30, -1, part.classes), part.labels)
+    some = part.with_values({}, np.where(np.arange(100) < 30, -1, part.codes))
     table, classes = classified(some)
     assert table.rows == len(classes) == 70
 

@@ -33,7 +33,8 @@ def tables(rows: int, size: int, law, seed: int = 4, gaps: bool = False):
     blurred = true[0] if law is None else true[0].through(law.on(labelled(size)), KEY.derive("zip"))
     noisy = true[1].through(Gaussian(privacy=0.5).on(true[1].attribute), KEY.derive("age"))
     labels = ("no", "yes")
-    return Table((blurred, noisy), classes, labels), Table(true, classes, labels)
+    target = Column.of_codes("class", labels, classes)
+    return Table((blurred, noisy), target), Table(true, target)
 
 
 LAWS = {"projective": Projective(epsilon=2.0), "substitution": Substitution(gamma=2000.0), "true": None}
@@ -44,9 +45,9 @@ LAWS = {"projective": Projective(epsilon=2.0), "substitution": Substitution(gamm
 def test_a_tree_is_no_worse_for_a_long_list_that_says_nothing(strategy, law):
     released, _ = tables(4000, 1500, LAWS[law])
     _, judge = tables(4000, 1500, LAWS[law], seed=5)
-    less = Table(released.columns[1:], released.classes, released.labels)
+    less = Table(released.columns[1:], released.target)
     right = [
-        float(np.mean(STRATEGIES[strategy](table).predict_codes(judge) == judge.classes)) for table in (released, less)
+        float(np.mean(STRATEGIES[strategy](table).predict_codes(judge) == judge.codes)) for table in (released, less)
     ]
     assert right[0] >= right[1] - 0.01
     assert right[1] > 0.7
@@ -56,7 +57,9 @@ def test_a_long_list_that_decides_the_class_is_still_tested():
     rng = np.random.default_rng(3)
     label = rng.integers(0, 400, 20_000)
     classes = (label % 2 == 0).astype(np.int64)
-    tree = original(Table((Column(labelled(400), None, label.astype(float)),), classes, ("no", "yes")))
+    tree = original(
+        Table((Column(labelled(400), None, label.astype(float)),), Column.of_codes("class", ("no", "yes"), classes))
+    )
     assert tree.leaves == 2
 
 

@@ -144,7 +144,7 @@ def test_the_class_given_released_values_is_bayes_rule(banded):
                 for k, weight in enumerate(model.weights)
             ]
             chance.append(share * sum(seen))
-        expected = -np.log(chance[banded.classes[row]] / sum(chance))
+        expected = -np.log(chance[banded.codes[row]] / sum(chance))
         assert losses[row] == pytest.approx(expected, abs=1e-4)
 
 

@@ -114,11 +114,11 @@ def test_drawn_records_have_the_classes_and_the_released_values_of_their_model(t
     background = class_blind(table, [band(table)], ("x", "y"))
     models = widened(fit_mixtures(table, ("x", "y")), table, background)
     drawn = draw(models, background, 60_000, np.random.default_rng(2))
-    np.testing.assert_allclose(np.bincount(drawn.classes) / 60_000, class_shares(table.classes, 2), atol=0.01)
+    np.testing.assert_allclose(np.bincount(drawn.classes) / 60_000, class_shares(table.codes, 2), atol=0.01)
     for axis, bins in zip(background.axes, drawn.bins, strict=True):
         for c in range(2):
             size = axis.kernel.shape[0]
-            real = np.bincount(axis.codes(table[axis.name])[table.classes == c], minlength=size)
+            real = np.bincount(axis.codes(table[axis.name])[table.codes == c], minlength=size)
             made = np.bincount(bins[drawn.classes == c], minlength=size)
             assert np.abs(real / real.sum() - made / made.sum()).sum() / 2 < 0.06
 
@@ -152,12 +152,12 @@ def test_both_halves_judge(table):
     background = class_blind(table, [tree], ("x", "y"))
     held = table.take(np.arange(401))
     chances = background.leaf_chances(tree, held)
-    found = judged_by(chances, held.classes, 2, tree)
-    shares = leaf_shares(chances[1::2], held.classes[1::2], 2)
+    found = judged_by(chances, held.codes, 2, tree)
+    shares = leaf_shares(chances[1::2], held.codes[1::2], 2)
     np.testing.assert_allclose(
-        found.loss[::2], -np.log((chances[::2] * shares.T[held.classes[::2]]).sum(axis=1)), rtol=1e-5
+        found.loss[::2], -np.log((chances[::2] * shares.T[held.codes[::2]]).sum(axis=1)), rtol=1e-5
     )
-    shares = leaf_shares(chances[::2], held.classes[::2], 2)
+    shares = leaf_shares(chances[::2], held.codes[::2], 2)
     np.testing.assert_allclose(found.right[1::2], chances[1::2] @ shares[[0, 1, 2], [0, 1, 0]], rtol=1e-5)
 
 

@@ -43,7 +43,7 @@ def released(columns, classes, channels, labels=("A", "B")):
         values = columns[attribute.name]
         noisy = values if law is None else law.perturb(KEY.derive(attribute.name), Rows(0, len(values)), values)
         out.append(Column(attribute, law, np.where(np.isnan(values), np.nan, noisy)))
-    return Table(tuple(out), classes, labels)
+    return Table(tuple(out), Column.of_codes("class", labels, classes))
 
 
 def old(columns):
@@ -146,9 +146,9 @@ def test_a_table_without_class_columns_or_records_is_refused_in_words():
     with pytest.raises(UsageError, match="target"):
         byclass(Table(table.columns))
     with pytest.raises(UsageError, match="at least one attribute"):
-        byclass(Table((), table.classes, ("A", "B")))
+        byclass(Table((), table.target))
     with pytest.raises(DataError, match="no record has a class"):
-        byclass(Table(table.columns, np.full(50, -1), ("A", "B")))
+        byclass(table.with_values({}, np.full(50, -1)))
     with pytest.raises(UsageError, match="age was perturbed"):
         original(table)
 

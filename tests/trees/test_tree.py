@@ -58,7 +58,7 @@ def codes_of(attribute, values):
 
 def table_of(columns, classes=None):
     made = tuple(Column(a, None, codes_of(a, columns[a.name])) for a in COLUMNS)
-    return Table(made, classes, LABELS if classes is not None else ())
+    return Table(made, None if classes is None else Column.of_codes("class", LABELS, np.asarray(classes)))
 
 
 @pytest.fixture(scope="module")

@@ -52,12 +52,8 @@ class View:
         """What a recipient of the release sees; `table` holds some of its rows where not all are looked at."""
         table = release.observed() if table is None else table
         target = release.manifest.schema.target
-        columns = table.columns
-        if target is not None and table.classes is not None:
-            values = table.class_values
-            columns = (*columns, Column(target, release.manifest[target.name].channel, values))
         guided = {c.attribute.name: c.guided for c in release.manifest.columns if c.guided is not None}
-        return cls(columns, target.name if target else None, release.manifest.name, guided=guided)
+        return cls(table.all_columns, target.name if target else None, release.manifest.name, guided=guided)
 
     @property
     def rows(self) -> int:
@@ -103,9 +99,8 @@ class View:
         if self.target is None or self[self.target].attribute.kind.numeric:
             return None
         target = self[self.target]
-        codes = np.where(np.isnan(target.values), -1, target.values).astype(np.int64)
         rest = tuple(c for c in self.columns if c.name != self.target)
-        return Table(rest, codes, target.attribute.categories) if rest else None
+        return Table(rest, target) if rest else None
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -52,13 +52,8 @@ def original_of(release: Release, table: Any, encoding: str = "utf-8") -> Table:
 
 def _same_order(release: Release, original: Table, seen: Table) -> None:
     guided = {c.attribute.name for c in release.manifest.columns if c.guided is not None}
-    truth = {c.name: c.values for c in original.columns}
-    columns = list(seen.columns)
-    target = release.manifest.schema.target
-    if target is not None and seen.classes is not None and original.classes is not None:
-        columns.append(Column(target, release.manifest[target.name].channel, seen.class_values))
-        truth[target.name] = original.class_values
-    refuse_other_rows(columns, truth, guided)
+    truth = {c.name: c.values for c in original.all_columns}
+    refuse_other_rows(seen.all_columns, truth, guided)
 
 
 def _same_rows(rows: int, release: Release) -> None:
@@ -111,11 +106,10 @@ def compare(
             notes.append(f"compared by {original.rows:,} of {pair[0].of:,} rows, chosen by a hash of their numbers")
     _same_order(release, original, seen)
     seen = _as_it_is(seen)
-    if original.classes is not None and original.columns:
-        target = release.manifest.schema.target
-        trees.append(_tree(target.name if target else "class", original, seen))
+    if original.target is not None and original.columns:
+        trees.append(_tree(original, seen))
     if every:
-        trees += [_tree(name, *_turned(name, original, seen)) for name in _categorical(original)]
+        trees += [_tree(*_turned(name, original, seen)) for name in _categorical(original)]
     if not trees:
         notes.append("no class is declared, so no trees were compared; release with --target COLUMN")
     clusters: dict[str, Any] | None
@@ -129,13 +123,13 @@ def compare(
 
 
 def _as_it_is(table: Table) -> Table:
-    return Table(tuple(c.at_its_word() for c in table.columns), table.classes, table.labels)
+    return replace(table, columns=tuple(c.at_its_word() for c in table.columns))
 
 
-def _tree(name: str, original: Table, seen: Table) -> dict[str, Any]:
-    first, second = c45(original, target=name), c45(seen, target=name)
+def _tree(original: Table, seen: Table) -> dict[str, Any]:
+    first, second = c45(original), c45(seen)
     found = compare_trees(first, second, original, matched=True)
-    return {"target": name, "leaves": [first.leaves, second.leaves]} | found.to_dict()
+    return {"target": first.target, "leaves": [first.leaves, second.leaves]} | found.to_dict()
 
 
 def _categorical(table: Table) -> list[str]:
@@ -145,14 +139,8 @@ def _categorical(table: Table) -> list[str]:
 
 
 def _turned(name: str, *tables: Table) -> tuple[Table, ...]:
-    """The tables with another column as the class."""
-    out = []
-    for table in tables:
-        column = table[name]
-        classes = np.where(np.isnan(column.values), -1, column.values).astype(np.int64)
-        rest = tuple(c for c in table.columns if c.name != name)
-        out.append(Table(rest, classes, column.attribute.categories))
-    return tuple(out)
+    """The tables with another column as the target; the old target is no input."""
+    return tuple(replace(table, target=None).with_target(name) for table in tables)
 
 
 def left_out(table: Table) -> dict[str, str]:

@@ -48,9 +48,6 @@ def rows_of(
 
 
 def _truth(manifest: Manifest, table: Table) -> Truth:
-    values = {c.name: c.values for c in table.columns}
-    target = manifest.schema.target
-    if target is not None and table.classes is not None:
-        values[target.name] = table.class_values
+    values = {c.name: c.values for c in table.all_columns}
     names = [c.attribute.name for c in manifest.columns if c.attribute.name in values]
     return {name: values[name] for name in names}

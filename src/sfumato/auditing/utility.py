@@ -103,27 +103,25 @@ def trees(view: View, truth: Mapping[str, FloatArray], seed: int) -> dict[str, A
     from sfumato.trees import byclass, compare_trees, original, randomized
 
     table = view.classes()
-    if table is None or table.classes is None or table.rows < FEWEST_ROWS:
+    if table is None or table.rows < FEWEST_ROWS:
         return None
-    target = truth[str(view.target)]
-    codes = np.where(np.isnan(target), -1, target).astype(np.int64)
-    true = Table(tuple(Column(c.attribute, None, truth[c.name]) for c in table.columns), codes, table.labels)
+    *columns, target = (Column(c.attribute, None, truth[c.name]) for c in table.all_columns)
+    true, codes = Table(tuple(columns), target), target.codes
     held = np.random.default_rng(seed).permutation(table.rows) < table.rows // TEST_SHARE
     if len(np.unique(codes[~held & (codes >= 0)])) < 2 or not (codes[held] >= 0).any():
         return None
     judge = true.take(np.flatnonzero(held & (codes >= 0)))
-    assert judge.classes is not None
     grown = {
         "original": original(true.take(~held)),
         "reconstructed": byclass(table.take(~held)),
         "naive": randomized(table.take(~held)),
     }
-    counts = np.bincount(judge.classes)
+    counts = np.bincount(judge.codes)
     about: dict[str, Any] = {
         "target": view.target,
         "test_rows": int(held.sum()),
         "majority": float(counts.max() / counts.sum()),
-        "accuracy": {name: float(np.mean(t.predict_codes(judge) == judge.classes)) for name, t in grown.items()},
+        "accuracy": {name: float(np.mean(t.predict_codes(judge) == judge.codes)) for name, t in grown.items()},
         "leaves": {name: int(t.leaves) for name, t in grown.items()},
     }
     about["similarity"] = {

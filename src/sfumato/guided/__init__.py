@@ -37,7 +37,6 @@ from sfumato.guided.tree import (
     similar_values,
     spread_of,
     unmoved_note,
-    with_values,
 )
 from sfumato.guided.unchanged import hardly_changed, hardly_note, whole_note, whole_records
 
@@ -94,5 +93,4 @@ __all__ = [
     "unmoved_note",
     "whole_note",
     "whole_records",
-    "with_values",
 ]

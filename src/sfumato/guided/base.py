@@ -45,7 +45,7 @@ class GuidedMethod(Protocol):
     def to_dict(self) -> dict[str, Any]:
         """Return the public statement of the method."""
 
-    def perturb(self, table: Table, stream: Stream, *, target: str = "class") -> Perturbed:
+    def perturb(self, table: Table, stream: Stream) -> Perturbed:
         """Perturb the whole table."""
 
 

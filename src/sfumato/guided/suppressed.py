@@ -29,12 +29,12 @@ def kept_rows(manifest: Manifest, original: Table) -> NDArray[np.bool_] | None:
 
 def _kept(stated: Mapping[str, Any], original: Table, by_counts: bool) -> NDArray[np.bool_] | None:
     law = str(stated.get("law"))
-    if law not in METHODS or original.classes is None:
+    if law not in METHODS or original.target is None:
         return None
     method = METHODS[law].plan({k: v for k, v in stated.items() if k != "law"})
     if not isinstance(method, TreeMethod) or not method.leaves_rare_out:
         return None
-    kept = ~rare_records(original.classes)
+    kept = ~rare_records(original.codes)
     if isinstance(method, LeafSwap) and not by_counts and kept.any():
         rest = original.take(kept)
         kept[kept] = ~_emptied(method, rest)
@@ -43,11 +43,10 @@ def _kept(stated: Mapping[str, Any], original: Table, by_counts: bool) -> NDArra
 
 def _emptied(method: LeafSwap, table: Table) -> NDArray[np.bool_]:
     """Records in small cells that are left out whatever is drawn."""
-    assert table.classes is not None
     if method.small == "climb" or (method.small == "suppress" and method.labels):
         return np.zeros(table.rows, bool)
     leaf = np.unique(c45(table).apply(table), return_inverse=True)[1]
     if method.small == "blind":
         return np.asarray(np.bincount(leaf)[leaf] < 2)
-    cell = cells_of(leaf, table.classes, len(table.labels))
+    cell = cells_of(leaf, table.codes, len(table.labels))
     return np.asarray(np.bincount(cell)[cell] < method.least)

@@ -85,7 +85,7 @@ class PerturbedTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
             channel = self._given(self.channels, i, name)
             cells = attribute if channel is None else released_attribute(attribute, channel.reports)
             columns.append(Column(attribute, channel, _encoded(cells, values[:, i])))
-        table = Table(tuple(columns), codes.astype(np.int64), tuple(map(str, range(len(self.classes_)))))
+        table = Table(tuple(columns), Column.of_codes("class", tuple(map(str, range(len(self.classes_)))), codes))
         blurred = any(c.channel is not None for c in columns)
         if len(self.classes_) == 1 or (not blurred and self.strategy != NAIVE_BAYES):
             self.model_ = Model(original(table), "original", table.rows)

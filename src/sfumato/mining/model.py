@@ -241,7 +241,7 @@ def mine(
     With an engine the release is never held in memory: the tree grows from counts that the engine adds up, level by level
     (strategies byclass, local, global and randomized).
     """
-    name, target = "", "class"
+    name = ""
     absent: dict[str, tuple[str, ...]] = {}
     if isinstance(release, str | Path):
         release = Release.open(release)
@@ -254,10 +254,9 @@ def mine(
             raise UsageError(
                 f"{declared.name}: a target of numbers has no classes; cut it into categories before the release"
             )
-        target = declared.name
         absent = {c.attribute.name: c.absent for c in release.manifest.columns if c.absent != ("",)}
         if engine is not None:
-            return replace(_by_counts(release, strategy, engine, target), absent=absent)
+            return replace(_by_counts(release, strategy, engine), absent=absent)
         table = release.observed()
     elif engine is not None:
         raise UsageError("an engine mines release folders; open one, or mine the table without an engine")
@@ -267,16 +266,17 @@ def mine(
         raise UsageError("the release holds no attribute beside the target, so there is nothing to predict from")
     start = time.perf_counter()
     if strategy == NAIVE_BAYES:
-        body = NaiveBayes.fit(table, target)
+        body = NaiveBayes.fit(table)
         return Model(body, strategy, table.rows, name, time.perf_counter() - start, absent=absent)
     if strategy not in STRATEGIES:
         raise UsageError(f"there is no strategy {strategy!r}; choose {join_names([*STRATEGIES, NAIVE_BAYES], 12)}")
     tree, notes = STRATEGIES[strategy](table)
-    tree = replace(tree, target=target, strategy=tree.strategy or strategy)
+    tree = replace(tree, target=table.required_target.name, strategy=tree.strategy or strategy)
     return Model(tree, strategy, table.rows, name, time.perf_counter() - start, notes, absent)
 
 
-def _by_counts(release: Release, strategy: str, engine: Engine, target: str) -> Model:
+def _by_counts(release: Release, strategy: str, engine: Engine) -> Model:
     start = time.perf_counter()
-    tree = replace(counted_tree(release.counted(engine), strategy), target=target)
+    counted = release.counted(engine)
+    tree = replace(counted_tree(counted, strategy), target=counted.table.required_target.name)
     return Model(tree, strategy, release.manifest.data.rows, release.manifest.name, time.perf_counter() - start)

@@ -36,11 +36,11 @@ class NaiveBayes:
     target: str = "class"
 
     @classmethod
-    def fit(cls, table: Table, target: str = "class") -> NaiveBayes:
+    def fit(cls, table: Table) -> NaiveBayes:
         """Reconstruct every attribute by class."""
-        if table.classes is None or not table.labels:
+        if table.target is None:
             raise UsageError("naive Bayes needs a class; release the table with --target")
-        counts = np.bincount(table.classes[table.classes >= 0], minlength=len(table.labels)).astype(np.float64)
+        counts = np.bincount(table.codes[table.codes >= 0], minlength=len(table.labels)).astype(np.float64)
         if not counts.sum():
             raise DataError("no row has a class, so there is nothing to learn from")
         grids, mass = [], []
@@ -55,7 +55,7 @@ class NaiveBayes:
             mass.append(np.array(rows))
         prior = (counts + 0.5) / (counts.sum() + 0.5 * len(counts))
         attributes = tuple(c.attribute for c in table.columns)
-        return cls(attributes, table.labels, prior, tuple(grids), tuple(mass), target)
+        return cls(attributes, table.labels, prior, tuple(grids), tuple(mass), table.target.name)
 
     def log_joint(self, columns: Columns) -> FloatArray:
         """log P(class) + Σ log P(cell | class), missing values left out; shape (rows, classes)."""

@@ -20,7 +20,7 @@ from sfumato.papers.base import BEATEN, NOT_REPRODUCED, REPORTED, REPRODUCED, Be
 from sfumato.papers.cactus import cactus
 from sfumato.papers.owners import repeatable, synthetic
 from sfumato.table import Table
-from sfumato.trees import Tree, c45, compare_trees, with_class
+from sfumato.trees import Tree, c45, compare_trees
 
 ATTRIBUTES = ("country", "car", "profession")
 TARGETS = (*ATTRIBUTES, "status")
@@ -63,13 +63,13 @@ def law_deviation(draws: int, seed: int) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for kind in ("iid", "shuffle"):
         method = Detective(p=0.1, v=0.05, draws=kind, attributes="car")
-        own = Segments.of(table, "car", "status")
+        own = Segments.of(table, "car")
         laws = np.array([own.law(int(leaf), method.p, method.v) for leaf in own.leaves])
         place = np.searchsorted(own.leaves, own.node)
         seen = np.zeros_like(laws)
         stream = repeatable(seed, "law", kind)
         for _ in range(draws):
-            new = method.new_values(table, {"car": own}, stream, "status")["car"].astype(np.int64)
+            new = method.new_values(table, {"car": own}, stream)["car"].astype(np.int64)
             np.add.at(seen, (place, new), 1.0)
         expected = seen.sum(axis=1, keepdims=True) * laws
         some = expected > 0
@@ -85,10 +85,9 @@ def law_deviation(draws: int, seed: int) -> dict[str, Any]:
 def alike(seed: int) -> dict[str, Any]:
     """Row 7: similarities of car makes in leaf 1, and the clusters of CACTUS."""
     table = synthetic("csd", seed)
-    leaf = similar_values(Segments.of(table, "car", "status"))[0]
-    assert table.classes is not None
+    leaf = similar_values(Segments.of(table, "car"))[0]
     columns = [table[name] for name in ATTRIBUTES]
-    codes = [c.values for c in columns] + [table.classes.astype(np.float64)]
+    codes = [c.values for c in columns] + [table.codes.astype(np.float64)]
     labels = [c.attribute.categories for c in columns] + [table.labels]
     found = {}
     for delta in (0.8, 1.0, 1.2):
@@ -111,7 +110,7 @@ def customers(name: str, seed: int, draws: int) -> dict[str, Any]:
     views = {target: _view(table, target) for target in TARGETS}
     out: dict[str, Any] = {}
     for draw in range(draws):
-        done = method.perturb(table, repeatable(seed, "csd", name, draw), tree=trees["status"], target="status")
+        done = method.perturb(table, repeatable(seed, "csd", name, draw), tree=trees["status"])
         for target in TARGETS:
             found = compare_trees(trees[target], _tree(done.table, target), views[target])
             out.setdefault(target, []).append({"rs": found.rule_similarity, "verdict": str(found.verdict)})
@@ -125,11 +124,11 @@ def households(name: str, seed: int, draws: int) -> list[dict[str, Any]]:
     """Rows 9 and 10: one table of households under one method."""
     table = synthetic("crd", seed)
     method = CRD_METHODS[name]
-    tree = c45(table, target="credit_risk")
+    tree = c45(table)
     out = []
     for draw in range(draws):
-        done = method.perturb(table, repeatable(seed, "crd", name, draw), tree=tree, target="credit_risk")
-        found = done.similarity or compare_trees(tree, c45(done.table, target="credit_risk"), table)
+        done = method.perturb(table, repeatable(seed, "crd", name, draw), tree=tree)
+        found = done.similarity or compare_trees(tree, c45(done.table), table)
         out.append(
             {
                 "rs": found.rule_similarity,
@@ -143,18 +142,17 @@ def households(name: str, seed: int, draws: int) -> list[dict[str, Any]]:
 
 
 def _view(table: Table, target: str) -> Table:
-    return table if target == "status" else with_class(table, target, "status")
+    return table if target == "status" else table.with_target(target)
 
 
 def _tree(table: Table, target: str) -> Tree:
-    return c45(_view(table, target), target=target)
+    return c45(_view(table, target))
 
 
 def _hot(table: Table) -> FloatArray:
     """The three attributes and the status as indicator columns: distance counts the values that differ."""
-    assert table.classes is not None
     codes = [(table[a].values.astype(np.int64), len(table[a].attribute.categories)) for a in ATTRIBUTES]
-    codes.append((table.classes, len(table.labels)))
+    codes.append((table.codes, len(table.labels)))
     return np.concatenate([np.eye(size)[code] for code, size in codes], axis=1)
 
 

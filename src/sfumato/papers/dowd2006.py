@@ -81,7 +81,7 @@ def tree_accuracy(table: str, gamma: int, size: int, seed: int, rows: int) -> di
         test = loans.observed(loans.records(5_000, function, 1000 + seed), None, seed)
     else:
         true, test = _halves(table, seed)
-    truth = test.classes
+    truth = test.codes
     if truth is None:
         raise ValueError(table)
     if not gamma:
@@ -89,7 +89,7 @@ def tree_accuracy(table: str, gamma: int, size: int, seed: int, rows: int) -> di
     columns = [
         c.through(Substitution(gamma=float(gamma), bins=size).on(c.attribute), key.derive(c.name)) for c in true.columns
     ]
-    released = Table(tuple(columns), true.classes, true.labels)
+    released = Table(tuple(columns), true.target)
     return {s: 100 * STRATEGIES[s](released).accuracy(test, truth) for s in ("randomized", "global", "byclass")}
 
 

@@ -35,7 +35,6 @@ from sfumato.guided import (
     probabilistic_variance,
     random_variance,
     redrawn,
-    with_values,
 )
 from sfumato.papers.base import BEATEN, NOT_REPRODUCED, REPORTED, REPRODUCED, Bench, Cell, Progress, Results
 from sfumato.papers.intruder import intrude
@@ -92,8 +91,7 @@ def change_counts(data: str, path: str | None, draws: int, seed: int) -> dict[st
     """Row 1: how many labels change, over many draws of each law, beside E(N) and the variances."""
     table = table_of(data, path)
     leaves = Leaves.of(c45(table), table)
-    assert table.classes is not None
-    classes, leaf, counts = table.classes, leaves.number, leaves.counts
+    classes, leaf, counts = table.codes, leaves.number, leaves.counts
     formulas = {"random": random_variance, "probabilistic": probabilistic_variance, "all leaves": all_leaves_variance}
     out: dict[str, Any] = {"expected": expected_changes(counts)}
     at_once = max(1, 100_000 // table.rows)
@@ -146,7 +144,7 @@ def attribute_noise(data: str, path: str | None, number: int, draws: int, seed: 
             stream = repeatable(seed, "attributes", data, number, law, draw)
             if law == "innocent":
                 values = noisy_columns(table, leaves, cells, ValueNoise(NOISE[data]), stream)
-                released = with_values(table, values)
+                released = table.with_values(values)
             else:
                 done = SWAPS[law].perturb(table, stream, tree=tree)
                 released = done.table
@@ -168,7 +166,7 @@ def intruder(data: str, path: str | None, number: int, seed: int) -> dict[str, A
     for law in laws:
         noise = ValueNoise(law)
         values = noisy_columns(table, leaves, cells, noise, repeatable(seed, "intruder", data, number, law))
-        released = with_values(table, values)
+        released = table.with_values(values)
         for known in ("innocent", "all"):
             found: dict[str, list[float]] = {}
             for leaf in range(leaves.size):

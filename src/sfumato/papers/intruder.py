@@ -91,10 +91,9 @@ def intrude(
     entropy = -np.where(belief > 0, belief * np.log2(np.where(belief > 0, belief, 1.0)), 0.0).sum(axis=1)
     own = belief[np.arange(len(rows)), rows]
     top = belief >= belief.max(axis=1, keepdims=True) * (1 - 1e-9)
-    classes = released.classes
     certainty = own.copy()
-    if classes is not None and original.classes is not None:
-        certainty = (belief * (classes[None, :] == original.classes[rows, None])).sum(axis=1)
+    if original.target is not None:
+        certainty = (belief * (released.codes[None, :] == original.codes[rows, None])).sum(axis=1)
     return Intrusion(own, 2.0**entropy, certainty, top[np.arange(len(rows)), rows] / top.sum(axis=1), found)
 
 

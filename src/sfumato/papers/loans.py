@@ -45,4 +45,4 @@ def observed(held: Records, law: Channel | None, seed: int) -> Table:
         columns.append(
             column if channel is None else column.through(channel, key.derive(attribute.name, channel.to_dict()))
         )
-    return Table(tuple(columns), classes(held), LABELS)
+    return Table(tuple(columns), Column.of_codes("class", LABELS, classes(held)))

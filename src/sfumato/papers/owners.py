@@ -43,8 +43,7 @@ def bundled(name: str, complete: bool = True) -> Table:
     read = pacsv.read_csv(datasets.path(name), convert_options=texts)
     if complete:
         read = read.drop_null()
-    columns: list[Column] = []
-    classes, labels = None, tuple[str, ...]()
+    columns: dict[str, Column] = {}
     for c in about["columns"]:
         values = read[c["name"]].combine_chunks()
         domain = Interval(c["min"], c["max"]) if kinds[c["name"]].numeric else Categories(tuple(c["categories"]))
@@ -52,12 +51,9 @@ def bundled(name: str, complete: bool = True) -> Table:
         if kinds[c["name"]] is Kind.REAL:
             resolution = 10.0 ** -decimals(values.drop_null().to_numpy())
         attribute = Attribute(c["name"], kinds[c["name"]], domain, resolution=resolution)
-        codes = Encoder(attribute)(values)
-        if c["name"] == about["target"]:
-            classes, labels = np.where(np.isnan(codes), -1, codes).astype(np.int64), attribute.categories
-        else:
-            columns.append(Column(attribute, None, codes))
-    return Table(tuple(columns), classes, labels)
+        columns[c["name"]] = Column(attribute, None, Encoder(attribute)(values))
+    target = columns.pop(about["target"], None)
+    return Table(tuple(columns.values()), target)
 
 
 @cache
@@ -81,15 +77,14 @@ def boston(path: str) -> Table:
         attribute = Attribute(name, kind, Interval(values.min(), values.max()), resolution=resolution)
         columns.append(Column(attribute, None, values))
     top = price > np.percentile(price, 80)
-    return Table(tuple(columns), top.astype(np.int64), BOSTON_LABELS)
+    return Table(tuple(columns), Column.of_codes(BOSTON_CLASS, BOSTON_LABELS, top.astype(np.int64)))
 
 
 def synthetic(name: str, seed: int, rows: int = 399) -> Table:
     """A table of one of the generators, with the domains of its definition."""
     generator = generators.get(name)
     block = next(generator.blocks(rows, seed=seed))
-    columns: list[Column] = []
-    classes, labels = None, tuple[str, ...]()
+    columns: dict[str, Column] = {}
     for c in generator.attributes:
         kind = Kind(c.kind)
         domain = Interval(*map(float, c.domain)) if kind.numeric else Categories(tuple(map(str, c.domain)))
@@ -98,11 +93,9 @@ def synthetic(name: str, seed: int, rows: int = 399) -> Table:
         if not kind.numeric:
             order = np.argsort(attribute.categories)
             values = order[np.searchsorted(np.array(attribute.categories)[order], values)]
-        if c.name == generator.target:
-            classes, labels = values.astype(np.int64), attribute.categories
-        else:
-            columns.append(Column(attribute, None, values.astype(np.float64)))
-    return Table(tuple(columns), classes, labels)
+        columns[c.name] = Column(attribute, None, values.astype(np.float64))
+    target = columns.pop(str(generator.target), None)
+    return Table(tuple(columns.values()), target)
 
 
 def sample(table: Table, rows: int, seed: int) -> Table:

@@ -180,17 +180,17 @@ def by_class(
     smoothing: float = 0.02,
 ) -> dict[str, Distribution]:
     """One distribution for each class that has rows, all on the same grid; rows without a class are left out."""
-    if table.classes is None:
+    if table.target is None:
         raise UsageError(f"{name}: the table has no class to divide by; name a target, or reconstruct it overall")
     column = table[name]
-    rows = table.classes >= 0
+    rows = table.codes >= 0
     if bins is None:
         present = rows & ~np.isnan(column.values)
-        grid = true_grid(column, None, float(present.sum()) / max(1, len(np.unique(table.classes[present]))))
+        grid = true_grid(column, None, float(present.sum()) / max(1, len(np.unique(table.codes[present]))))
         bins = grid.size if not isinstance(column.channel, Discrete) else None
     out: dict[str, Distribution] = {}
     for code, label in enumerate(table.labels):
-        chosen: NDArray[np.bool_] = table.classes == code
+        chosen: NDArray[np.bool_] = table.codes == code
         if not (chosen & ~np.isnan(column.values)).any():
             continue
         out[label] = reconstruct(
@@ -276,7 +276,7 @@ class CellCounts:
 
     def __call__(self, table: Table, rows: IntArray) -> Tables:
         """One table a name."""
-        classes = np.full(len(rows), -1) if table.classes is None else table.classes
+        classes = np.full(len(rows), -1) if table.target is None else table.codes
         k = len(table.labels) + 1
         out = []
         for name, grid in zip(self.names, self.grids, strict=True):

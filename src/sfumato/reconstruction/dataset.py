@@ -95,7 +95,7 @@ def reconstruct_dataset(
         Another seed breaks ties in another way.
     """
     chosen = {c.name for c in table.columns} if names is None else {table[n].name for n in names}
-    if by_class and table.classes is None:
+    if by_class and table.target is None:
         raise UsageError("the table has no class to divide by; name a target, or reconstruct without by_class")
     columns = []
     for column in table.columns:
@@ -104,13 +104,13 @@ def reconstruct_dataset(
             continue
         tie = jitter(column.name, len(column.values), seed)
         values = np.full(len(column.values), np.nan)
-        groups = np.zeros(len(values), dtype=np.int64) if not by_class or table.classes is None else table.classes
+        groups = np.zeros(len(values), dtype=np.int64) if not by_class else table.codes
         for group in np.unique(groups):
             rows = np.flatnonzero((groups == group) & ~np.isnan(column.values))
             if len(rows):
                 values[rows] = _handed_out(column.take(rows), tie[rows], bins, method, kernel)
         columns.append(replace(column, channel=None, values=values))
-    return Table(tuple(columns), table.classes, table.labels)
+    return Table(tuple(columns), table.target)
 
 
 def _handed_out(column: Column, tie: FloatArray, bins: int | None, method: str, kernel: CellRule | str) -> FloatArray:

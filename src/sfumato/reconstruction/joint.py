@@ -128,11 +128,11 @@ def reconstruct_joint(
     together = _pair(axes, chosen) if paired else None
     if not by_class:
         return _fitted(axes, np.ones(table.rows, dtype=bool), smoothing, iterations, together)
-    if table.classes is None:
+    if table.target is None:
         raise UsageError("the table has no class to divide by; name a target, or reconstruct without by_class")
     out = {}
     for code, label in enumerate(table.labels):
-        rows = table.classes == code
+        rows = table.codes == code
         if rows.any():
             out[label] = _fitted(axes, rows, smoothing, iterations, together)
     return out

@@ -91,30 +91,27 @@ class Reader:
 
     def __call__(self, block: Block) -> Table:
         """The rows of one block."""
-        columns = tuple(
-            Column(c.attribute, c.channel, c.encoder(block.batch.column(c.attribute.name), block.start))
-            for c in self.columns
-        )
-        if self.target is None:
-            return Table(columns)
-        values = self.target.encoder(block.batch.column(self.target.attribute.name), block.start)
-        return Table(columns, np.where(np.isnan(values), -1, values).astype(np.int64), self.labels)
+        return self._table(lambda c: c.encoder(block.batch.column(c.attribute.name), block.start))
 
     @property
     def empty(self) -> Table:
         """The columns and their laws without any row."""
-        columns = tuple(Column(c.attribute, c.channel, np.empty(0)) for c in self.columns)
-        return Table(columns, np.empty(0, np.int64) if self.target else None, self.labels)
+        return self._table(lambda _: np.empty(0))
 
     def joined(self, parts: Sequence[Table]) -> Table:
         """The rows of several blocks together."""
-        parts = parts or [self.empty]
-        columns = tuple(
-            replace(same[0], values=np.concatenate([c.values for c in same]))
-            for same in zip(*(p.columns for p in parts), strict=True)
-        )
-        classes = [p.classes for p in parts if p.classes is not None]
-        return Table(columns, np.concatenate(classes) if classes else None, self.labels)
+        if not parts:
+            return self.empty
+        values = [
+            np.concatenate([c.values for c in same]) for same in zip(*(p.all_columns for p in parts), strict=True)
+        ]
+        held = dict(zip(self.names, values, strict=True))
+        return self._table(lambda c: held[c.attribute.name])
+
+    def _table(self, values: Callable[[ReadColumn], FloatArray]) -> Table:
+        columns = tuple(Column(c.attribute, c.channel, values(c)) for c in self.columns)
+        target = self.target
+        return Table(columns, None if target is None else Column(target.attribute, target.channel, values(target)))
 
 
 def _is_target(column: ReleasedColumn) -> bool:
@@ -198,10 +195,7 @@ def true_table(plan: Plan, table: Any, encoding: str = "utf-8") -> Table:
                 parts[attribute.name].append(encoder(block.batch.column(attribute.name), block.start))
     values = {name: np.concatenate(p) for name, p in parts.items()}
     columns = tuple(Column(a, None, values[a.name]) for a in wanted if a.role is not Role.TARGET)
-    if target is None:
-        return Table(columns)
-    classes = np.where(np.isnan(values[target.name]), -1, values[target.name]).astype(np.int64)
-    return Table(columns, classes, target.categories)
+    return Table(columns, None if target is None else Column(target, None, values[target.name]))
 
 
 SAMPLE = 100_000

@@ -18,7 +18,7 @@ from sfumato.randomness import Entities, SecretKey, random_words, uniform
 from sfumato.releases import Reader, content, sketch_of
 from sfumato.releasing.row_by_row import Tally
 from sfumato.table import Table
-from sfumato.trees import LARGEST_WORD, Asked, Cuts, Gathered, Tree, with_class
+from sfumato.trees import LARGEST_WORD, Asked, Cuts, Gathered, Tree
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,11 +31,10 @@ class Leaf:
     size: int
     """How many values it has."""
 
-    def seen(self, table: Table, target: str) -> tuple[IntArray, IntArray]:
+    def seen(self, table: Table) -> tuple[IntArray, IntArray]:
         """The leaf and the value of each record; −1 for a missing value."""
-        view = table if self.of_class else with_class(table, self.name, target)
-        assert view.classes is not None
-        return self.tree.apply(view), view.classes
+        view = table if self.of_class else table.with_target(self.name)
+        return self.tree.apply(view), view.codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,14 +42,13 @@ class LeafCounts:
     """Records by node and value, one table a leafed column, then the content sum; added up over all rows."""
 
     leaves: tuple[Leaf, ...]
-    target: str
     content_key: SecretKey
 
     def __call__(self, table: Table, rows: IntArray) -> Arrays:
         """Of one block."""
         out = []
         for leaf in self.leaves:
-            node, value = leaf.seen(table, self.target)
+            node, value = leaf.seen(table)
             known = value >= 0
             nodes = len(leaf.tree.nodes)
             out.append(
@@ -68,8 +66,8 @@ def content_sum(key: SecretKey, table: Table, rows: IntArray) -> NDArray[np.uint
     alone do not tell a corrected table from the first one.
     """
     cells = {("column", c.name): c.values for c in table.columns}
-    if table.classes is not None:
-        cells[("class", "")] = table.classes.astype(np.float64)
+    if table.target is not None:
+        cells[("class", "")] = table.codes.astype(np.float64)
     total = np.zeros(2, np.uint64)
     for labels, values in cells.items():
         plain = np.where(np.isnan(values), np.nan, values + 0.0)
@@ -107,7 +105,6 @@ class RankCount:
     """Counts or gathers the records around ranks in question: lists are leaves, numbers are keyed words."""
 
     leaves: tuple[Leaf, ...]
-    target: str
     chance: Chance
     slots: Asked
     gathers: bool
@@ -117,7 +114,7 @@ class RankCount:
         out: list[Any] = []
         for i, slots in self.slots.items():
             leaf = self.leaves[i]
-            node, value = leaf.seen(table, self.target)
+            node, value = leaf.seen(table)
             words = order_words(self.chance, leaf, rows, value)
             lists = np.where(value >= 0, node, -1)
             if self.gathers:
@@ -150,9 +147,9 @@ class Deal:
     flip: float | None = None
     """The chance of any other label (All Leaves)."""
 
-    def values(self, table: Table, rows: IntArray, target: str, chance: Chance) -> IntArray:
+    def values(self, table: Table, rows: IntArray, chance: Chance) -> IntArray:
         """New values; missing ones stay missing."""
-        node, value = self.leaf.seen(table, target)
+        node, value = self.leaf.seen(table)
         known = np.flatnonzero(value >= 0)
         out = value.copy()
         if not len(known):
@@ -218,7 +215,6 @@ class GuidedKernel:
     deals: tuple[Deal, ...]
     chance: Chance
     sketch_key: SecretKey
-    target: str
     identifier: str = "row numbers"
     """Rows are the addresses; the engine makes sure that they have numbers."""
 
@@ -230,13 +226,11 @@ class GuidedKernel:
     def __call__(self, block: Block) -> GuidedReleased:
         """Read, perturb and write one block."""
         table, rows = self.reader(block), block.row_numbers
-        values = {c.name: c.values for c in table.columns}
-        assert table.classes is not None
-        values[self.target] = table.class_values
+        values = {c.name: c.values for c in table.all_columns}
         truth = {c.name: content(c.attribute, c.values) for c in table.columns}
         changed = dict.fromkeys(values, 0)
         for deal in self.deals:
-            new = deal.values(table, rows, self.target, self.chance)
+            new = deal.values(table, rows, self.chance)
             old = values[deal.leaf.name]
             missing = np.isnan(old)
             changed[deal.leaf.name] = int((new[~missing] != old[~missing]).sum())

@@ -58,9 +58,8 @@ class Seen:
 
     def __call__(self, table: Table, rows: IntArray) -> Arrays:
         """Records by node and class (first those without), the content sum, and the sketch."""
-        assert table.classes is not None
         k = len(table.labels)
-        cells = cells_of(self.tree.apply(table), table.classes, k)
+        cells = cells_of(self.tree.apply(table), table.codes, k)
         counts = np.bincount(cells, minlength=len(self.tree.nodes) * (k + 1))
         sketch: Sketch = sketch_of(
             self.sketch_key, {c.name: content(c.attribute, c.values) for c in table.columns}, places(rows)
@@ -91,11 +90,14 @@ class Cells:
     def __call__(self, block: Block) -> pa.RecordBatch:
         """The rows of a block."""
         table = self.reader(block)
-        assert table.classes is not None
-        group = cells_of(self.tree.apply(table), table.classes, len(table.labels))
-        label = table.class_values
+        group = cells_of(self.tree.apply(table), table.codes, len(table.labels))
         zeros = np.zeros(block.rows)
-        values = [label, zeros, *(c.values for c in table.columns), *(zeros for _ in table.columns)]
+        values = [
+            table.required_target.values,
+            zeros,
+            *(c.values for c in table.columns),
+            *(zeros for _ in table.columns),
+        ]
         arrays = [pa.array(group), pa.array(block.row_numbers), *(pa.array(v) for v in values)]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 

@@ -50,9 +50,9 @@ from sfumato.releasing._dealing import Chance, Deal, GuidedKernel, Leaf, LeafCou
 from sfumato.releasing.door import owner_key, publish, refuse_input_inside
 from sfumato.releasing.whole_table import guided_manifest
 from sfumato.schema import Consent, Kind, Role
-from sfumato.table import Table
+from sfumato.table import Table, labels_of
 from sfumato.text import join_names
-from sfumato.trees import ALWAYS, LARGEST_WORD, NEVER, Asked, Cuts, Wanted, c45, labels_of, select, with_class
+from sfumato.trees import ALWAYS, LARGEST_WORD, NEVER, Asked, Cuts, Wanted, c45, select
 
 BY_COUNTS = (
     "class-random",
@@ -178,15 +178,14 @@ def _kept(plan: Plan) -> set[str]:
 def _dealt(
     method: Any, plan: Plan, counted: CountedTable, mined: Table, owner: SecretKey, decoders: dict[str, Decoder]
 ) -> _Ready:
-    target = str(plan.schema.target and plan.schema.target.name)
-    leaves = _leaves(method, mined, target)
-    *found, content = counted.fold(LeafCounts(leaves, target, owner.derive("content"))).tables
+    leaves = _leaves(method, mined)
+    *found, content = counted.fold(LeafCounts(leaves, owner.derive("content"))).tables
     counts = [c.astype(np.float64) for c in found]
     labels = ["guided by counts", plan.release_name, method.to_dict(), _digest(leaves, counts, content)]
     chance = Chance(owner.derive(*labels))
-    deals = _deals(method, leaves, counts, counted, target, chance)
+    deals = _deals(method, leaves, counts, counted, chance)
     deals = tuple(d for d in deals if d.leaf.name not in _kept(plan))
-    kernel = GuidedKernel(counted.reader, decoders, deals, chance, owner.derive("sketch"), target)
+    kernel = GuidedKernel(counted.reader, decoders, deals, chance, owner.derive("sketch"))
     return _Ready(kernel, counted.source, counted.reader.names, owner.fingerprint(*labels))
 
 
@@ -199,12 +198,12 @@ def _swapped(
     decoders: dict[str, Decoder],
 ) -> _Ready:
     swapping.refuse(method)
-    target = str(plan.schema.target and plan.schema.target.name)
+    target = mined.required_target.name
     if kept := _kept(plan):
         raise UsageError(
             f"{join_names(sorted(kept))}: to be released as true beside swapped columns; use --engine local"
         )
-    tree = c45(mined, target=target)
+    tree = c45(mined)
     seen = swapping.Seen(tree, owner.derive("sketch"), owner.derive("content"))
     counts, content, sketch = counted.fold(seen).tables
     labels = ["guided by counts", plan.release_name, method.to_dict(), swapping.digest(tree, counts, content)]
@@ -248,17 +247,18 @@ def _reader(plan: Plan) -> Reader:
     return Reader(tuple(columns), target)
 
 
-def _leaves(method: Any, mined: Table, target: str) -> tuple[Leaf, ...]:
-    if mined.classes is None or not (mined.classes >= 0).any():
+def _leaves(method: Any, mined: Table) -> tuple[Leaf, ...]:
+    target = mined.required_target.name
+    if not (mined.codes >= 0).any():
         raise DataError(f"{target}: no record has a class; there is no tree to grow")
     if isinstance(method, ClassNoise):
-        return (Leaf(target, c45(mined, target=target), of_class=True, size=len(mined.labels)),)
+        return (Leaf(target, c45(mined), of_class=True, size=len(mined.labels)),)
     names = chosen_columns(mined, method.attributes, method.law)
     if not names:
         raise UsageError("detective: the table has no categorical column; use class noise, or another method locally")
     out = []
     for name in names:
-        tree = c45(with_class(mined, name, target), target=name)
+        tree = c45(mined.with_target(name))
         out.append(Leaf(name, tree, of_class=False, size=len(labels_of(mined[name].attribute))))
     return tuple(out)
 
@@ -274,7 +274,7 @@ def _digest(leaves: tuple[Leaf, ...], counts: list[FloatArray], content: WordArr
 
 
 def _deals(
-    method: Any, leaves: tuple[Leaf, ...], counts: list[FloatArray], counted: CountedTable, target: str, chance: Chance
+    method: Any, leaves: tuple[Leaf, ...], counts: list[FloatArray], counted: CountedTable, chance: Chance
 ) -> tuple[Deal, ...]:
     if isinstance(method, ClassAllLeaves):
         reached = counts[0][counts[0].sum(axis=1) > 0]
@@ -290,7 +290,7 @@ def _deals(
                 laws[node] = segments.law(node, method.p, method.v, method.up)
             out.append(Deal(leaf, None, laws))
         return tuple(out)
-    cuts = _thresholds(leaves, counts, counted, target, chance)
+    cuts = _thresholds(leaves, counts, counted, chance)
     if not isinstance(method, Detective):
         return (Deal(leaves[0], cuts[0], None),)
     out = []
@@ -315,7 +315,7 @@ def _segments(leaf: Leaf, counts: FloatArray) -> Segments:
 
 
 def _thresholds(
-    leaves: tuple[Leaf, ...], counts: list[FloatArray], counted: CountedTable, target: str, chance: Chance
+    leaves: tuple[Leaf, ...], counts: list[FloatArray], counted: CountedTable, chance: Chance
 ) -> list[Cuts]:
     """For each leaf the records, in keyed order, at which one value's share ends and the next begins."""
     wanted, bounds = {}, []
@@ -330,7 +330,7 @@ def _thresholds(
             wanted[i] = Wanted(node, ends[inner], size, low, np.full(len(size), LARGEST_WORD))
 
     def ask(slots: Asked, *, gathers: bool) -> dict[int, Any]:
-        found = counted.fold(RankCount(leaves, target, chance, slots, gathers)).tables
+        found = counted.fold(RankCount(leaves, chance, slots, gathers)).tables
         return dict(zip(slots, found, strict=True))
 
     found = select(wanted, lambda s: ask(s, gathers=False), lambda s: ask(s, gathers=True))

@@ -68,22 +68,21 @@ def guided_release(
     truth = true_table(plan, table, encoding)
     if not truth.rows:
         raise DataError("the table has a header but no rows; a release needs at least one")
-    target = plan.schema.target.name if plan.schema.target else "class"
     labels = ["guided", plan.release_name, method.to_dict(), _digest(truth)]
-    perturbed = method.perturb(truth, Stream(owner.derive(*labels)), target=target)
+    perturbed = method.perturb(truth, Stream(owner.derive(*labels)))
     if plan.channels:
         overruled = f"{join_names(sorted(plan.channels), 12)}: the plan gives noise of their own, but {method.law} takes its place"
         perturbed = replace(perturbed, warnings=(*perturbed.warnings, overruled))
     released = _with_true_columns(plan, truth, perturbed)
-    before, after = (_all_values(t, plan, target) for t in (_kept(truth, perturbed), released))
+    before, after = (_all_values(t) for t in (_kept(truth, perturbed), released))
     if found := int(whole_records(before, after, _changed(plan, perturbed)).sum()):
         perturbed = replace(perturbed, warnings=(*perturbed.warnings, whole_note(found, released.rows)))
-    if still := hardly_changed(before, after, _changed(plan, perturbed) - {target}):
+    if still := hardly_changed(before, after, _changed(plan, perturbed) & {c.name for c in truth.columns}):
         perturbed = replace(perturbed, warnings=(*perturbed.warnings, hardly_note(still)))
     with open_new_folder(folder, force=force) as hidden:
         attributes = [fitting(a, after[a.name]) if a.name in after else a for a in plan.schema if a.released]
-        written = _write(hidden, format, attributes, released, target)
-        values = _all_values(truth, plan, target)
+        written = _write(hidden, format, attributes, released)
+        values = _all_values(truth)
         known = {name: content(plan.schema[name], column) for name, column in values.items()}
         entry = Entry.now(
             plan.release_name,
@@ -101,7 +100,7 @@ def guided_release(
                 written,
                 earlier,
                 changed=_changed(plan, perturbed),
-                missing={a.name: int(np.isnan(_values(released, a, target)).sum()) for a in attributes},
+                missing={a.name: int(np.isnan(after[a.name]).sum()) for a in attributes},
                 public=perturbed.public,
                 stated={a.name: a for a in attributes},
             ),
@@ -115,8 +114,8 @@ def _digest(table: Table) -> str:
     for column in table.columns:
         digest.update(column.name.encode())
         digest.update(np.ascontiguousarray(column.values + 0.0).tobytes())
-    if table.classes is not None:
-        digest.update(np.ascontiguousarray(table.classes).tobytes())
+    if table.target is not None:
+        digest.update(table.codes.tobytes())
     return digest.hexdigest()
 
 
@@ -132,19 +131,12 @@ def _with_true_columns(plan: Plan, truth: Table, perturbed: Perturbed) -> Table:
     keep = {a.name for a in plan.schema if a.consent is Consent.TRUE and a.role is not Role.TARGET}
     released, kept = perturbed.table, _kept(truth, perturbed)
     columns = tuple(kept[c.name] if c.name in keep else c for c in released.columns)
-    return Table(columns, released.classes, released.labels)
+    return replace(released, columns=columns)
 
 
-def _all_values(table: Table, plan: Plan, target: str) -> dict[str, FloatArray]:
-    """Every column, and the class as one of them."""
-    values = {c.name: c.values for c in table.columns}
-    return values | ({target: _values(table, plan.schema[target], target)} if table.classes is not None else {})
-
-
-def _values(table: Table, attribute: Attribute, target: str) -> FloatArray:
-    if attribute.name == target and table.classes is not None:
-        return table.class_values
-    return table[attribute.name].values
+def _all_values(table: Table) -> dict[str, FloatArray]:
+    """Every column, and the target as one of them."""
+    return {c.name: c.values for c in table.all_columns}
 
 
 def _whole(attribute: Attribute, values: FloatArray) -> bool:
@@ -154,8 +146,9 @@ def _whole(attribute: Attribute, values: FloatArray) -> bool:
     return bool(np.all(known == np.floor(known)))
 
 
-def _write(hidden: Path, form: str, attributes: list[Attribute], table: Table, target: str) -> Written:
-    columns = {a.name: _values(table, a, target) for a in attributes}
+def _write(hidden: Path, form: str, attributes: list[Attribute], table: Table) -> Written:
+    values = _all_values(table)
+    columns = {a.name: values[a.name] for a in attributes}
     decoders = {a.name: Decoder(a, _whole(a, columns[a.name])) for a in attributes}
     schema = pa.schema([(name, d.type) for name, d in decoders.items()])
     with open_writer(hidden, form, schema) as (put, written):

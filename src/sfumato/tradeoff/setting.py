@@ -181,7 +181,7 @@ class Blur:
                 columns.append(replace(column, channel=channel, values=together[column.name]))
             else:
                 columns.append(column.through(channel, own.derive(column.name)))
-        return Table(tuple(columns), truth.classes, truth.labels)
+        return Table(tuple(columns), truth.target)
 
     def promise(self, attributes: list[Attribute], gaps: Collection[str] = ()) -> Promise:
         """The privacy figures over all blurred columns; those in `gaps` show which cells are missing."""

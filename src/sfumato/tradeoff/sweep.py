@@ -108,7 +108,7 @@ def tradeoff(
     tested = splits[0][1].rows
     truth = [_accuracy(tree_of_truth(train), test) for train, test in splits]
     error = standard_error(float(np.mean(truth)), _spread(truth), repeats, tested)
-    majority = float(np.bincount(whole.classes).max() / whole.rows) if whole.classes is not None else 0.0
+    majority = float(np.bincount(whole.codes).max() / whole.rows)
     points = []
     for i, blur in enumerate(blurs):
         points.append(_point(splits, blur, attributes, strategy, seed))
@@ -179,15 +179,14 @@ def _class(plan: Plan) -> Attribute:
 
 def _rows_with_class(truth: Table, goal: Attribute, most: int, seed: int) -> Table:
     """The rows whose class is known, sampled down where there are many."""
-    assert truth.classes is not None
-    known = np.flatnonzero(truth.classes >= 0)
+    known = np.flatnonzero(truth.codes >= 0)
     if len(known) < FEWEST_ROWS:
         raise DataError(
             f"{goal.name}: {len(known)} rows with a class are too few to judge accuracy on; at least {FEWEST_ROWS} are needed"
         )
     if len(known) > most:
         known = np.sort(np.random.default_rng(seed).permutation(known)[:most])
-    found = np.unique(truth.classes[known])
+    found = np.unique(truth.codes[known])
     if len(found) < 2:
         raise DataError(
             f"{goal.name}: every row is {truth.labels[found[0]]!r}, so there is nothing to predict; name another --target"
@@ -218,7 +217,7 @@ def _split(table: Table, seed: int) -> Split:
 
 
 def _accuracy(tree: Any, test: Table) -> float:
-    return float(tree.accuracy(test, test.classes))
+    return float(tree.accuracy(test, test.codes))
 
 
 def _spread(values: Sequence[float]) -> float:

@@ -21,7 +21,6 @@ Start with tree.py, then strategies/published.py. Trees know nothing of mining, 
 
 from sfumato.trees.distributed import ALWAYS, LARGEST_WORD, NEVER, Asked, Cuts, Gathered, Wanted, counted_tree, select
 from sfumato.trees.grow import (
-    CLASS,
     MDL,
     BinarySplitter,
     Entropy,
@@ -30,11 +29,8 @@ from sfumato.trees.grow import (
     KeepAll,
     Limits,
     c45,
-    codes_of,
     grow,
     grow_from,
-    labels_of,
-    with_class,
 )
 from sfumato.trees.inputs import Columns, encoded
 from sfumato.trees.rules import Condition, Rule, rules
@@ -55,7 +51,6 @@ from sfumato.trees.tree import Node, Test, Tree
 
 __all__ = [
     "ALWAYS",
-    "CLASS",
     "LARGEST_WORD",
     "MDL",
     "NEVER",
@@ -79,7 +74,6 @@ __all__ = [
     "Wanted",
     "byclass",
     "c45",
-    "codes_of",
     "compare_trees",
     "counted_tree",
     "encoded",
@@ -89,7 +83,6 @@ __all__ = [
     "global_",
     "grow",
     "grow_from",
-    "labels_of",
     "local",
     "original",
     "randomized",
@@ -102,5 +95,4 @@ __all__ = [
     "to_javascript",
     "to_python",
     "to_sql",
-    "with_class",
 ]

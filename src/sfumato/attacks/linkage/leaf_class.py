@@ -34,7 +34,7 @@ class LeafClass(Attack):
             kept[self.targets.without] = False
             view = view.take(kept)
         table = view.classes()
-        if table is None or table.classes is None or len(np.unique(table.classes[table.classes >= 0])) < 2:
+        if table is None or len(np.unique(table.codes[table.codes >= 0])) < 2:
             return Claim(notes={"skipped": "the release has no class of two or more labels"})
         tree = byclass(table)
         people = Table(tuple(Column(c.attribute, None, self.targets.known[c.name]) for c in table.columns))

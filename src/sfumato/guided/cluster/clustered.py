@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -63,7 +63,7 @@ class Clustered:
             raise UsageError(f"{method.law}: small = {small!r} is unknown; choose refuse or merge")
         return cls(method.from_dict(rest), numbers.get("k"), small, numbers.get("starts", 10))
 
-    def perturb(self, table: Table, stream: Stream, *, target: str = "class") -> Perturbed:
+    def perturb(self, table: Table, stream: Stream) -> Perturbed:
         """The perturbed table: numbers moved by the method, labels swapped within clusters, the class as it is."""
         numbers = [c for c in table.columns if c.attribute.kind.numeric]
         if not numbers:
@@ -84,13 +84,13 @@ class Clustered:
         for column in table.columns:
             if column.name not in values:
                 values[column.name] = column.values[stream.permutation_within(found.labels)]
-        released = Table(tuple(replace(c, values=values[c.name]) for c in table.columns), table.classes, table.labels)
+        released = table.with_values(values)
         public = {"scaling": scaling.to_dict(), "clusters": len(found.centres), "columns": [c.name for c in numbers]}
         if self.method.keeps_labels:
             public["guarantee"] = (
                 "on this scale the original clusters and their centres are a fixed point of k-means on the release"
             )
-        return Perturbed.of(table, released, target, public=public, owner={"clusters": found.to_dict()})
+        return Perturbed.of(table, released, public=public, owner={"clusters": found.to_dict()})
 
     def _clusters(self, scaled: FloatArray) -> KMeans:
         if not self.method.needs_clusters:

@@ -1,7 +1,7 @@
 """Room."""
 
 from sfumato.guided.tree._segments import Segments, similar_values
-from sfumato.guided.tree.base import Perturbed, TreeMethod, with_values
+from sfumato.guided.tree.base import Perturbed, TreeMethod
 from sfumato.guided.tree.class_noise import (
     ClassAllLeaves,
     ClassNoise,
@@ -57,5 +57,4 @@ __all__ = [
     "similar_values",
     "spread_of",
     "unmoved_note",
-    "with_values",
 ]

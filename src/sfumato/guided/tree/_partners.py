@@ -45,11 +45,10 @@ def exchanged(
     table: Table, values: dict[str, FloatArray], leaves: Leaves, lone: IntArray, stream: Stream
 ) -> tuple[dict[str, FloatArray], IntArray]:
     """The columns after every lone record has exchanged its values, and of each in how many columns it found nobody."""
-    assert table.classes is not None
     family = Family.of(leaves.tree)
     place = family.begin[leaves.nodes][leaves.number]
     # Records of one class in the order of their leaves: those below a node are one run.
-    order = {int(c): _by_place(np.flatnonzero(table.classes == c), place) for c in np.unique(table.classes[lone])}
+    order = {int(c): _by_place(np.flatnonzero(table.codes == c), place) for c in np.unique(table.codes[lone])}
     unmoved = np.zeros(len(lone), np.int64)
     out = {}
     for column in table.columns:
@@ -58,7 +57,7 @@ def exchanged(
         allowed = _allowed(column, leaves, known)
         draws = stream.uniform(len(lone))
         for i, (row, u) in enumerate(zip(lone.tolist(), draws.tolist(), strict=True)):
-            partner = _partner(row, u, leaves, family, place, order[int(table.classes[row])], allowed, codes)
+            partner = _partner(row, u, leaves, family, place, order[int(table.codes[row])], allowed, codes)
             if partner < 0:
                 unmoved[i] += 1
                 continue

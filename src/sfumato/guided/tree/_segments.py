@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray, IntArray
 from sfumato.table import Table
-from sfumato.trees import CLASS, Tree, c45, with_class
+from sfumato.trees import Tree, c45
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,15 +38,14 @@ class Segments:
     counts: FloatArray
 
     @classmethod
-    def of(cls, table: Table, attribute: str, target: str = CLASS, tree: Tree | None = None) -> Segments:
+    def of(cls, table: Table, attribute: str, tree: Tree | None = None) -> Segments:
         """Grow the attribute's tree from all other columns, the class among them."""
-        view = with_class(table, attribute, target)
-        assert view.classes is not None
-        grown = c45(view, target=attribute) if tree is None else tree
+        view = table.with_target(attribute)
+        grown = c45(view) if tree is None else tree
         node = grown.apply(view)
-        known = view.classes >= 0
+        known = view.codes >= 0
         k = len(view.labels)
-        key = node[known] * k + view.classes[known]
+        key = node[known] * k + view.codes[known]
         counts = np.bincount(key, minlength=len(grown.nodes) * k).reshape(-1, k).astype(np.float64)
         for number in range(len(grown.nodes) - 1, -1, -1):  # children come after their parents
             for child in grown.nodes[number].children:

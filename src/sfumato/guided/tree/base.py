@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.counts import FloatArray, IntArray
+from sfumato.counts import IntArray
 from sfumato.errors import DataError, UsageError
 from sfumato.guided.base import Method
 from sfumato.guided.rare_classes import FEWEST, rare_note, rare_records
@@ -23,7 +23,7 @@ from sfumato.parameters import parameter
 from sfumato.randomness import Stream
 from sfumato.table import Table
 from sfumato.text import join_names
-from sfumato.trees import CLASS, Similarity, Tree, c45, compare_trees
+from sfumato.trees import Similarity, Tree, c45, compare_trees
 
 HARDLY = 0.01
 """A column of which a smaller share of values changed is named in a warning."""
@@ -60,17 +60,18 @@ class Perturbed:
     left_out: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
 
     @classmethod
-    def of(cls, original: Table, table: Table, target: str = CLASS, **more: Any) -> Perturbed:
+    def of(cls, original: Table, table: Table, **more: Any) -> Perturbed:
         """Measure what changed, and name the columns that stayed in clear."""
-        changed = changed_shares(original, table, target)
-        clear = [name for name, share in changed.items() if share == 0 and name != target]
+        changed = changed_shares(original, table)
+        changes = [(c.name, changed[c.name]) for c in original.columns]
+        clear = [name for name, share in changes if share == 0]
         warnings = list(more.pop("warnings", ()))
         if clear:
             warnings.append(
                 f"{join_names(clear, 30)}: released as in the original; whoever knows these values finds the record by them. "
                 "Withhold the columns, or perturb them by another method"
             )
-        hardly = [name for name, share in changed.items() if 0 < share < HARDLY and name != target]
+        hardly = [name for name, share in changes if 0 < share < HARDLY]
         if hardly:
             warnings.append(
                 f"{join_names(hardly, 30)}: fewer than {HARDLY:.0%} of the values changed, which protects hardly anybody; raise "
@@ -96,25 +97,25 @@ class TreeMethod(Method):
         if self.best_of < 1:
             raise UsageError(f"{self.law}: best_of = {self.best_of} leaves nothing to release; give 1 or more")
 
-    def perturb(self, table: Table, stream: Stream, *, tree: Tree | None = None, target: str = CLASS) -> Perturbed:
-        """The perturbed table. `tree` is the owner's, grown here unless given; `target` is what the class is called."""
-        if table.classes is None or not table.labels:
+    def perturb(self, table: Table, stream: Stream, *, tree: Tree | None = None) -> Perturbed:
+        """The perturbed table. `tree` is the owner's, grown here unless given."""
+        if table.target is None:
             raise UsageError(f"{self.law} perturbs around a decision tree and needs a class; name the target column")
         if not table.rows:
             raise DataError(f"{self.law}: the table has no rows; there is nothing to release")
         if not table.columns:
             raise UsageError(f"{self.law}: the table has no column beside the class; there is no tree to grow")
-        if self.leaves_rare_out and (rare := rare_records(table.classes)).any():
-            return self._without(rare, table, stream, tree, target)
-        owned = c45(table, target=target) if tree is None else tree
-        prepared = self._prepared(table, owned, target)
+        if self.leaves_rare_out and (rare := rare_records(table.codes)).any():
+            return self._without(rare, table, stream, tree)
+        owned = c45(table) if tree is None else tree
+        prepared = self._prepared(table, owned)
         if self.best_of == 1:
-            return self._draw(table, prepared, stream, target)
+            return self._draw(table, prepared, stream)
         best: Perturbed | None = None
         seen: list[float] = []
         for _ in range(self.best_of):
-            draw = self._draw(table, prepared, stream, target)
-            found = compare_trees(owned, c45(draw.table, target=target), table)
+            draw = self._draw(table, prepared, stream)
+            found = compare_trees(owned, c45(draw.table), table)
             seen.append(found.rule_similarity)
             if best is None or _rank(found) > _rank(best.similarity):
                 best = replace(draw, similarity=found)
@@ -126,46 +127,37 @@ class TreeMethod(Method):
         """Whether records of rare classes are left out (see `rare_classes`)."""
         return False
 
-    def _without(
-        self, rare: NDArray[np.bool_], table: Table, stream: Stream, tree: Tree | None, target: str
-    ) -> Perturbed:
+    def _without(self, rare: NDArray[np.bool_], table: Table, stream: Stream, tree: Tree | None) -> Perturbed:
         """The release of the table as it would be without some of its people."""
-        assert table.classes is not None
         if rare.all():
             raise UsageError(
                 f"{self.law}: every leaf and class is a small cell: no class has {FEWEST} records, and nobody could be "
                 "hidden; choose another column as the target"
             )
-        done = self.perturb(table.take(~rare), stream, tree=tree, target=target)
+        done = self.perturb(table.take(~rare), stream, tree=tree)
         rest = np.flatnonzero(~rare)
         out = np.union1d(np.flatnonzero(rare), rest[done.left_out])
-        counts = np.bincount(table.classes + 1, minlength=len(table.labels) + 1)
-        return replace(done, left_out=out, warnings=(rare_note(counts, table.labels, target), *done.warnings))
+        counts = np.bincount(table.codes + 1, minlength=len(table.labels) + 1)
+        return replace(
+            done, left_out=out, warnings=(rare_note(counts, table.labels, table.required_target.name), *done.warnings)
+        )
 
-    def _prepared(self, table: Table, tree: Tree, target: str) -> Any:  # noqa: ARG002
+    def _prepared(self, table: Table, tree: Tree) -> Any:
         """What all draws share: the owner's leaves."""
         return Leaves.of(tree, table)
 
     @abstractmethod
-    def _draw(self, table: Table, prepared: Any, stream: Stream, target: str) -> Perturbed:
+    def _draw(self, table: Table, prepared: Any, stream: Stream) -> Perturbed:
         """One release."""
 
 
-def changed_shares(original: Table, released: Table, target: str = CLASS) -> dict[str, float]:
-    """The share of cells of each column, and of the class, that differ; missing in both is the same."""
+def changed_shares(original: Table, released: Table) -> dict[str, float]:
+    """Return the share of cells of each column, the target included, that differ; missing in both is the same."""
     out = {}
-    for before, after in zip(original.columns, released.columns, strict=True):
+    for before, after in zip(original.all_columns, released.all_columns, strict=True):
         same = (before.values == after.values) | (np.isnan(before.values) & np.isnan(after.values))
         out[before.name] = float(np.mean(~same)) if len(same) else 0.0
-    if original.classes is not None and released.classes is not None:
-        out[target] = float(np.mean(original.classes != released.classes)) if original.rows else 0.0
     return out
-
-
-def with_values(table: Table, values: Mapping[str, FloatArray], classes: IntArray | None = None) -> Table:
-    """The table with other values in some columns, and other classes if given."""
-    columns = tuple(replace(c, values=values[c.name]) if c.name in values else c for c in table.columns)
-    return Table(columns, table.classes if classes is None else classes, table.labels)
 
 
 def choice(law: str, name: str, value: str, allowed: tuple[str, ...]) -> None:

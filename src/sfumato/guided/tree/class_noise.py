@@ -16,7 +16,7 @@ import numpy as np
 
 from sfumato.counts import FloatArray, IntArray
 from sfumato.guided.base import Needs
-from sfumato.guided.tree.base import Perturbed, TreeMethod, with_values
+from sfumato.guided.tree.base import Perturbed, TreeMethod
 from sfumato.guided.tree.owner_tree import Leaves
 from sfumato.randomness import Stream
 from sfumato.table import Table
@@ -115,12 +115,11 @@ class ClassNoise(TreeMethod):
     needs: ClassVar[Needs] = Needs.COUNTS
     family: ClassVar[str | None] = "class-noise"
 
-    def _draw(self, table: Table, leaves: Leaves, stream: Stream, target: str) -> Perturbed:
-        assert table.classes is not None
-        known = np.flatnonzero(table.classes >= 0)
-        classes, leaf = table.classes[known], leaves.number[known]
+    def _draw(self, table: Table, leaves: Leaves, stream: Stream) -> Perturbed:
+        known = np.flatnonzero(table.codes >= 0)
+        classes, leaf = table.codes[known], leaves.number[known]
         released = self._labels(classes, leaf, leaves.counts, stream)
-        out = table.classes.copy()
+        out = table.codes.copy()
         out[known] = released
         belief = self._posterior(leaves.counts, leaf, released)
         guess = np.argmax(belief, axis=1)
@@ -135,10 +134,10 @@ class ClassNoise(TreeMethod):
         }
         hidden = float(np.mean(guess != classes))
         warning = (
-            f"{target}: the class of {100 * hidden:.1f} % of the records is hidden from an intruder who can place a "
-            "record in its leaf; class noise protects minority records only"
+            f"{table.required_target.name}: the class of {100 * hidden:.1f} % of the records is hidden from an intruder who can "
+            "place a record in its leaf; class noise protects minority records only"
         )
-        return Perturbed.of(table, with_values(table, {}, out), target, owner=owner, warnings=[warning])
+        return Perturbed.of(table, table.with_values({}, out), owner=owner, warnings=[warning])
 
     @abstractmethod
     def _labels(self, classes: IntArray, leaf: IntArray, counts: FloatArray, stream: Stream) -> IntArray:

@@ -17,12 +17,12 @@ from sfumato.counts import FloatArray, IntArray
 from sfumato.errors import UsageError
 from sfumato.guided.base import Needs
 from sfumato.guided.tree._segments import Segments
-from sfumato.guided.tree.base import Perturbed, TreeMethod, choice, probability, with_values
+from sfumato.guided.tree.base import Perturbed, TreeMethod, choice, probability
 from sfumato.guided.tree.class_noise import drawn_from
 from sfumato.parameters import parameter
 from sfumato.randomness import Stream
 from sfumato.table import Table
-from sfumato.trees import CLASS, Tree, codes_of, with_class
+from sfumato.trees import Tree
 
 DRAWS = ("shuffle", "iid")
 
@@ -47,25 +47,22 @@ class Detective(TreeMethod):
         if self.up < 1:
             raise UsageError(f"{self.law}: up = {self.up} reaches no sibling; give 1 for siblings or more for cousins")
 
-    def _prepared(self, table: Table, tree: Tree, target: str) -> dict[str, Segments]:  # noqa: ARG002
+    def _prepared(self, table: Table, tree: Tree) -> dict[str, Segments]:  # noqa: ARG002
         names = chosen_columns(table, self.attributes, self.law)
         if not names:
             raise UsageError(f"{self.law}: the table has no categorical column; use innocent, framework or leaf-swap")
-        return {name: Segments.of(table, name, target) for name in names}
+        return {name: Segments.of(table, name) for name in names}
 
-    def _draw(self, table: Table, segments: dict[str, Segments], stream: Stream, target: str) -> Perturbed:
-        values = self.new_values(table, segments, stream, target)
+    def _draw(self, table: Table, segments: dict[str, Segments], stream: Stream) -> Perturbed:
+        values = self.new_values(table, segments, stream)
         owner = {"expected_change": {n: expected_change(s, self.p, self.v, self.up) for n, s in segments.items()}}
-        return Perturbed.of(
-            table, with_values(table, values), target, owner=owner, public={"perturbed_columns": list(segments)}
-        )
+        return Perturbed.of(table, table.with_values(values), owner=owner, public={"perturbed_columns": list(segments)})
 
     def new_values(
         self,
         table: Table,
         segments: dict[str, Segments],
         stream: Stream,
-        target: str = CLASS,
         others: Mapping[str, FloatArray] | None = None,
         classes: IntArray | None = None,
     ) -> dict[str, FloatArray]:
@@ -79,14 +76,14 @@ class Detective(TreeMethod):
         for name, own in segments.items():
             node = own.node
             if self.chained and (released or others or classes is not None):
-                seen = with_values(table, {**(others or {}), **released}, classes)
-                node = own.tree.apply(with_class(seen, name, target))
+                seen = table.with_values({**(others or {}), **released}, classes)
+                node = own.tree.apply(seen.with_target(name))
             released[name] = self._values(table, own, node, stream)
         return released
 
     def _values(self, table: Table, own: Segments, node: IntArray, stream: Stream) -> FloatArray:
         column = table[own.attribute]
-        codes = codes_of(column)
+        codes = column.codes
         known = np.flatnonzero(codes >= 0)
         reached, leaf = np.unique(node[known], return_inverse=True)
         if self.draws == "shuffle":
@@ -162,7 +159,7 @@ def expected_change(own: Segments, p: float, v: float = 0.0, up: int = 1) -> flo
     return float(1 - (sizes @ kept) / sizes.sum()) if len(leaves) else 0.0
 
 
-def similarity_table(table: Table, names: Sequence[str] = (), target: str = CLASS) -> dict[str, Any]:
+def similarity_table(table: Table, names: Sequence[str] = ()) -> dict[str, Any]:
     """Which values are alike where, for each categorical attribute: as plain data, for the owner."""
     from sfumato.guided.tree._segments import similar_values
 
@@ -170,6 +167,6 @@ def similarity_table(table: Table, names: Sequence[str] = (), target: str = CLAS
     for name in names or chosen_columns(table, "", "detective"):
         out[name] = [
             {"leaves": list(s.nodes), "records": s.records, "pairs": [vars(pair) for pair in s.pairs]}
-            for s in similar_values(Segments.of(table, name, target))
+            for s in similar_values(Segments.of(table, name))
         ]
     return out

@@ -7,7 +7,7 @@ drawn by DETECTIVE. What nevertheless stays in clear is named in a warning, beca
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -16,7 +16,7 @@ from sfumato.counts import FloatArray, IntArray
 from sfumato.guided.rare_classes import STATEMENT
 from sfumato.guided.tree._partners import exchanged
 from sfumato.guided.tree._segments import Segments
-from sfumato.guided.tree.base import Perturbed, TreeMethod, choice, with_values
+from sfumato.guided.tree.base import Perturbed, TreeMethod, choice
 from sfumato.guided.tree.class_noise import expected_changes, random_variance
 from sfumato.guided.tree.detective import Detective, chosen_columns, expected_change
 from sfumato.guided.tree.innocent import noisy_columns, perturbed_cells
@@ -62,35 +62,31 @@ class Framework(TreeMethod):
         """How categories are perturbed."""
         return Detective(p=self.p, v=self.v, up=self.up, chained=self.chained)
 
-    def _prepared(self, table: Table, tree: Tree, target: str) -> tuple[Leaves, dict[str, Segments]]:
+    def _prepared(self, table: Table, tree: Tree) -> tuple[Leaves, dict[str, Segments]]:
         names = chosen_columns(table, "", self.law)
-        return Leaves.of(tree, table), {name: Segments.of(table, name, target) for name in names}
+        return Leaves.of(tree, table), {name: Segments.of(table, name) for name in names}
 
-    def _draw(
-        self, table: Table, prepared: tuple[Leaves, dict[str, Segments]], stream: Stream, target: str
-    ) -> Perturbed:
-        assert table.classes is not None
+    def _draw(self, table: Table, prepared: tuple[Leaves, dict[str, Segments]], stream: Stream) -> Perturbed:
         leaves, segments = prepared
-        classes = permuted_labels(table.classes, leaves.number, stream)
+        classes = permuted_labels(table.codes, leaves.number, stream)
         values = self._numbers(table, classes, leaves, stream)
-        values |= self.detective.new_values(table, segments, stream, target, values, classes)
+        values |= self.detective.new_values(table, segments, stream, values, classes)
         owner = {
             "expected_changes": expected_changes(leaves.counts),
             "variance_of_changes": random_variance(leaves.counts),
             "expected_change": {name: expected_change(own, self.p, self.v, self.up) for name, own in segments.items()},
         }
         public = {"limits": [STATEMENT]} if self.leaves_rare_out else {}
-        return Perturbed.of(table, with_values(table, values, classes), target, owner=owner, public=public)
+        return Perturbed.of(table, table.with_values(values, classes), owner=owner, public=public)
 
     def _numbers(self, table: Table, classes: IntArray, leaves: Leaves, stream: Stream) -> dict[str, FloatArray]:
         numeric = tuple(c for c in table.columns if c.attribute.kind.numeric)
         if self.numbers == "swap":
-            assert table.classes is not None
             k = len(table.labels)
-            cell, to = cells_of(leaves.number, table.classes, k), cells_of(leaves.number, classes, k)
+            cell, to = cells_of(leaves.number, table.codes, k), cells_of(leaves.number, classes, k)
             values = {c.name: dealt_again(c.values, cell, to, stream) for c in numeric}
             alone = np.flatnonzero(np.bincount(to)[to] < 2)
-            return exchanged(Table(numeric, classes, table.labels), values, leaves, alone, stream)[0]
+            return exchanged(replace(table, columns=numeric).with_values({}, classes), values, leaves, alone, stream)[0]
         noise = ValueNoise(self.noise, self.sd)
         cells = perturbed_cells(table, leaves, "all")
         for name in cells:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray
-from sfumato.guided.tree.base import Perturbed, TreeMethod, choice, with_values
+from sfumato.guided.tree.base import Perturbed, TreeMethod, choice
 from sfumato.guided.tree.owner_tree import Leaves
 from sfumato.guided.tree.value_noise import KINDS, SD, Room, ValueNoise
 from sfumato.parameters import parameter
@@ -47,7 +47,7 @@ class Innocent(TreeMethod):
         """The noise itself."""
         return ValueNoise(self.noise, self.sd)
 
-    def _draw(self, table: Table, leaves: Leaves, stream: Stream, target: str) -> Perturbed:
+    def _draw(self, table: Table, leaves: Leaves, stream: Stream) -> Perturbed:
         noise = self.law_of_noise
         cells = perturbed_cells(table, leaves, self.which, self.heterogeneous)
         for column in table.columns:
@@ -64,7 +64,7 @@ class Innocent(TreeMethod):
                     f"{join_names(zeros)}: noise relative to the value leaves every 0 as it is; use additive noise"
                 )
         public = {"perturbed_columns": sorted(cells)}
-        return Perturbed.of(table, with_values(table, values), target, public=public, warnings=warnings)
+        return Perturbed.of(table, table.with_values(values), public=public, warnings=warnings)
 
 
 def perturbed_cells(

@@ -30,7 +30,7 @@ from sfumato.errors import UsageError
 from sfumato.guided.base import Needs
 from sfumato.guided.rare_classes import STATEMENT
 from sfumato.guided.tree._partners import exchanged
-from sfumato.guided.tree.base import Perturbed, TreeMethod, choice, with_values
+from sfumato.guided.tree.base import Perturbed, TreeMethod, choice
 from sfumato.guided.tree.class_noise import permuted
 from sfumato.guided.tree.owner_tree import Leaves
 from sfumato.parameters import parameter
@@ -93,27 +93,26 @@ class LeafSwap(TreeMethod):
         """Unless small cells are to be kept as they are."""
         return self.small != "keep"
 
-    def _draw(self, table: Table, leaves: Leaves, stream: Stream, target: str) -> Perturbed:
+    def _draw(self, table: Table, leaves: Leaves, stream: Stream) -> Perturbed:
         deal = dealt(table, leaves.number, stream, labels=self.labels)
-        best = self._settled(table, leaves, deal, stream, target)
+        best = self._settled(table, leaves, deal, stream)
         if not self.redraws:
             return best
-        alike = record_similarities(leaves.tree, c45(best.table, target=target), table)
+        alike = record_similarities(leaves.tree, c45(best.table), table)
         for _ in range(self.redraws):
             lost = np.unique(leaves.number[alike < 1])
             if not len(lost):
                 break
             tried = redealt(deal, table, np.isin(leaves.number, lost), leaves.number, stream, labels=self.labels)
-            done = self._settled(table, leaves, tried, stream, target)
-            found = record_similarities(leaves.tree, c45(done.table, target=target), table)
+            done = self._settled(table, leaves, tried, stream)
+            found = record_similarities(leaves.tree, c45(done.table), table)
             if found.mean() > alike.mean():
                 deal, best, alike = tried, done, found
         return best
 
-    def _settled(self, table: Table, leaves: Leaves, deal: Table, stream: Stream, target: str) -> Perturbed:
+    def _settled(self, table: Table, leaves: Leaves, deal: Table, stream: Stream) -> Perturbed:
         """The release of a deal: small cells seen to, changes counted."""
-        assert deal.classes is not None
-        leaf, given = leaves.number, deal.classes
+        leaf, given = leaves.number, deal.codes
         to = cells_of(leaf, given, len(table.labels))
         small = np.bincount(to)[to] < self.least
         values = {c.name: c.values for c in deal.columns}
@@ -121,13 +120,13 @@ class LeafSwap(TreeMethod):
         unmoved = np.full(len(lone), len(values) if self.small == "keep" else 0)
         blindly = small if self.small == "blind" else np.zeros(table.rows, bool)
         if self.small == "climb":
-            values, unmoved = exchanged(with_values(table, {}, given), values, leaves, lone, stream)
+            values, unmoved = exchanged(table.with_values({}, given), values, leaves, lone, stream)
             blindly[lone[unmoved == len(values)]] = True
             unmoved[blindly[lone]] = 0
         if blindly.any():
             values = {name: blind(column, leaf, blindly, stream) for name, column in values.items()}
         out = small if self.small == "suppress" else blindly & (np.bincount(leaf)[leaf] < 2)
-        released = with_values(table, values, given)
+        released = table.with_values(values, given)
         if out.any():
             raise_if_all(out)
             released, table = released.take(~out), table.take(~out)
@@ -139,7 +138,7 @@ class LeafSwap(TreeMethod):
             warnings.append(left_out_note(int(out.sum())))
         public = {"limits": limits(self.small, self.least)}
         owner = {"small_cells": counted, "small_records": lone, "leaves": leaves.size}
-        done = Perturbed.of(table, released, target, public=public, owner=owner, warnings=warnings)
+        done = Perturbed.of(table, released, public=public, owner=owner, warnings=warnings)
         return replace(done, left_out=np.flatnonzero(out))
 
 
@@ -166,10 +165,9 @@ def left_out_note(records: int) -> str:
 
 def dealt(table: Table, leaf: IntArray, stream: Stream, *, labels: bool) -> Table:
     """Every attribute permuted inside each leaf and class; with `labels`, the classes of each leaf before that."""
-    assert table.classes is not None
-    given = permuted_labels(table.classes, leaf, stream) if labels else table.classes
-    cell, to = (cells_of(leaf, classes, len(table.labels)) for classes in (table.classes, given))
-    return with_values(table, {c.name: dealt_again(c.values, cell, to, stream) for c in table.columns}, given)
+    given = permuted_labels(table.codes, leaf, stream) if labels else table.codes
+    cell, to = (cells_of(leaf, classes, len(table.labels)) for classes in (table.codes, given))
+    return table.with_values({c.name: dealt_again(c.values, cell, to, stream) for c in table.columns}, given)
 
 
 def redealt(
@@ -183,14 +181,12 @@ def redealt(
 ) -> Table:
     """An earlier deal with fresh permutations in the leaves of some records, `among`."""
     fresh = dealt(table.take(among), leaf[among], stream, labels=labels)
-    assert deal.classes is not None
-    assert fresh.classes is not None
     values = {c.name: c.values.copy() for c in deal.columns}
     for column in fresh.columns:
         values[column.name][among] = column.values
-    classes = deal.classes.copy()
-    classes[among] = fresh.classes
-    return with_values(deal, values, classes)
+    classes = deal.codes.copy()
+    classes[among] = fresh.codes
+    return deal.with_values(values, classes)
 
 
 def raise_if_all(small: NDArray[np.bool_]) -> None:

@@ -39,7 +39,7 @@ class Leaves:
     def of(cls, tree: Tree, table: Table) -> Leaves:
         """Send every record through the tree."""
         nodes, number = np.unique(tree.apply(table), return_inverse=True)
-        classes = table.classes if table.classes is not None else np.full(table.rows, -1)
+        classes = table.codes if table.target is not None else np.full(table.rows, -1)
         known = classes >= 0
         k = max(len(table.labels), 1)
         counts = np.bincount(number[known] * k + classes[known], minlength=len(nodes) * k)

@@ -75,7 +75,7 @@ def counted_tree(counted: Countable, strategy: str, limits: Limits | None = None
             "of them, or mine with the local engine"
         )
     table = counted.table
-    if table.classes is None or not table.labels:
+    if table.target is None:
         raise UsageError("a tree needs a class; declare the target column of the release")
     if not table.columns:
         raise UsageError("a tree needs at least one attribute beside the class; the release has none")
@@ -144,9 +144,8 @@ class TrueValues:
 
     def __call__(self, table: Table, rows: IntArray) -> Seen:  # noqa: ARG002 - where rows stand says nothing here
         """Of the records that have a class."""
-        assert table.classes is not None
-        known = table.classes >= 0
-        arrays: dict[Any, NDArray[Any]] = {"classes": np.bincount(table.classes[known], minlength=len(table.labels))}
+        known = table.codes >= 0
+        arrays: dict[Any, NDArray[Any]] = {"classes": np.bincount(table.codes[known], minlength=len(table.labels))}
         distinct = {}
         for i in self.columns:
             values = table.columns[i].values[known]
@@ -167,8 +166,7 @@ class Neighbours:
 
     def __call__(self, table: Table, rows: IntArray) -> Sums:  # noqa: ARG002
         """Of the records that have a class."""
-        assert table.classes is not None
-        known = table.classes >= 0
+        known = table.codes >= 0
         arrays: dict[Any, NDArray[Any]] = {}
         for i, asked in self.values.items():
             values = table.columns[i].values[known]

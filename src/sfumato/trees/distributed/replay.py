@@ -96,11 +96,10 @@ class Records:
     """The records of one block, at the nodes that the steps so far lead them to."""
 
     def __init__(self, table: Table, rows: IntArray, rules: tuple[Rule, ...], steps: tuple[Step, ...]) -> None:
-        assert table.classes is not None  # the strategies ask for a class first
-        known = np.flatnonzero(table.classes >= 0)
+        known = np.flatnonzero(table.codes >= 0)
         self.rules = rules
         self.columns = [c.take(known) for c in table.columns]
-        self.rows, self.classes = rows[known], table.classes[known]
+        self.rows, self.classes = rows[known], table.codes[known]
         self.at = np.arange(len(known))
         """Records that are still in an open node."""
         self.slot = np.zeros(len(known), np.int64)

@@ -1,6 +1,6 @@
 """Room."""
 
-from sfumato.trees.grow.c45 import CLASS, c45, codes_of, labels_of, with_class
+from sfumato.trees.grow.c45 import c45
 from sfumato.trees.grow.growth import Growth, Limits, grow, grow_from
 from sfumato.trees.grow.impurity import Entropy, Gini
 from sfumato.trees.grow.pruning import MDL, KeepAll, Pruner
@@ -9,7 +9,6 @@ from sfumato.trees.grow.splits import BinarySplitter, Splits, child_counts
 
 __all__ = [
     "BLOCK",
-    "CLASS",
     "MDL",
     "BinarySplitter",
     "CellArray",
@@ -24,9 +23,6 @@ __all__ = [
     "c45",
     "checked",
     "child_counts",
-    "codes_of",
     "grow",
     "grow_from",
-    "labels_of",
-    "with_class",
 ]

@@ -112,14 +112,14 @@ def coarser(bins: Grid, values: FloatArray, most: int) -> Grid:
 
 def classified(table: Table) -> tuple[Table, IntArray]:
     """The rows that have a class, and their classes; refuses a table from which nothing can be learned."""
-    if table.classes is None or not table.labels:
+    if table.target is None:
         raise UsageError("a tree needs a class; declare the target column of the release")
     if not table.columns:
         raise UsageError("a tree needs at least one attribute beside the class; the release has none")
-    known = table.classes >= 0
+    known = table.codes >= 0
     if not known.any():
         raise DataError("no record has a class; check the target column of the release")
-    return (table, table.classes) if known.all() else (table.take(known), table.classes[known])
+    return (table, table.codes) if known.all() else (table.take(known), table.codes[known])
 
 
 def class_shares(classes: IntArray, size: int) -> FloatArray:

@@ -37,13 +37,12 @@ class JointMap:
 
     def class_log_loss(self, table: Table) -> FloatArray:
         """−log P(class | released values) of each record; one that lies off the axes is judged by class shares alone."""
-        assert table.classes is not None
         places = cell_numbers(self.axes, table)
         kernels = [axis.kernel for axis in self.axes]
         pairs = zip(self.shares, self.masses, strict=True)
         seen = np.stack([share * contract(mass, kernels).ravel() for share, mass in pairs]) + LEAST
-        loss = -np.log(seen[table.classes, places] / seen[:, places].sum(axis=0))
-        return np.where(places < 0, -np.log(self.shares)[table.classes], loss)
+        loss = -np.log(seen[table.codes, places] / seen[:, places].sum(axis=0))
+        return np.where(places < 0, -np.log(self.shares)[table.codes], loss)
 
 
 def cell_numbers(axes: Sequence[Axis], table: Table) -> IntArray:
@@ -59,18 +58,17 @@ def cell_numbers(axes: Sequence[Axis], table: Table) -> IntArray:
 
 def fit_map(axes: Sequence[Axis], table: Table, *, iterations: int, smoothing: float) -> JointMap:
     """EM(S) for each class; the kernel is separable, so a step is one small matrix product an axis."""
-    assert table.classes is not None
     places = cell_numbers(axes, table)
     kernels = [axis.kernel for axis in axes]
     strengths = [axis.smoothing(smoothing) for axis in axes]
     shape = tuple(kernel.shape[0] for kernel in kernels)
     masses = []
     for c in range(len(table.labels)):
-        here = places[(table.classes == c) & (places >= 0)]
+        here = places[(table.codes == c) & (places >= 0)]
         counts = np.bincount(here, minlength=math.prod(shape)).astype(np.float64).reshape(shape)
         # Without axes there is one cell, and all is in it.
         masses.append(joint_em(kernels, counts, strengths, iterations) if axes else np.ones(()))
-    return JointMap(tuple(axes), tuple(masses), class_shares(table.classes, len(table.labels)))
+    return JointMap(tuple(axes), tuple(masses), class_shares(table.codes, len(table.labels)))
 
 
 LONG_AXIS = 16

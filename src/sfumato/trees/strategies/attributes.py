@@ -76,11 +76,9 @@ def choose_attributes(table: Table, *, most: int = 4, seed: int = 0) -> Choice:
     loss lower by `NEEDED` paired standard errors; among those the one whose reconstructed map separates the classes best
     is taken. Where no attribute says anything alone, all pairs are looked at: two may speak only together.
     """
-    assert table.classes is not None
     held = np.random.default_rng(seed).random(table.rows) < HELD_OUT
     train, test = table.take(~held), table.take(held)
-    assert train.classes is not None
-    if not test.rows or len(np.unique(train.classes)) < 2:
+    if not test.rows or len(np.unique(train.codes)) < 2:
         return Choice((), (), ())
     chosen: tuple[str, ...] = ()
     pool = [c.name for c in table.columns]
@@ -126,9 +124,7 @@ def _trials(
     if chosen:
         before, _ = judged(chosen)
     else:
-        assert train.classes is not None
-        assert test.classes is not None
-        before = -np.log(class_shares(train.classes, len(train.labels)))[test.classes]
+        before = -np.log(class_shares(train.codes, len(train.labels)))[test.codes]
     out = []
     for added in candidates:
         if math.prod(axes[name].kernel.shape[0] for name in (*chosen, *added)) > MOST_BINS:

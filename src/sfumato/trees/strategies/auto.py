@@ -97,9 +97,7 @@ def picked(verdicts: Mapping[str, Verdict], unaware: float) -> str:
 
 def unaware(train: Table, test: Table) -> float:
     """The log loss of one who knows the shares of the classes and nothing else."""
-    assert train.classes is not None
-    assert test.classes is not None
-    return float(-np.log(class_shares(train.classes, len(train.labels)))[test.classes].mean())
+    return float(-np.log(class_shares(train.codes, len(train.labels)))[test.codes].mean())
 
 
 def sentence(best: str, scores: Mapping[str, Mapping[str, float]]) -> str:

@@ -120,13 +120,12 @@ def held_out_model(held_out: Table, names: Sequence[str], seed: int) -> ClassMix
 
 def widened(models: ClassMixtures, table: Table, background: Background) -> ClassMixtures:
     """The same with all axes of the background: what is not modelled is reconstructed by itself, class by class."""
-    assert table.classes is not None
     have = {axis.name for axis in models.axes}
     more = [axis for axis in background.axes if axis.name not in have]
     codes = [axis.codes(table[axis.name]) for axis in more]
     wider = []
     for c, model in enumerate(models.models):
-        here = table.classes == c
+        here = table.codes == c
         alone = [np.repeat(marginal(a, code[here]), model.size, axis=0) for a, code in zip(more, codes, strict=True)]
         wider.append(Products(model.weights, (*model.tables, *alone)))
     return ClassMixtures((*models.axes, *more), tuple(wider), models.shares)

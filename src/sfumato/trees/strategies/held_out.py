@@ -214,8 +214,7 @@ def noise(slips: FloatArray) -> float:
 
 def judged(background: Background, tree: Tree, held_out: Table) -> Verdict:
     """Put a tree before records it was not grown on."""
-    assert held_out.classes is not None
-    return judged_by(background.leaf_chances(tree, held_out), held_out.classes, len(held_out.labels), tree)
+    return judged_by(background.leaf_chances(tree, held_out), held_out.codes, len(held_out.labels), tree)
 
 
 def judged_by(chances: Chances, classes: IntArray, size: int, tree: Tree, given: float = 1.0) -> Verdict:

@@ -40,14 +40,13 @@ class ClassMixtures:
 
     def class_log_loss(self, table: Table) -> FloatArray:
         """−log P(class | released values) of each record."""
-        assert table.classes is not None
         if not self.axes:
-            return np.asarray(-np.log(self.shares)[table.classes])
+            return np.asarray(-np.log(self.shares)[table.codes])
         logs = self.pooled().joint_log(self.axes, [axis.codes(table[axis.name]) for axis in self.axes])
         posterior, _ = normalised(logs)
         starts = np.concatenate([[0], np.cumsum([model.size for model in self.models])[:-1]])
         shares = np.add.reduceat(posterior.astype(np.float64), starts, axis=1)
-        return np.asarray(-np.log(np.maximum(shares[np.arange(table.rows), table.classes], 1e-12)))
+        return np.asarray(-np.log(np.maximum(shares[np.arange(table.rows), table.codes], 1e-12)))
 
     def pooled(self) -> Products:
         """The distribution of all records, whatever their class."""

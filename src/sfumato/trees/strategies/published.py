@@ -96,11 +96,11 @@ def _settled(table: Table, name: str, limits: Limits | None, pruner: Pruner | No
 
 def prepared(table: Table, as_true: bool = False) -> tuple[IntArray, list[Association]]:
     """The classes and columns of the records that have a class; with `as_true` every column is taken at its word."""
-    if table.classes is None or not table.labels:
+    if table.target is None:
         raise UsageError("a tree needs a class; declare the target column of the release")
     if not table.columns:
         raise UsageError("a tree needs at least one attribute beside the class; the release has none")
-    rows = np.flatnonzero(table.classes >= 0)
+    rows = np.flatnonzero(table.codes >= 0)
     if not len(rows):
         raise DataError("no record has a class; check the target column of the release")
     if len(rows) < table.rows:
@@ -110,8 +110,7 @@ def prepared(table: Table, as_true: bool = False) -> tuple[IntArray, list[Associ
     associations = [Association.of(c, m, marks, i) for i, c in enumerate(table.columns)]
     if as_true:
         associations = [a.as_true() for a in associations]
-    assert table.classes is not None
-    return table.classes, associations
+    return table.codes, associations
 
 
 FEWEST_RECORDS = 1000

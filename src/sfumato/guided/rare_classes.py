@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.counts import IntArray
+from sfumato.findings import Note
 from sfumato.text import join_names
 
 FEWEST = 3
@@ -32,11 +33,12 @@ def rare_records(classes: IntArray) -> NDArray[np.bool_]:
     return np.asarray(rare(counts)[classes + 1])
 
 
-def rare_note(counts: IntArray, labels: Sequence[str], target: str) -> str:
+def rare_note(counts: IntArray, labels: Sequence[str], target: str) -> Note:
     """What an owner is told of rare classes: `counts` by class, first the records without one."""
     names = ["no class", *(f"{target} = {label}" for label in labels)]
     found = [f"{names[i]} ({int(counts[i])})" for i in np.flatnonzero(rare(counts))]
-    return (
+    return Note(
+        "SF223",
         f"left out, since a class of fewer than {FEWEST} records hides nobody: {join_names(found, 12)}. To have them in the "
-        "release, merge the class with another in the table, or give the records a class"
+        "release, merge the class with another in the table, or give the records a class",
     )

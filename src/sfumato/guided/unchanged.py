@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray, IntArray
+from sfumato.findings import Note
 from sfumato.text import join_names
 
 
@@ -41,11 +42,12 @@ def whole_records(
     return unchanged(before, after, names) & single(after)
 
 
-def whole_note(records: int, rows: int) -> str:
+def whole_note(records: int, rows: int) -> Note:
     """What an owner is told of them."""
-    return (
+    return Note(
+        "SF227",
         f"{records:,} of {rows:,} records {'stays as it is' if records == 1 else 'stay as they are'} in every column that was "
-        "modified, and no other row is the same: whoever knows the values finds the row. The audit names it"
+        "modified, and no other row is the same: whoever knows the values finds the row. The audit names it",
     )
 
 
@@ -70,7 +72,7 @@ def hardly_changed(
     return out
 
 
-def hardly_note(shares: Mapping[str, float]) -> str:
+def hardly_note(shares: Mapping[str, float]) -> Note:
     """What an owner is told of them."""
     named = [f"{name} ({share:.1%} changed)" for name, share in shares.items()]
-    return f"Hardly any value was changed, so take as released as it is: {join_names(named, 12)}"
+    return Note("SF222", f"Hardly any value was changed, so take as released as it is: {join_names(named, 12)}")

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sfumato.errors import DataError, UsageError
+from sfumato.findings import Note
 from sfumato.io import detect_spelling
 from sfumato.plans.profile import ColumnProfile
 from sfumato.plans.sentinels import sentinels
@@ -302,22 +303,23 @@ def note(proposal: Proposal) -> str:
     return text + (f"; {proposal.doubt}" if proposal.doubt else "")
 
 
-def remarks(proposals: Mapping[str, Proposal]) -> tuple[str, ...]:
+def remarks(proposals: Mapping[str, Proposal]) -> tuple[Note, ...]:
     """Which columns are withheld and why, which texts were taken as missing, or were not, and what else to look at."""
     withheld: dict[str, list[str]] = {}
     for name, proposal in proposals.items():
         if not proposal.attribute.released:
             withheld.setdefault(proposal.why, []).append(name)
-    out = [f"withheld: {join_names(names)} ({why})" for why, names in withheld.items()]
+    out = [Note("SF103", f"withheld: {join_names(names)} ({why})") for why, names in withheld.items()]
     if absent := _where({n: p.absent for n, p in proposals.items() if p.attribute.released}):
-        out.append(f"taken as missing: {absent}")
+        out.append(Note("SF104", f"taken as missing: {absent}"))
     if answers := _where({n: p.answers for n, p in proposals.items()}):
-        out.append(f"taken as labels: {answers}; if they mean no value, list them under missing_values in the plan")
+        words = f"taken as labels: {answers}; if they mean no value, list them under missing_values in the plan"
+        out.append(Note("SF105", words))
     doubts: dict[str, list[str]] = {}
     for name, proposal in proposals.items():
         if proposal.doubt:
             doubts.setdefault(proposal.doubt, []).append(name)
-    return (*out, *(f"{join_names(names)}: {doubt}" for doubt, names in doubts.items()))
+    return (*out, *(Note("SF106", f"{join_names(names)}: {doubt}") for doubt, names in doubts.items()))
 
 
 def _texts(texts: Iterable[str]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sfumato.channels import Channel, CorrelatedGaussian
+from sfumato.findings import Note
 from sfumato.privacy import exactly_true, hides_little
 from sfumato.releases.manifest import Manifest, ReleasedColumn
 from sfumato.schema import Categories, Role
@@ -122,49 +123,57 @@ def _checked(manifest: Manifest) -> str:
     return f"`{data.file}` is a folder of {data.parts} files; SHA-256 of their list, as `sha256sum * | sha256sum` in it gives it"
 
 
-def cautions(manifest: Manifest) -> list[str]:
+def cautions(manifest: Manifest) -> list[Note]:
     """What a careful person would want said about this release."""
-    out = []
-    if clear := [c.attribute.name for c in manifest.columns if c.clear and c.attribute.role is not Role.TARGET]:
-        out.append(f"Released as they are, and so able to single people out: {', '.join(clear)}.")
-    if learned := [c.attribute.name for c in manifest.columns if c.attribute.learned]:
-        out.append(f"The domain was learned from the data, so its ends or labels are real ones: {', '.join(learned)}.")
-    gaps = [c for c in manifest.columns if c.missing_public]
+    columns = manifest.columns
+    out: list[Note] = []
+
+    def caution(code: str, words: str, names: Sequence[str]) -> None:
+        if names:
+            out.append(Note(code, f"{words}: {', '.join(names)}."))
+
+    clear = [c.attribute.name for c in columns if c.clear and c.attribute.role is not Role.TARGET]
+    caution("SF201", "Released as they are, and so able to single people out", clear)
+    learned = [c.attribute.name for c in columns if c.attribute.learned]
+    caution("SF101", "The domain was learned from the data, so its ends or labels are real ones", learned)
+    gaps = [c for c in columns if c.missing_public]
     moved = [c.attribute.name for c in gaps if c.guided is not None and gaps_travel(c, manifest.method or {})]
-    if moved:
-        out.append(
-            f"Missing values were swapped like any other: an empty cell is as a rule another person's: {', '.join(moved)}."
-        )
-    if kept := [c.attribute.name for c in gaps if c.attribute.name not in moved]:
-        out.append(f"Missing values are left missing, which reveals who has none: {', '.join(kept)}.")
-    if true := [
+    swapped = "Missing values were swapped like any other: an empty cell is as a rule another person's"
+    caution("SF203", swapped, moved)
+    kept = [c.attribute.name for c in gaps if c.attribute.name not in moved]
+    caution("SF202", "Missing values are left missing, which reveals who has none", kept)
+    true = [
         f"{c.attribute.name} ({100 * (exactly_true(c.channel, c.attribute) or 0.0):.4g} %)"
-        for c in manifest.columns
+        for c in columns
         if c.channel is not None and hides_little(c.channel, c.attribute)
-    ]:
-        out.append(
-            "The steps of its grid are wide against the noise, so that most cells, by the law's own probability, hold exactly "
-            f"their true value: {', '.join(true)}."
-        )
-    if infinite := [c.attribute.name for c in manifest.columns if c.channel and c.channel.guarantee().reason]:
-        out.append(f"No finite ε of differential privacy holds for: {', '.join(infinite)}.")
+    ]
+    coarse = (
+        "The steps of its grid are wide against the noise, so that most cells, by the law's own probability, hold exactly "
+        "their true value"
+    )
+    caution("SF204", coarse, true)
+    infinite = [c.attribute.name for c in columns if c.channel and c.channel.guarantee().reason]
+    caution("SF205", "No finite ε of differential privacy holds for", infinite)
     if manifest.method is not None:
-        out.append(
+        bent = (
             "The noise was bent around patterns of the whole table, so no figure holds value by value: mine the release as it is, "
             "and let the owner's audit say what an intruder can still find out."
         )
-        out.extend(str(limit) for limit in manifest.extra.get("public", {}).get("limits", ()))
+        out.append(Note("SF206", bent))
+        out.extend(Note("SF207", str(limit)) for limit in manifest.extra.get("public", {}).get("limits", ()))
     if manifest.joint is not None:
-        out.append(joint_words(manifest.joint))
+        out.append(Note("SF208", joint_words(manifest.joint)))
     if manifest.again:
-        out.append(
+        before = (
             f"The same rows were released before ({', '.join(manifest.again)}) with independent noise; averaging the "
             "releases weakens the privacy stated here."
         )
+        out.append(Note("SF209", before))
     if manifest.addressing == "entity":
-        out.append(
+        fixed = (
             "Noise belongs to the entity: one that turns up in other releases with the same value has the same noise."
         )
+        out.append(Note("SF210", fixed))
     return out
 
 

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from sfumato.counts import FloatArray
 from sfumato.errors import DataError, UsageError
+from sfumato.findings import Note
 from sfumato.guided import (
     GuidedMethod,
     Perturbed,
@@ -71,8 +72,8 @@ def guided_release(
     labels = ["guided", plan.release_name, method.to_dict(), _digest(truth)]
     perturbed = method.perturb(truth, Stream(owner.derive(*labels)))
     if plan.channels:
-        overruled = f"{join_names(sorted(plan.channels), 12)}: the plan gives noise of their own, but {method.law} takes its place"
-        perturbed = replace(perturbed, warnings=(*perturbed.warnings, overruled))
+        words = f"{join_names(sorted(plan.channels), 12)}: the plan gives noise of their own, but {method.law} takes its place"
+        perturbed = replace(perturbed, warnings=(*perturbed.warnings, Note("SF228", words)))
     released = _with_true_columns(plan, truth, perturbed)
     before, after = (_all_values(t) for t in (_kept(truth, perturbed), released))
     if found := int(whole_records(before, after, _changed(plan, perturbed)).sum()):

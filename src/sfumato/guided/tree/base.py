@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from sfumato.counts import IntArray
 from sfumato.errors import DataError, UsageError
+from sfumato.findings import Note
 from sfumato.guided.base import Method
 from sfumato.guided.rare_classes import FEWEST, rare_note, rare_records
 from sfumato.guided.tree.owner_tree import Leaves
@@ -55,7 +56,7 @@ class Perturbed:
     changed: Mapping[str, float]
     public: Mapping[str, Any] = field(default_factory=dict)
     owner: Mapping[str, Any] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Note, ...] = ()
     similarity: Similarity | None = None
     left_out: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
 
@@ -68,14 +69,20 @@ class Perturbed:
         warnings = list(more.pop("warnings", ()))
         if clear:
             warnings.append(
-                f"{join_names(clear, 30)}: released as in the original; whoever knows these values finds the record by them. "
-                "Withhold the columns, or perturb them by another method"
+                Note(
+                    "SF221",
+                    f"{join_names(clear, 30)}: released as in the original; whoever knows these values finds the record by them. "
+                    "Withhold the columns, or perturb them by another method",
+                )
             )
         hardly = [name for name, share in changes if 0 < share < HARDLY]
         if hardly:
             warnings.append(
-                f"{join_names(hardly, 30)}: fewer than {HARDLY:.0%} of the values changed, which protects hardly anybody; raise "
-                "the noise, or perturb them by another method"
+                Note(
+                    "SF222",
+                    f"{join_names(hardly, 30)}: fewer than {HARDLY:.0%} of the values changed, which protects hardly anybody; raise "
+                    "the noise, or perturb them by another method",
+                )
             )
         return cls(table, changed, warnings=tuple(warnings), **more)
 

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sfumato.counts import FloatArray, IntArray
+from sfumato.findings import Note
 from sfumato.guided.base import Needs
 from sfumato.guided.tree.base import Perturbed, TreeMethod
 from sfumato.guided.tree.owner_tree import Leaves
@@ -133,9 +134,10 @@ class ClassNoise(TreeMethod):
             "certainty": belief.max(axis=1),
         }
         hidden = float(np.mean(guess != classes))
-        warning = (
+        warning = Note(
+            "SF230",
             f"{table.required_target.name}: the class of {100 * hidden:.1f} % of the records is hidden from an intruder who can "
-            "place a record in its leaf; class noise protects minority records only"
+            "place a record in its leaf; class noise protects minority records only",
         )
         return Perturbed.of(table, table.with_values({}, out), owner=owner, warnings=[warning])
 

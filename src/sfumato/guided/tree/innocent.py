@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray
+from sfumato.findings import Note
 from sfumato.guided.tree.base import Perturbed, TreeMethod, choice
 from sfumato.guided.tree.owner_tree import Leaves
 from sfumato.guided.tree.value_noise import KINDS, SD, Room, ValueNoise
@@ -60,9 +61,8 @@ class Innocent(TreeMethod):
                 name for name, some in cells.items() if (table[name].values[some] == 0).mean() > 0.01 and some.any()
             ]
             if zeros:
-                warnings.append(
-                    f"{join_names(zeros)}: noise relative to the value leaves every 0 as it is; use additive noise"
-                )
+                words = f"{join_names(zeros)}: noise relative to the value leaves every 0 as it is; use additive noise"
+                warnings.append(Note("SF229", words))
         public = {"perturbed_columns": sorted(cells)}
         return Perturbed.of(table, table.with_values(values), public=public, warnings=warnings)
 

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray, IntArray
 from sfumato.errors import UsageError
+from sfumato.findings import Note
 from sfumato.guided.base import Needs
 from sfumato.guided.rare_classes import STATEMENT
 from sfumato.guided.tree._partners import exchanged
@@ -142,25 +143,27 @@ class LeafSwap(TreeMethod):
         return replace(done, left_out=np.flatnonzero(out))
 
 
-def unmoved_note(values: int, records: int) -> str:
+def unmoved_note(values: int, records: int) -> Note:
     """What an owner is told of values that stay where they are."""
-    return (
+    return Note(
+        "SF224",
         f"{values} values of {records} records in small cells found nobody to swap with and are "
-        "released as they are; small=suppress leaves such records out"
+        "released as they are; small=suppress leaves such records out",
     )
 
 
-def crossed_note(records: int) -> str:
+def crossed_note(records: int) -> Note:
     """What an owner is told of records whose class has nobody for them."""
-    return (
+    return Note(
+        "SF225",
         f"{records} records in small cells found nobody of their class to swap any value with, and exchanged their values "
-        "with other classes of their leaf; small=suppress leaves such records out"
+        "with other classes of their leaf; small=suppress leaves such records out",
     )
 
 
-def left_out_note(records: int) -> str:
+def left_out_note(records: int) -> Note:
     """What an owner is told of records in small cells that are not in the release."""
-    return f"{records} records in small cells have nobody to swap with and are left out of the release"
+    return Note("SF226", f"{records} records in small cells have nobody to swap with and are left out of the release")
 
 
 def dealt(table: Table, leaf: IntArray, stream: Stream, *, labels: bool) -> Table:

@@ -211,7 +211,7 @@ def drawn_together(columns: Iterable[Column]) -> tuple[str, ...]:
     """Columns whose noise a joint law drew together, where there are two or more of one law."""
     laws: dict[object, list[str]] = {}
     for column in columns:
-        if (joint := getattr(column.channel, "joint", None)) is not None:
+        if column.channel is not None and (joint := column.channel.joint) is not None:
             laws.setdefault(joint, []).append(column.name)
     return tuple(name for names in laws.values() if len(names) > 1 for name in names)
 

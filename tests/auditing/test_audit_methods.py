@@ -8,13 +8,13 @@ import pytest
 
 from sfumato.attacks import ColumnPosterior, Pairs, View
 from sfumato.auditing.runner import audit
-from sfumato.channels import CHANNELS
+from sfumato.channels import CHANNELS, JOINT_LAWS
 from sfumato.guided.base import METHODS, make_method
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
 from sfumato.releases import Manifest
 from sfumato.releasing import release
-from sfumato.releasing.joint_noise import JOINT_METHODS, with_joint_noise
+from sfumato.releasing.joint_noise import with_joint_noise
 from sfumato.releasing.whole_table import guided_release
 from sfumato.schema import Attribute, Categories, Interval, Kind
 from sfumato.table import Column
@@ -51,10 +51,10 @@ def test_seven_laws_twelve_guided_methods_and_one_joint_law_are_audited():
     # The laws are walked in test_audit_releases.py.
     assert len(CHANNELS) == 7
     assert len(METHODS) == 12
-    assert len(JOINT_METHODS) == 1
+    assert len(JOINT_LAWS) == 1
 
 
-@pytest.mark.parametrize("method", JOINT_METHODS)
+@pytest.mark.parametrize("method", JOINT_LAWS)
 def test_every_joint_law_is_audited(method, tmp_path):
     plan = with_joint_noise(Plan.propose("iris"), {"ratio": 1.0})
     assert plan.method["law"] == method

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from sfumato.channels import Projective, Substitution, suited
+from sfumato.channels import Projective, Substitution
 from sfumato.channels._projective_space import ProjectiveSpace
 from sfumato.channels.projective import best_space, report_variance, reports_win, response_variance
 from sfumato.errors import UsageError
@@ -78,8 +78,8 @@ def test_the_rule_changes_once_and_near_three_gamma_plus_two(epsilon):
 
 
 def test_the_wish_is_kept_and_only_labels_and_gammas_are_chosen_for():
-    assert suited(Substitution(epsilon=1.0), labels(1000)) == Projective(epsilon=1.0)
-    assert suited(Substitution(rho1=0.05, rho2=0.5), labels(1000)) == Projective(rho1=0.05, rho2=0.5)
+    assert Substitution(epsilon=1.0).suit(labels(1000)) == Projective(epsilon=1.0)
+    assert Substitution(rho1=0.05, rho2=0.5).suit(labels(1000)) == Projective(rho1=0.05, rho2=0.5)
     for wish, attribute in [
         (Substitution(epsilon=1.0), labels(5)),
         (Substitution(gamma=19.0), labels(40)),
@@ -88,7 +88,7 @@ def test_the_wish_is_kept_and_only_labels_and_gammas_are_chosen_for():
         (Substitution(privacy=0.5), labels(1000)),
         (Substitution(gamma=2.0), Attribute("x", Kind.INTEGER, Interval(0, 10_000))),
     ]:
-        assert suited(wish, attribute) is wish
+        assert wish.suit(attribute) is wish
 
 
 def mean_squared_errors(size, epsilon, n, runs):

@@ -18,7 +18,6 @@ from sfumato.channels import (
     Gaussian,
     Intervals,
     Laplace,
-    Projective,
     SquareWave,
     Substitution,
     Uniform,
@@ -44,35 +43,32 @@ GRADES = Attribute("grade", Kind.ORDINAL, Categories(("low", "middle", "high")))
 ABSENT = Attribute("answer", Kind.CATEGORICAL, Categories(("yes", "no")), missing=Missing.CATEGORY)
 CODES = Attribute("zip", Kind.CATEGORICAL, Categories(tuple(f"{i:03}" for i in range(40))))
 NUMERIC = (REAL, TENTHS, SMALL, LARGE, FIVES, DAY)
-ALL = (*NUMERIC, LABELS, GRADES, ABSENT)
 
 SKEWED = ((0.7, 0.1, 0.0), (0.2, 0.8, 0.3), (0.1, 0.1, 0.7))
 
-WISHES: dict[str, list[tuple[Channel, tuple[Attribute, ...]]]] = {
-    "gaussian": [(Gaussian(privacy=0.5), NUMERIC), (Gaussian(sigma=0.8), (REAL, TENTHS, SMALL))],
-    "uniform": [(Uniform(privacy=1.0), NUMERIC), (Uniform(alpha=1.5), (TENTHS, SMALL))],
-    "laplace": [(Laplace(privacy=0.7), NUMERIC), (Laplace(b=0.6), (TENTHS, SMALL))],
-    "intervals": [
-        (Intervals(count=5), NUMERIC),
-        (Intervals(privacy=0.2), NUMERIC),
-        (Intervals(edges=(-1.0, 2.0, 3.0, 9.5)), (SMALL, TENTHS)),
-    ],
-    "substitution": [
-        (Substitution(gamma=19, bins=12), ALL),
-        (Substitution(epsilon=1.0), NUMERIC),
-        (Substitution(rho1=0.05, rho2=0.5), (LABELS, ABSENT)),
-        (Substitution(privacy=0.5, bins=30), (REAL, LARGE)),
-        (Substitution(signal=0.4), (GRADES, SMALL)),
-        (Substitution(matrix=SKEWED), (GRADES, ABSENT)),
-        (Substitution(matrix=SKEWED, bins=3), (REAL, LARGE)),
-    ],
-    "projective": [
-        (Projective(epsilon=0.5), (LABELS, GRADES, ABSENT, CODES)),
-        (Projective(gamma=8), (LABELS, CODES)),
-        (Projective(rho1=0.05, rho2=0.5), (GRADES, CODES)),
-    ],
-    "square-wave": [(SquareWave(epsilon=1.0), NUMERIC), (SquareWave(privacy=0.6), NUMERIC)],
-}
+LABELLED = (LABELS, GRADES, ABSENT, CODES)
+
+
+def attributes_of(law: type[Channel]) -> tuple[Attribute, ...]:
+    """Every attribute that a law says it can act on."""
+    return (*(NUMERIC if law.numeric else ()), *(LABELLED if law.categorical else ()))
+
+
+WISHES: list[tuple[Channel, tuple[Attribute, ...]]] = [
+    *((wish, attributes_of(law)) for law in CHANNELS.values() for wish in law.examples()),
+    (Gaussian(sigma=0.8), (REAL, TENTHS, SMALL)),
+    (Uniform(privacy=1.0), NUMERIC),
+    (Uniform(alpha=1.5), (TENTHS, SMALL)),
+    (Laplace(privacy=0.7), NUMERIC),
+    (Laplace(b=0.6), (TENTHS, SMALL)),
+    (Intervals(edges=(-1.0, 2.0, 3.0, 9.5)), (SMALL, TENTHS)),
+    (Substitution(rho1=0.05, rho2=0.5), (LABELS, ABSENT)),
+    (Substitution(privacy=0.5, bins=30), (REAL, LARGE)),
+    (Substitution(signal=0.4), (GRADES, SMALL)),
+    (Substitution(matrix=SKEWED), (GRADES, ABSENT)),
+    (Substitution(matrix=SKEWED, bins=3), (REAL, LARGE)),
+]
+"""The examples of every law on every attribute it acts on, and wishes that fit some attributes only."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +103,7 @@ class Case:
         return f"{self.wish.law}-{words}-{self.attribute.name}"
 
 
-CASES = [Case(wish, attribute) for wishes in WISHES.values() for wish, attributes in wishes for attribute in attributes]
+CASES = [Case(wish, attribute) for wish, attributes in WISHES for attribute in attributes]
 every_case = pytest.mark.parametrize("case", CASES, ids=str)
 
 
@@ -150,33 +146,81 @@ def odd_grids(case: Case) -> list[Grid]:
         Grid(atoms=np.array([low + span / 2])),
         Grid(atoms=np.array([low, low + 0.2 * span, low + 0.9 * span])),
     ]
-    if step := getattr(law, "step", None):
+    if step := law.step:
         first = math.floor(low / step)
         grids.append(Grid(atoms=(first + np.arange(min(4000, math.ceil(span / step) + 1))) * step, step=step))
     return grids
 
 
 def test_every_law_is_walked() -> None:
-    assert set(WISHES) == set(CHANNELS), "a law is not covered here: add its wishes"
-    for law, wishes in WISHES.items():
-        assert all(wish.law == law for wish, _ in wishes)
-        walked = {a.name for _, attributes in wishes for a in attributes}
-        if CHANNELS[law].numeric:
-            assert {a.name for a in NUMERIC} <= walked
-        if CHANNELS[law].categorical:
-            assert {a.name for a in (LABELS, GRADES, ABSENT)} <= walked
+    assert len(CHANNELS) >= 7
+    walked = {case.wish.law for case in CASES}
+    assert walked == set(CHANNELS)
+    for law, about in CHANNELS.items():
+        assert attributes_of(about), f"{law} acts on no attribute"
+        assert about.examples(), f"{law} has no example"
+        assert all(type(wish) is about for wish in about.examples())
 
 
-@pytest.mark.parametrize("law", [law for law in CHANNELS if not CHANNELS[law].categorical])
-def test_laws_of_numbers_refuse_categories_and_say_what_to_use(law: str) -> None:
+every_law = pytest.mark.parametrize("law", CHANNELS.values(), ids=list(CHANNELS))
+
+
+@pytest.mark.parametrize("law", [c for c in CHANNELS.values() if not c.categorical], ids=lambda c: c.law)
+def test_laws_of_numbers_refuse_categories_and_say_what_to_use(law: type[Channel]) -> None:
     with pytest.raises(UsageError, match=r"colour: .*numeric.*substitution"):
-        WISHES[law][0][0].on(LABELS)
+        law.examples()[0].on(LABELS)
 
 
-@pytest.mark.parametrize("law", [law for law in CHANNELS if not CHANNELS[law].numeric])
-def test_laws_of_categories_refuse_numbers_and_say_what_to_use(law: str) -> None:
+@pytest.mark.parametrize("law", [c for c in CHANNELS.values() if not c.numeric], ids=lambda c: c.law)
+def test_laws_of_categories_refuse_numbers_and_say_what_to_use(law: type[Channel]) -> None:
     with pytest.raises(UsageError, match=r"income: .*categories.*substitution"):
-        WISHES[law][0][0].on(REAL)
+        law.examples()[0].on(REAL)
+
+
+@every_law
+def test_a_wish_that_is_not_bound_answers_nothing_and_names_the_next_step(law: type[Channel]) -> None:
+    one = np.ones(1)
+    grid = Grid.cells(0, 1, 2)
+    questions: dict[str, tuple[object, ...]] = {
+        "sample": (one, np.ones((1, 2), np.uint64)),
+        "perturb": (KEY, Rows(0, 1), one),
+        "transition": (grid, grid),
+        "observed_grid": (grid,),
+        "guarantee": (),
+        "interval_width": (0.95,),
+        "in_words": (),
+        "cdf": (one,),
+        "cdf_integral": (one,),
+        "density": (one,),
+        "noise": (np.ones(1, np.uint64),),
+        "matrix_product": (np.ones((2, 1)),),
+    }
+    for wish in law.examples():
+        assert not wish.is_bound
+        asked = [name for name in questions if hasattr(law, name)]
+        assert len(asked) >= 7
+        for name in asked:
+            with pytest.raises(
+                UsageError, match=rf"^{law.law}: not bound to a column yet; call \.on\(attribute\) first$"
+            ):
+                getattr(wish, name)(*questions[name])
+        assert wish.on(attributes_of(law)[0]).is_bound
+
+
+@every_law
+def test_a_law_speaks_for_itself(law: type[Channel]) -> None:
+    assert law.summary().endswith(".")
+    assert set(law.default) <= set(law.parameters())
+    assert all(law.parameters().values()), "a parameter has no word on what it is"
+    wish = law(**law.default)
+    for attribute in (*NUMERIC, *LABELLED):
+        stands_in = wish if attribute in attributes_of(law) else wish.companion()
+        assert stands_in.on(attribute).in_words()
+    for parameter, values in {**law.sweep, **law.sweep_beside}.items():
+        assert parameter in law.parameters()
+        assert list(values) == sorted(set(values))
+    assert law.sweep, "a law that cannot be swept cannot be chosen by its trade-off"
+    assert law.sweep[next(iter(law.sweep))], "the natural parameter has no values to begin with"
 
 
 @every_case
@@ -193,7 +237,7 @@ def test_samples_obey_the_law_of_the_released_value_on_its_finest_lattice(case: 
     """Rounding is part of the law: each single released value has the probability that is stated for it."""
     law, value = case.law, case.true_values[1]
     released = law.perturb(KEY.derive("lattice", str(case)), Rows(0, DRAWS), np.full(DRAWS, value))
-    step = getattr(law, "step", None)
+    step = law.step
     if step and case.wish.law != "intervals":
         centre = round(np.median(released) / step)
         grid = Grid(atoms=np.arange(centre - 300, centre + 301) * step, step=step)
@@ -306,7 +350,7 @@ def test_a_stated_epsilon_bounds_every_likelihood_ratio(case: Case) -> None:
     gamma = law.guarantee().gamma
     if not math.isfinite(gamma):
         return
-    step = getattr(law, "step", None) if case.wish.law != "substitution" else None
+    step = law.step if case.wish.law != "substitution" else None
     true = Grid(atoms=np.array(sorted(case.true_values)))
     if step is None:
         grid = law.observed_grid(case.true_grid)

@@ -138,7 +138,8 @@ def test_delta_of_gaussian_noise_against_direct_integration():
 
 def test_table_1_of_the_2000_paper_to_its_rounding():
     # Its 6.8 σ at 99.9 % is not 2 z = 6.58 σ: the one entry that its own definition does not give.
-    gaussian, uniform, intervals = Gaussian(sigma=1.0), Uniform(alpha=0.5), Intervals(edges=(0.0, 1.0, 2.0))
+    wishes = (Gaussian(sigma=1.0), Uniform(alpha=0.5), Intervals(edges=(0.0, 1.0, 2.0)))
+    gaussian, uniform, intervals = (wish.on(Attribute("x", Kind.REAL, Interval(0.0, 2.0))) for wish in wishes)
     assert [round(gaussian.interval_width(c), 2) for c in (0.5, 0.95, 0.999)] == [1.35, 3.92, 6.58]
     assert abs(gaussian.interval_width(0.5) - 1.34) < 0.01
     for c in (0.5, 0.95, 0.999):

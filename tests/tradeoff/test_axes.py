@@ -1,23 +1,23 @@
 """What is swept for which law, and what is refused."""
 
+from typing import ClassVar
+
 import pytest
 
-from sfumato.channels import CHANNELS
+from sfumato.channels import CHANNELS, JOINT_LAWS
 from sfumato.errors import UsageError
 from sfumato.guided.base import METHODS
-from sfumato.releasing.joint_noise import JOINT_METHODS
-from sfumato.tradeoff.setting import SWEEPS, plan_words, release_options, sweep_for, sweepable
+from sfumato.tradeoff.setting import AXES, plan_words, release_options, sweep_for, sweepable
 
 
 def test_every_law_that_a_plan_can_name_is_swept():
     assert len(CHANNELS) >= 7
-    assert set(SWEEPS) == {*CHANNELS, *JOINT_METHODS}
-    for law, ways in SWEEPS.items():
-        natural = next(iter(ways))
+    for law, about in {**CHANNELS, **JOINT_LAWS}.items():
+        natural = next(iter(about.sweep))
+        assert set(about.sweep) <= set(AXES)
         assert len(sweep_for(law, {}).settings) >= 6, law
         assert sweep_for(law, {}).axis.parameter == natural
-        if law in CHANNELS:
-            assert set(ways) <= set(CHANNELS[law].parameters())
+        assert set(about.sweep) <= set(about.parameters())
 
 
 @pytest.mark.parametrize("law", [*sorted(METHODS), "class-noise"])
@@ -28,19 +28,16 @@ def test_guided_methods_are_refused_by_name_with_what_to_do_instead(law):
 
 def test_a_new_law_is_swept_over_what_it_has_or_refused(monkeypatch):
     class New:
-        @classmethod
-        def parameters(cls):
-            return {"epsilon": "", "other": ""}
+        sweep: ClassVar = {"epsilon": (1.0, 2.0)}
+        sweep_beside: ClassVar = {}
 
     class Odd(New):
-        @classmethod
-        def parameters(cls):
-            return {"other": ""}
+        sweep: ClassVar = {}
 
     monkeypatch.setitem(CHANNELS, "new", New)
     monkeypatch.setitem(CHANNELS, "odd", Odd)
     assert list(sweepable("new")) == ["epsilon"]
-    with pytest.raises(UsageError, match="odd has none of privacy, epsilon, gamma to sweep; make a release"):
+    with pytest.raises(UsageError, match="odd names no parameter to sweep; make a release"):
         sweepable("odd")
 
 

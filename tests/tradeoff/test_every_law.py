@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.channels import Laplace
+from sfumato.channels import CHANNELS, JOINT_LAWS, Laplace
 from sfumato.errors import UsageError
 from sfumato.io.sources import open_table
 from sfumato.plans import Plan
@@ -21,10 +21,11 @@ from sfumato.releasing.row_by_row import bound_laws
 from sfumato.schema import Attribute, Consent, Interval, Kind, Missing, Schema
 from sfumato.table import Column, Table
 from sfumato.tradeoff import report, tradeoff
-from sfumato.tradeoff.setting import AXES, SWEEPS, blur_for, law_of
+from sfumato.tradeoff.setting import AXES, blur_for, law_of
 from sfumato.tradeoff.sweep import _split
 
 INFINITE = {"gaussian", "uniform", "intervals", "correlated-gaussian"}
+LAWS = {**CHANNELS, **JOINT_LAWS}
 TWO = {"privacy": (0.25, 1.0), "count": (3, 10), "epsilon": (1, 4), "gamma": (5, 19), "ratio": (0.2, 1.0)}
 
 
@@ -55,7 +56,7 @@ def mixed(rows=260, seed=7, missing=0.1):
 
 
 def option(law):
-    way = next(iter(SWEEPS[law]))
+    way = next(iter(LAWS[law].sweep))
     return {AXES[way].option: TWO[way]} | ({"sizes": (8,)} if law == "substitution" else {})
 
 
@@ -68,12 +69,12 @@ def proposed():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("missing", [0.0, 0.1])
-@pytest.mark.parametrize("law", list(SWEEPS))
+@pytest.mark.parametrize("law", list(LAWS))
 def test_every_law_is_swept_and_told_on_a_mixed_table(law, missing):
     """Cells that are left missing are seen for certain, so that no law bounds a record that may have some."""
     table, infinite = mixed(missing=missing), law in INFINITE or missing > 0
     found = tradeoff(table, law=law, repeats=1, **option(law))
-    way = next(iter(SWEEPS[law]))
+    way = next(iter(LAWS[law].sweep))
     assert found.law == law
     assert [p.setting[way] for p in found.points] == sorted(float(v) for v in TWO[way])
     assert found.rows == sum(c is not None for c in table["class"].to_pylist())
@@ -98,10 +99,10 @@ def test_every_law_is_swept_and_told_on_a_mixed_table(law, missing):
         ET.fromstring("<svg" + drawing.split("</svg>")[0] + "</svg>")
 
 
-@pytest.mark.parametrize("law", [law for law in SWEEPS if law != "correlated-gaussian"])
+@pytest.mark.parametrize("law", [law for law in LAWS if law != "correlated-gaussian"])
 def test_the_laws_tried_are_those_that_a_release_with_the_same_options_has(law):
     table, plan, truth = proposed()
-    setting = {next(iter(SWEEPS[law])): float(TWO[next(iter(SWEEPS[law]))][1])}
+    setting = {next(iter(LAWS[law].sweep)): float(TWO[next(iter(LAWS[law].sweep))][1])}
     if law == "substitution":
         setting["bins"] = 8.0
     made = Plan.propose(table, target="class", law=law, parameters={n: f"{v:g}" for n, v in setting.items()})

@@ -52,7 +52,7 @@ class LowBits(Attack):
 
 def released_step(column: Column) -> float:
     """The step of the grid that the law releases on; 0 where it has none."""
-    return float(getattr(column.channel, "step", None) or 0.0)
+    return float((column.channel and column.channel.step) or 0.0)
 
 
 def off_grid(column: Column) -> float:
@@ -60,9 +60,8 @@ def off_grid(column: Column) -> float:
     values = column.values[~np.isnan(column.values)]
     if not len(values):
         return 0.0
-    representatives = getattr(column.channel, "representatives", None)
-    if representatives is not None:
-        return float(np.mean(~np.isin(values, representatives)))
+    if column.channel is not None and column.channel.representatives is not None:
+        return float(np.mean(~np.isin(values, column.channel.representatives)))
     step = released_step(column) if column.channel is not None else column.attribute.step
     if not step:
         return 1.0

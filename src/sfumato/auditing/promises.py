@@ -222,8 +222,7 @@ class Promise:
 
 def law_name(channel: Channel) -> str:
     """The law of a column, or the joint law that it belongs to."""
-    joint = getattr(channel, "joint", None)
-    return channel.law if joint is None else str(joint.law)
+    return channel.law if channel.joint is None else channel.joint.law
 
 
 def own_width(column: Column, truth: FloatArray) -> float:

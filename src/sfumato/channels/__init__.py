@@ -5,32 +5,29 @@ from sfumato.channels.additive import Additive
 from sfumato.channels.base import (
     CHANNELS,
     JOINT_LAWS,
-    MOST_BINS,
     CellRule,
     Channel,
     Guarantee,
-    cell_cdf,
+    JointLaw,
     channel_class,
-    decade,
-    inner_cuts,
-    lattice_cut,
-    snap,
 )
+from sfumato.channels.checks import MAX_BINS
 from sfumato.channels.correlated import CorrelatedGaussian, Marginal, rejoined
 from sfumato.channels.covariance import Moments
 from sfumato.channels.discrete import Discrete
 from sfumato.channels.gaussian import Gaussian
 from sfumato.channels.intervals import Intervals
 from sfumato.channels.laplace import Laplace
-from sfumato.channels.projective import Projective, best_space, report_variance, response_variance, suited
+from sfumato.channels.lattice import cell_cdf, decade, inner_cuts, lattice_cut, snap
+from sfumato.channels.projective import Projective, best_space, report_variance, response_variance
 from sfumato.channels.square_wave import SquareWave
-from sfumato.channels.substitution import Substitution
+from sfumato.channels.substitution import Substitution, equal_signal
 from sfumato.channels.uniform import Uniform
 
 __all__ = [
     "CHANNELS",
     "JOINT_LAWS",
-    "MOST_BINS",
+    "MAX_BINS",
     "ROW_CELLS",
     "Additive",
     "CellRule",
@@ -40,6 +37,7 @@ __all__ = [
     "Gaussian",
     "Guarantee",
     "Intervals",
+    "JointLaw",
     "Laplace",
     "Marginal",
     "Moments",
@@ -54,6 +52,7 @@ __all__ = [
     "cell_cdf",
     "channel_class",
     "decade",
+    "equal_signal",
     "inner_cuts",
     "is_implied",
     "label_matrix",
@@ -62,5 +61,4 @@ __all__ = [
     "report_variance",
     "response_variance",
     "snap",
-    "suited",
 ]

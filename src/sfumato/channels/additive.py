@@ -4,77 +4,74 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from sfumato.channels.base import (
-    MOST_CELLS,
-    CellRule,
-    Channel,
-    Members,
-    between_0_and_1,
-    bound,
-    decade,
-    differences,
-    exactly_one,
-    inner_cuts,
-    lattice_cut,
-    numeric_only,
-    positive,
-    representable,
-    snap,
-    wish,
+from sfumato.channels.base import CellRule, Channel, Settled, answer, derived, wish
+from sfumato.channels.checks import (
+    check_exactly_one,
+    check_fractions,
+    check_numeric,
+    check_positive,
+    check_representable,
 )
+from sfumato.channels.lattice import MAX_OBSERVED_CELLS, Members, decade, differences, inner_cuts, lattice_cut, snap
+from sfumato.channels.substitution import Substitution, equal_signal
 from sfumato.counts import FloatArray, Grid
 from sfumato.hashing import WordArray
 from sfumato.schema import Attribute, Kind
 
-STEPS_A_SCALE = 500
-"""A continuous column is released on a grid at least this much finer than the scale of its noise."""
-FARTHEST = 16
-"""Scales beyond which no noise leads, whatever its law and however many rows."""
-
 
 @dataclass(frozen=True)
 class Additive(Channel):
-    """x + y on a grid: subclasses give the law of y by its distribution function F, its integral G, and a draw."""
+    """Add noise y to the value and round to a grid. Subclasses give F, the law of y, its integral G, and a draw."""
+
+    sweep: ClassVar[Mapping[str, tuple[float, ...]]] = {"privacy": (0.1, 0.25, 0.5, 1.0, 1.5, 2.0)}
 
     privacy: float | None = wish("interval width at the given confidence, as a fraction of the domain's range")
     confidence: float = wish("the confidence at which `privacy` is meant", 0.95)
     step: float | None = wish("grid of the released values; the attribute's own unless stated")
-    low: float | None = bound("lower end of the domain")
-    high: float | None = bound("upper end of the domain")
+    low: float | None = derived("lower end of the domain")
+    high: float | None = derived("upper end of the domain")
+
+    _step = Settled[float]("step")
+    _scale = Settled[float]("scale")
 
     @property
     @abstractmethod
     def scale(self) -> float | None:
-        """The law's own parameter, if it is settled."""
+        """The law's own parameter, if it is set."""
 
     @abstractmethod
     def with_scale(self, scale: float) -> Self:
-        """The same law with its own parameter set."""
+        """Return the same law with its own parameter set."""
 
+    @answer
     @abstractmethod
     def cdf(self, t: FloatArray) -> FloatArray:
-        """F(t) = P(y ≤ t)."""
+        """Return F(t) = P(y ≤ t)."""
 
+    @answer
     @abstractmethod
     def cdf_integral(self, t: FloatArray) -> FloatArray:
-        """G(t) = ∫ F from −∞ to t."""
+        """Return G(t) = ∫ F from −∞ to t."""
 
+    @answer
     @abstractmethod
     def density(self, t: FloatArray) -> FloatArray:
-        """f(t)."""
+        """Return f(t)."""
 
     @abstractmethod
     def quantile_width(self, confidence: float) -> float:
-        """The width, in units of `scale`, of the central interval that holds y with this confidence."""
+        """Return the width, in units of `scale`, of the central interval that holds y with this confidence."""
 
+    @answer
     @abstractmethod
     def noise(self, words: WordArray) -> FloatArray:
-        """Draws of y from one random word each."""
+        """Draw y from one random word each."""
 
     @property
     @abstractmethod
@@ -82,21 +79,25 @@ class Additive(Channel):
         """How far the noise carries, all but a negligible part of it."""
 
     def on(self, attribute: Attribute) -> Self:
-        """Settle the scale from `privacy` and the domain's range, and the grid from the attribute's resolution."""
-        numeric_only(self.law, attribute)
+        """Set the scale from `privacy` and the domain's range, and the grid from the attribute's resolution.
+
+        A continuous column is released on a grid at least 500 times finer than the scale of its noise. No noise leads
+        farther than 16 scales, whatever its law and however many rows.
+        """
+        check_numeric(self.law, attribute)
         own = next(f for f in self.__dataclass_fields__ if f not in Additive.__dataclass_fields__)
-        exactly_one(f"{attribute.name}: {self.law}", **{"privacy": self.privacy, own: self.scale})
-        positive(f"{attribute.name}: {self.law}", **{"privacy": self.privacy, own: self.scale})
-        between_0_and_1(f"{attribute.name}: {self.law}", confidence=self.confidence)
+        check_exactly_one(f"{attribute.name}: {self.law}", **{"privacy": self.privacy, own: self.scale})
+        check_positive(f"{attribute.name}: {self.law}", **{"privacy": self.privacy, own: self.scale})
+        check_fractions(f"{attribute.name}: {self.law}", confidence=self.confidence)
         span = attribute.interval.range
         scale = self.scale
         if scale is None:
             scale = (self.privacy or 0.0) * span / self.quantile_width(self.confidence)
-        positive(f"{attribute.name}: {self.law}", step=self.step)
+        check_positive(f"{attribute.name}: {self.law}", step=self.step)
         step = self.step or attribute.step
         if attribute.kind is Kind.REAL and not step:
-            step = decade(scale / STEPS_A_SCALE)
-        representable(attribute, step, FARTHEST * scale)
+            step = decade(scale / 500)
+        check_representable(attribute, step, 16 * scale)
         return replace(
             self.with_scale(float(scale)),
             confidence=0.95,
@@ -105,27 +106,46 @@ class Additive(Channel):
             high=attribute.interval.high,
         )
 
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """The ends of the domain."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
+    def in_words(self) -> str:
+        """Say what is added, and on which grid it is released."""
+        return f"true value plus {self.noise_in_words()}" + (
+            f", rounded to multiples of {self.step:g}" if self.step else ""
+        )
+
+    @abstractmethod
+    def noise_in_words(self) -> str:
+        """Name the noise with its parameter."""
+
+    def companion(self) -> Channel:
+        """Return the substitution that leaves labels as correlated with the truth as this noise leaves numbers."""
+        return super().companion() if self.privacy is None else Substitution(signal=equal_signal(self.privacy))
+
     def drawn_by(self) -> dict[str, Any]:
-        """All but the domain: x + y is the same wherever the domain ends."""
+        """Return all but the domain: x + y is the same wherever the domain ends."""
         return {k: v for k, v in self.to_dict().items() if k not in ("low", "high")}
 
     def sample(self, values: FloatArray, words: WordArray) -> FloatArray:
-        """X + y, on the grid."""
+        """Return x + y, on the grid."""
         noisy = self.noise(words[:, 0])
         noisy += values
-        return snap(noisy, self.step or 0.0)
+        return snap(noisy, self._step)
 
     def interval_width(self, confidence: float) -> float:
-        """Table 1 of the 2000 paper."""
-        return self.quantile_width(confidence) * (self.scale or math.nan)
+        """Return the width as in Table 1 of the 2000 paper."""
+        return self.quantile_width(confidence) * self._scale
 
     def observed_grid(self, true: Grid) -> Grid:
-        """The true grid's spacing continued outward by the reach of the noise, cuts between the released values."""
+        """Return the true grid's spacing continued outward by the reach of the noise, cuts between the released values."""
         edges = true.finite_edges
-        step = self.step or 0.0
+        step = self._step
         width = max(float(np.median(np.diff(edges))), step)
         low, high = edges[0] - self.reach, edges[-1] + self.reach
-        width = max(width, (high - low) / MOST_CELLS)
+        width = max(width, (high - low) / MAX_OBSERVED_CELLS)
         if step:
             width = step * max(1, round(width / step))
         below = math.ceil((edges[0] - low) / width)
@@ -136,17 +156,17 @@ class Additive(Channel):
         return Grid(edges=cuts, step=step)
 
     def transition(self, true: Grid, observed: Grid, rule: CellRule = CellRule.EXACT) -> FloatArray:
-        """Exact cell probabilities, or f(m_s − m_p) · width as equation 3 of the 2000 paper has it."""
+        """Return exact cell probabilities, or f(m_s − m_p) · width as equation 3 of the 2000 paper has it."""
         if rule is CellRule.MIDPOINT:
             # As it stands, with column sums that need not be 1. On `observed_grid` a difference is half a step off any
             # multiple of the width, so that no density jumps exactly there and rounding does not decide.
             widths = np.diff(observed.finite_edges)
             return self.density(observed.centres[:, None] - true.centres[None, :]) * widths[:, None]
-        cuts = lattice_cut(inner_cuts(observed), self.step or 0.0)
+        cuts = lattice_cut(inner_cuts(observed), self._step)
         return differences(self.mean_cdf(true, cuts))
 
     def mean_cdf(self, true: Grid, cuts: FloatArray) -> FloatArray:
-        """P(x + y < cut | x in cell p): the mean of F(cut − x) over the cell.
+        """Return P(x + y < cut | x in cell p), the mean of F(cut − x) over the cell.
 
         For x uniform on [lo, hi] that is [G(cut − lo) − G(cut − hi)] / (hi − lo).
         """

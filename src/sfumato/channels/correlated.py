@@ -16,9 +16,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sfumato.channels.base import Channel, Guarantee, snap
+from sfumato.channels.base import Channel, Guarantee, JointLaw
 from sfumato.channels.covariance import Moments, published, without_empty_directions
 from sfumato.channels.gaussian import Gaussian
+from sfumato.channels.lattice import snap
 from sfumato.counts import FloatArray
 from sfumato.errors import DataError, UsageError
 from sfumato.randomness import Addresses, CellWords, Entities, SecretKey, normal
@@ -27,13 +28,14 @@ from sfumato.text import join_names
 
 
 @dataclass(frozen=True)
-class CorrelatedGaussian:
+class CorrelatedGaussian(JointLaw):
     """A joint law of several columns: N(0, Σ_r), one draw a record; `ratio` is c where Σ_r = c Σ_x.
 
     Σ_r is published, since a miner needs it, and with c it tells Σ_x: covariances of the whole table, not of any row.
     """
 
     law: ClassVar[str] = "correlated-gaussian"
+    sweep: ClassVar[Mapping[str, tuple[float, ...]]] = {"ratio": (0.05, 0.1, 0.25, 0.5, 1.0, 2.0), "privacy": ()}
     names: tuple[str, ...]
     covariance: tuple[tuple[float, ...], ...]
     ratio: float | None = None
@@ -165,6 +167,26 @@ class CorrelatedGaussian:
         mean = np.nanmean(released, axis=0)
         return np.asarray(mean + (released - mean) / (1 + self.ratio))
 
+    @classmethod
+    def parameters(cls) -> dict[str, str]:
+        """Return what a person may set: c or the width of an interval, or Σ_r outright."""
+        return {
+            "ratio": "c, where the noise has c times the covariance of the data",
+            "privacy": "width of the 95 % interval of every column, as a fraction of the domain's range",
+            "names": "the columns of a declared covariance, in its order",
+            "covariance": "Σ_r itself, so that nothing is learned from the table",
+        }
+
+    def in_words(self) -> str:
+        """Say what a recipient must know of noise that was drawn together."""
+        c = f" = {self.ratio:.4g} Σx" if self.ratio is not None else ""
+        shrunk = f", and Σx = Σy/{1 + self.ratio:.4g} without it" if self.ratio is not None else ""
+        return (
+            f"The noise of {join_names(self.names, 30)} is correlated (covariance Σr{c}, in the manifest): each column alone may "
+            f"be treated as gaussian, but not two of them as independent. Covariances of the true values are Σx = Σy − Σr{shrunk}. "
+            "Σr tells them as well: figures of the whole table, not of a row."
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """The law as plain data."""
         return {
@@ -205,6 +227,10 @@ class Marginal(Gaussian):
     """
 
     joint: CorrelatedGaussian | None = None
+
+    def in_words(self) -> str:
+        """Say that the noise is not drawn for this column alone."""
+        return f"{super().in_words()}, drawn together with other columns"
 
     def to_dict(self) -> dict[str, Any]:
         """The column's own law as plain data; the joint law is stated once for all its columns."""

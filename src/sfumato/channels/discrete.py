@@ -8,7 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from sfumato.channels.base import CellRule, Channel, cell_cdf, differences, snap
+from sfumato.channels.base import CellRule, Channel, answer
+from sfumato.channels.lattice import cell_cdf, differences, snap
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.schema import Attribute
 
@@ -22,6 +23,7 @@ class Discrete(Channel):
     def bin_grid(self) -> Grid:
         """The bins: cells of a numeric domain, or atoms."""
 
+    @answer
     @abstractmethod
     def matrix_product(self, shares: FloatArray) -> FloatArray:
         """M @ shares, without building M where its form allows."""

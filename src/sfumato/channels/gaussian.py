@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from sfumato.channels.additive import Additive
-from sfumato.channels.base import Guarantee, wish
+from sfumato.channels.base import Guarantee, Settled, wish
 from sfumato.counts import FloatArray
 from sfumato.hashing import WordArray
 from sfumato.randomness import normal
@@ -22,6 +22,8 @@ class Gaussian(Additive):
     law: ClassVar[str] = "gaussian"
     sigma: float | None = wish("standard deviation of the noise, in the attribute's own unit")
 
+    _sigma = Settled[float]("sigma")
+
     @property
     def scale(self) -> float | None:
         """σ."""
@@ -30,6 +32,10 @@ class Gaussian(Additive):
     def with_scale(self, scale: float) -> Self:
         """The law with σ settled."""
         return replace(self, privacy=None, sigma=scale)
+
+    def noise_in_words(self) -> str:
+        """Name the noise with its parameter."""
+        return f"normal noise of standard deviation {self._sigma:.6g}"
 
     def cdf(self, t: FloatArray) -> FloatArray:
         """Φ(t/σ)."""
@@ -65,7 +71,3 @@ class Gaussian(Additive):
     def guarantee(self) -> Guarantee:
         """None: φ(y − x)/φ(y − x′) grows without bound as y does."""
         return Guarantee(math.inf, "the ratio of two normal densities grows without bound in the tails")
-
-    @property
-    def _sigma(self) -> float:
-        return math.nan if self.sigma is None else self.sigma

@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, Self
 
 import numpy as np
 
-from sfumato.channels.base import (
-    Guarantee,
-    between_0_and_1,
-    bound,
-    exactly_one,
-    not_too_many,
-    numeric_only,
-    positive,
-    wish,
-)
+from sfumato.channels.base import Channel, Guarantee, Settled, derived, wish
+from sfumato.channels.checks import check_bins, check_exactly_one, check_fractions, check_numeric, check_positive
 from sfumato.channels.discrete import Discrete
+from sfumato.channels.substitution import Substitution, equal_signal
 from sfumato.counts import FloatArray, Grid
 from sfumato.errors import UsageError
 from sfumato.hashing import WordArray
@@ -35,20 +29,25 @@ class Intervals(Discrete):
     """
 
     law: ClassVar[str] = "intervals"
+    default: ClassVar[Mapping[str, float]] = {"privacy": 0.25}  # 0.5 would leave a single interval
+    sweep: ClassVar[Mapping[str, tuple[float, ...]]] = {"count": (2.0, 3.0, 5.0, 10.0, 20.0, 40.0), "privacy": ()}
     privacy: float | None = wish("interval width at the given confidence, as a fraction of the domain's range")
     confidence: float = wish("the confidence at which `privacy` is meant", 0.95)
     count: int | None = wish("number of equal intervals")
     edges: tuple[float, ...] | None = wish("the cuts between intervals, domain's ends included")
-    step: float | None = bound("spacing of the true values, 0 where continuous")
+    step: float | None = derived("spacing of the true values, 0 where continuous")
+
+    _edges = Settled[tuple[float, ...]]("edges")
+    _step = Settled[float]("step")
 
     def on(self, attribute: Attribute) -> Self:
-        """Settle the edges on the domain."""
-        numeric_only(self.law, attribute)
+        """Set the edges on the domain."""
+        check_numeric(self.law, attribute)
         where = f"{attribute.name}: {self.law}"
-        exactly_one(where, privacy=self.privacy, count=self.count, edges=self.edges)
-        positive(where, privacy=self.privacy, count=self.count)
-        between_0_and_1(where, confidence=self.confidence)
-        not_too_many(where, count=self.count)
+        check_exactly_one(where, privacy=self.privacy, count=self.count, edges=self.edges)
+        check_positive(where, privacy=self.privacy, count=self.count)
+        check_fractions(where, confidence=self.confidence)
+        check_bins(where, count=self.count)
         low, high = attribute.interval.low, attribute.interval.high
         edges = self.edges
         if edges is None:
@@ -56,7 +55,7 @@ class Intervals(Discrete):
             if count is None:
                 # W = privacy·R/confidence is the least width that keeps the promise, so round the number down.
                 count = math.floor(self.confidence / (self.privacy or math.inf) + 1e-9)
-                not_too_many(where, count=count)
+                check_bins(where, count=count)
                 if count < 2:
                     raise UsageError(
                         f"{where}: privacy {self.privacy:g} leaves a single interval, which tells nothing; "
@@ -77,14 +76,32 @@ class Intervals(Discrete):
         return replace(self, privacy=None, confidence=0.95, count=None, edges=edges, step=attribute.step)
 
     @property
+    def ends(self) -> tuple[float, float] | None:
+        """The outermost edges."""
+        return (self._edges[0], self._edges[-1]) if self.is_bound else None
+
+    @classmethod
+    def examples(cls) -> tuple[Channel, ...]:
+        """Return a wish by number and one by width."""
+        return cls(count=5), cls(privacy=0.2)
+
+    def in_words(self) -> str:
+        """Say how many intervals there are."""
+        return f"centre of the interval that holds the true value ({len(self._edges) - 1} intervals)"
+
+    def companion(self) -> Channel:
+        """Return the substitution that leaves labels the signal that gaussian noise of this `privacy` leaves numbers."""
+        return super().companion() if self.privacy is None else Substitution(signal=equal_signal(self.privacy))
+
+    @property
     def lattice(self) -> float:
         """The attribute's own spacing."""
-        return self.step or 0.0
+        return self._step
 
     @cached_property
     def bin_grid(self) -> Grid:
         """The intervals."""
-        return Grid(edges=np.array(self.edges))
+        return Grid(edges=np.array(self._edges))
 
     def sample(self, values: FloatArray, words: WordArray) -> FloatArray:  # noqa: ARG002 - membership needs no chance
         """The centre of the interval that holds the value."""
@@ -100,7 +117,7 @@ class Intervals(Discrete):
 
     def interval_width(self, confidence: float) -> float:
         """C × W of the narrowest interval."""
-        return confidence * float(np.diff(np.array(self.edges)).min())
+        return confidence * float(np.diff(np.array(self._edges)).min())
 
 
 def _within(edges: tuple[float, ...], low: float, high: float) -> tuple[float, ...]:

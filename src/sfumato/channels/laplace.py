@@ -9,14 +9,11 @@ from typing import ClassVar, Self
 import numpy as np
 
 from sfumato.channels.additive import Additive
-from sfumato.channels.base import Guarantee, snap, wish
+from sfumato.channels.base import Guarantee, Settled, wish
+from sfumato.channels.lattice import snap
 from sfumato.counts import FloatArray, Grid
 from sfumato.hashing import WordArray
 from sfumato.randomness import exponential, sign
-
-CUT_OFF = 16
-MOST_EPSILON = 40
-"""Beyond, the tails of 128-bit draws grow coarser than the grid, and a bound of e⁴⁰ protects nobody."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +23,10 @@ class Laplace(Additive):
     law: ClassVar[str] = "laplace"
     b: float | None = wish("scale of the noise, in the attribute's own unit")
 
+    _b = Settled[float]("b")
+    _low = Settled[float]("low")
+    _high = Settled[float]("high")
+
     @property
     def scale(self) -> float | None:
         """The parameter b, whose double square is the variance."""
@@ -34,6 +35,10 @@ class Laplace(Additive):
     def with_scale(self, scale: float) -> Self:
         """The law with b settled."""
         return replace(self, privacy=None, b=scale)
+
+    def noise_in_words(self) -> str:
+        """Name the noise with its parameter."""
+        return f"Laplace noise of scale {self._b:.6g}"
 
     def cdf(self, t: FloatArray) -> FloatArray:
         """½ e^{t/b} below zero, 1 − ½ e^{−t/b} above."""
@@ -67,7 +72,7 @@ class Laplace(Additive):
         words still are fine (a tail of e⁻¹⁶⁻ᵋ/2 against a grain of 2⁻¹¹⁶), every output is possible for every input.
         """
         bottom, top = self._ends
-        return snap(np.clip(values + self.fine_noise(words), bottom, top), self.step or 0.0)
+        return snap(np.clip(values + self.fine_noise(words), bottom, top), self._step)
 
     def mean_cdf(self, true: Grid, cuts: FloatArray) -> FloatArray:
         """As for any noise, but nothing is released beyond the ends."""
@@ -77,9 +82,7 @@ class Laplace(Additive):
 
     @property
     def _ends(self) -> tuple[float, float]:
-        if self.low is None or self.high is None:
-            return -math.inf, math.inf
-        return self.low - CUT_OFF * self._b, self.high + CUT_OFF * self._b
+        return self._low - 16 * self._b, self._high + 16 * self._b
 
     @property
     def reach(self) -> float:
@@ -87,14 +90,11 @@ class Laplace(Additive):
         return 12 * self._b
 
     def guarantee(self) -> Guarantee:
-        """ε = R/b, since |log f(y−x) − log f(y−x′)| ≤ |x − x′|/b ≤ R/b; rounding afterwards cannot raise it."""
-        if self.low is None or self.high is None or self.b is None:
-            return Guarantee(math.inf, "the law is not bound to a domain, and ε is the domain's range over b")
-        exponent = (self.high - self.low) / self.b
-        if exponent > MOST_EPSILON:
+        """ε = R/b, since |log f(y−x) − log f(y−x′)| ≤ |x − x′|/b ≤ R/b; rounding afterwards cannot raise it.
+
+        Beyond ε = 40 the tails of 128-bit draws grow coarser than the grid, and such a bound protects nobody.
+        """
+        exponent = (self._high - self._low) / self._b
+        if exponent > 40:
             return Guarantee(math.inf, f"ε = range/b = {exponent:.0f} is beyond any meaning")
         return Guarantee(math.exp(exponent))
-
-    @property
-    def _b(self) -> float:
-        return math.nan if self.b is None else self.b

@@ -14,6 +14,7 @@ k-ary response has (γ+d−2)/((γ−1)² n).
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import ClassVar, Self
@@ -22,7 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.channels._projective_space import ProjectiveSpace
-from sfumato.channels.base import CellRule, Guarantee, bound, exactly_one, positive, wish
+from sfumato.channels.base import CellRule, Channel, Guarantee, Settled, derived, wish
+from sfumato.channels.checks import check_exactly_one, check_positive
 from sfumato.channels.discrete import Discrete
 from sfumato.channels.substitution import Substitution
 from sfumato.counts import FloatArray, Grid, IntArray
@@ -49,36 +51,56 @@ class Projective(Discrete):
     law: ClassVar[str] = "projective"
     categorical: ClassVar[bool] = True
     numeric: ClassVar[bool] = False
+    default: ClassVar[Mapping[str, float]] = {"gamma": 19.0}
+    sweep: ClassVar[Mapping[str, tuple[float, ...]]] = {"gamma": (3.0, 5.0, 8.0, 12.0, 19.0, 40.0), "epsilon": ()}
     gamma: float | None = wish("γ, the ratio of a report in the value's set to any other")
     epsilon: float | None = wish("ln γ")
     rho1: float | None = wish("prior belief that must not …")
     rho2: float | None = wish("… become a belief as strong as this one")
-    size: int | None = bound("d, the number of values")
-    order: int | None = bound("the prime q of the projective space")
-    dimension: int | None = bound("t, its number of coordinates; K = (qᵗ−1)/(q−1)")
+    size: int | None = derived("d, the number of values")
+    order: int | None = derived("the prime q of the projective space")
+    dimension: int | None = derived("t, its number of coordinates; K = (qᵗ−1)/(q−1)")
+
+    _gamma = Settled[float]("gamma")
+    _size = Settled[int]("size")
+    _order = Settled[int]("order")
+    _dimension = Settled[int]("dimension")
 
     def on(self, attribute: Attribute) -> Self:
-        """Settle γ as substitution does, and the space of least variance for it."""
+        """Set γ as substitution does, and the space of least variance for it."""
         where = f"{attribute.name}: {self.law}"
         if attribute.kind.numeric:
             raise UsageError(
                 f"{where} reports are for categories, and this column is {attribute.kind}; use substitution for it"
             )
         rho = None if self.rho1 is None and self.rho2 is None else (self.rho1, self.rho2)
-        exactly_one(where, gamma=self.gamma, epsilon=self.epsilon, rho1=rho)
-        positive(where, gamma=self.gamma, epsilon=self.epsilon)
+        check_exactly_one(where, gamma=self.gamma, epsilon=self.epsilon, rho1=rho)
+        check_positive(where, gamma=self.gamma, epsilon=self.epsilon)
         size = len(attribute.categories) + (attribute.missing is Missing.CATEGORY)
         if size < 2:
             raise UsageError(f"{where}: the domain has a single value, which needs no report; withhold the column")
-        wished = Substitution(gamma=self.gamma, epsilon=self.epsilon, rho1=self.rho1, rho2=self.rho2)
-        gamma = wished.settled_gamma(where, size)
+        gamma = self.companion().gamma_on(where, size)
         space = best_space(gamma, size)
         return replace(type(self)(), gamma=gamma, size=size, order=space.order, dimension=space.dimension)
+
+    def companion(self) -> Substitution:
+        """Return k-ary response of the same γ."""
+        return Substitution(gamma=self.gamma, epsilon=self.epsilon, rho1=self.rho1, rho2=self.rho2)
+
+    @classmethod
+    def examples(cls) -> tuple[Channel, ...]:
+        """Return wishes by ε, γ and ρ."""
+        return cls(epsilon=0.5), cls(gamma=8), cls(rho1=0.05, rho2=0.5)
+
+    def in_words(self) -> str:
+        """Say which codes are reported, and how much likelier those of the true value are."""
+        codes = f"a code from 0 to {self.reports - 1}"
+        return f"{codes}, γ = {self._gamma:.4g} times likelier if it lies in the true value's set of codes"
 
     @cached_property
     def space(self) -> ProjectiveSpace:
         """The codes and the sets."""
-        return _space(self.order or 2, self.dimension or 3)
+        return _space(self._order, self._dimension)
 
     @property
     def reports(self) -> int:
@@ -211,14 +233,6 @@ class Projective(Discrete):
         )
         return float(np.average(width, weights=total))
 
-    @property
-    def _size(self) -> int:
-        return self.size or 0
-
-    @property
-    def _gamma(self) -> float:
-        return math.nan if self.gamma is None else self.gamma
-
 
 @lru_cache(maxsize=16)
 def _space(order: int, dimension: int) -> ProjectiveSpace:
@@ -270,16 +284,3 @@ def reports_win(gamma: float, size: int) -> bool:
     are; a space of few points is a little better than that, so the change comes a little sooner.
     """
     return report_variance(gamma, best_space(gamma, size)) < response_variance(gamma, size)
-
-
-def suited(wished: Substitution, attribute: Attribute) -> Substitution | Projective:
-    """The wish as k-ary response or as projective reports, whichever has the lower variance at the same γ.
-
-    Only for categories, and only where γ, ε or ρ was asked for: the other wishes speak of k-ary response itself.
-    """
-    asked = {n: getattr(wished, n) for n in ("gamma", "epsilon", "rho1", "rho2") if getattr(wished, n) is not None}
-    if attribute.kind.numeric or not asked or attribute.domain is None:
-        return wished
-    size = len(attribute.categories) + (attribute.missing is Missing.CATEGORY)
-    gamma = wished.settled_gamma(f"{attribute.name}: {wished.law}", size)
-    return Projective(**asked) if size > 2 and reports_win(gamma, size) else wished

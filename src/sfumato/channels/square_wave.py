@@ -7,30 +7,24 @@ b = (ε e^ε − e^ε + 1) / (2 e^ε (e^ε − 1 − ε)) maximises the mutual i
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, Self
 
 import numpy as np
 
-from sfumato.channels.base import (
-    MOST_CELLS,
-    CellRule,
-    Channel,
-    Guarantee,
-    between_0_and_1,
-    bound,
-    decade,
-    differences,
-    exactly_one,
-    inner_cuts,
-    lattice_cut,
-    numeric_only,
-    positive,
-    representable,
-    snap,
-    wish,
+from sfumato.channels.base import CellRule, Channel, Guarantee, Settled, derived, wish
+from sfumato.channels.checks import (
+    check_epsilon,
+    check_exactly_one,
+    check_fractions,
+    check_numeric,
+    check_positive,
+    check_representable,
 )
+from sfumato.channels.lattice import MAX_OBSERVED_CELLS, decade, differences, inner_cuts, lattice_cut, snap
+from sfumato.channels.substitution import Substitution, equal_signal
 from sfumato.channels.uniform import Uniform
 from sfumato.counts import FloatArray, Grid
 from sfumato.errors import UsageError
@@ -38,43 +32,65 @@ from sfumato.hashing import WordArray
 from sfumato.randomness import uniform
 from sfumato.schema import Attribute, Kind
 
-STEPS_A_RANGE = 1000
-
 
 @dataclass(frozen=True)
 class SquareWave(Channel):
     """ε-locally private noise on a numeric domain: near the true value with high density, anywhere with low."""
 
     law: ClassVar[str] = "square-wave"
+    sweep: ClassVar[Mapping[str, tuple[float, ...]]] = {"epsilon": (0.5, 1.0, 2.0, 3.0, 4.0, 6.0), "privacy": ()}
     epsilon: float | None = wish("ε of local differential privacy")
     privacy: float | None = wish("interval width at the given confidence, as a fraction of the domain's range")
     confidence: float = wish("the confidence at which `privacy` is meant", 0.95)
-    low: float | None = bound("lower end of the domain")
-    high: float | None = bound("upper end of the domain")
-    step: float | None = bound("grid of the released values")
+    low: float | None = derived("lower end of the domain")
+    high: float | None = derived("upper end of the domain")
+    step: float | None = derived("grid of the released values")
+
+    _epsilon = Settled[float]("epsilon")
+    _low = Settled[float]("low")
+    _high = Settled[float]("high")
+    _step = Settled[float]("step")
 
     def on(self, attribute: Attribute) -> Self:
-        """Settle ε and the domain."""
-        numeric_only(self.law, attribute)
+        """Set ε and the domain; a continuous column is released in at least 1,000 steps."""
+        check_numeric(self.law, attribute)
         where = f"{attribute.name}: {self.law}"
-        exactly_one(where, epsilon=self.epsilon, privacy=self.privacy)
-        positive(where, epsilon=self.epsilon, privacy=self.privacy)
-        between_0_and_1(where, confidence=self.confidence)
+        check_exactly_one(where, epsilon=self.epsilon, privacy=self.privacy)
+        check_positive(where, epsilon=self.epsilon, privacy=self.privacy)
+        check_fractions(where, confidence=self.confidence)
         interval = attribute.interval
         step = attribute.step
         if attribute.kind is Kind.REAL and not step:
-            step = decade(interval.range / STEPS_A_RANGE)
-        representable(attribute, step, interval.range)  # since b ≤ ½
+            step = decade(interval.range / 1000)
+        check_representable(attribute, step, interval.range)  # since b ≤ ½
         epsilon = self.epsilon
         if epsilon is None:
             epsilon = _epsilon_of_width(where, self.privacy or 0.0, self.confidence)
-        if epsilon > 50:
-            raise UsageError(
-                f"{where}: epsilon = {epsilon:g} protects nothing; give at most 50, or release the column as true"
-            )
+        check_epsilon(where, epsilon)
         return replace(
             self, epsilon=epsilon, privacy=None, confidence=0.95, low=interval.low, high=interval.high, step=step
         )
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """The ends of the domain."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
+    @classmethod
+    def examples(cls) -> tuple[Channel, ...]:
+        """Return a wish of either kind."""
+        return cls(epsilon=1.0), cls(privacy=0.6)
+
+    def in_words(self) -> str:
+        """Name the report with its ε."""
+        step = f", rounded to multiples of {self.step:g}" if self.step else ""
+        return f"square-wave report, ε = {self._epsilon:.4g}{step}"
+
+    def companion(self) -> Channel:
+        """Return the substitution of the same ε, or of the same signal where `privacy` was asked for."""
+        if self.privacy is not None:
+            return Substitution(signal=equal_signal(self.privacy))
+        return super().companion() if self.epsilon is None else Substitution(epsilon=self.epsilon)
 
     @cached_property
     def half_width(self) -> float:
@@ -93,14 +109,14 @@ class SquareWave(Channel):
         place = uniform(words[:, 1])
         near = values + span * b * (2 * place - 1)
         anywhere = low + span * ((1 + 2 * b) * place - b)
-        return snap(np.where(uniform(words[:, 0]) < self.near, near, anywhere), self.step or 0.0)
+        return snap(np.where(uniform(words[:, 0]) < self.near, near, anywhere), self._step)
 
     def observed_grid(self, true: Grid) -> Grid:
         """The true grid's spacing over [−b, 1+b]."""
-        step = self.step or 0.0
+        step = self._step
         low = self._low - self.half_width * self._span
         high = self._low + (1 + self.half_width) * self._span
-        width = max(float(np.median(np.diff(true.finite_edges))), step, (high - low) / MOST_CELLS)
+        width = max(float(np.median(np.diff(true.finite_edges))), step, (high - low) / MAX_OBSERVED_CELLS)
         if step:
             width = step * max(1, round(width / step))
         cells = math.ceil((high - low + step) / width)
@@ -111,11 +127,11 @@ class SquareWave(Channel):
     def transition(self, true: Grid, observed: Grid, rule: CellRule = CellRule.EXACT) -> FloatArray:
         """A mixture of uniform noise of half-width b and a uniform report that knows nothing."""
         b, span = self.half_width, self._span
-        noise = Uniform(alpha=b * span, step=self.step)
+        noise = Uniform(alpha=b * span, step=self.step, low=self.low, high=self.high)
         if rule is CellRule.MIDPOINT:
             nothing = np.diff(observed.finite_edges)[:, None] / (span * (1 + 2 * b))
             return self.near * noise.transition(true, observed, rule) + (1 - self.near) * nothing
-        cuts = lattice_cut(inner_cuts(observed), self.step or 0.0)
+        cuts = lattice_cut(inner_cuts(observed), self._step)
         anywhere = np.clip(((cuts - self._low) / span + b) / (1 + 2 * b), 0.0, 1.0)[:, None]
         return differences(self.near * noise.mean_cdf(true, cuts) + (1 - self.near) * anywhere)
 
@@ -128,16 +144,8 @@ class SquareWave(Channel):
         return square_width(self._epsilon, confidence) * self._span
 
     @property
-    def _epsilon(self) -> float:
-        return math.nan if self.epsilon is None else self.epsilon
-
-    @property
-    def _low(self) -> float:
-        return math.nan if self.low is None else self.low
-
-    @property
     def _span(self) -> float:
-        return math.nan if self.low is None or self.high is None else self.high - self.low
+        return self._high - self._low
 
 
 def half_width(epsilon: float) -> float:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, Self
 
 import numpy as np
 
-from sfumato.channels.base import Guarantee, between_0_and_1, bound, exactly_one, not_too_many, positive, wish
+from sfumato.channels.base import Channel, Guarantee, Settled, derived, wish
+from sfumato.channels.checks import check_bins, check_epsilon, check_exactly_one, check_fractions, check_positive
 from sfumato.channels.discrete import Discrete, bins_over
 from sfumato.counts import FloatArray, Grid
 from sfumato.errors import UsageError
 from sfumato.hashing import WordArray
 from sfumato.randomness import uniform
 from sfumato.schema import Attribute, Missing
-
-DEFAULT_BINS = 20
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,13 @@ class Substitution(Discrete):
 
     law: ClassVar[str] = "substitution"
     categorical: ClassVar[bool] = True
+    default: ClassVar[Mapping[str, float]] = {"gamma": 19.0}
+    sweep: ClassVar[Mapping[str, tuple[float, ...]]] = {
+        "gamma": (5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0),  # the range that Dowd et al. (2006) suggest in section 6
+        "epsilon": (),
+        "privacy": (),
+    }
+    sweep_beside: ClassVar[Mapping[str, tuple[float, ...]]] = {"bins": (5.0, 10.0, 20.0, 40.0, 60.0, 100.0)}
     gamma: float | None = wish("γ, the ratio of keeping a value to any one replacement")
     epsilon: float | None = wish("ln γ")
     rho1: float | None = wish("prior belief that must not …")
@@ -39,17 +46,24 @@ class Substitution(Discrete):
     signal: float | None = wish("correlation of true and released value under a uniform prior, a = (γ−1)/(γ+N−1)")
     confidence: float = wish("the confidence at which `privacy` is meant", 0.95)
     matrix: tuple[tuple[float, ...], ...] | None = wish("a column-stochastic matrix: row h, column k is P(k → h)")
-    bins: int = wish("N, the number of bins of a numeric domain", DEFAULT_BINS)
-    edges: tuple[float, ...] | None = bound("edges of the bins; absent where each value is its own bin")
-    values: tuple[float, ...] | None = bound("the values of a numeric domain that are their own bins")
-    size: int | None = bound("N as it turned out")
-    spacing: float | None = bound("spacing of the true values of a numeric domain that is cut into bins")
+    bins: int = wish("N, the number of bins of a numeric domain", 20)
+    edges: tuple[float, ...] | None = derived(
+        "edges of the bins; absent where each value is its own bin", optional=True
+    )
+    values: tuple[float, ...] | None = derived("the values of a numeric domain that are their own bins", optional=True)
+    size: int | None = derived("N as it turned out")
+    spacing: float | None = derived(
+        "spacing of the true values of a numeric domain that is cut into bins", optional=True
+    )
+
+    _gamma = Settled[float]("gamma")
+    _size = Settled[int]("size")
 
     def on(self, attribute: Attribute) -> Self:
-        """Settle N from the domain, and γ from whatever says it."""
+        """Set N from the domain, and γ from whatever says it."""
         where = f"{attribute.name}: {self.law}"
         rho = None if self.rho1 is None and self.rho2 is None else (self.rho1, self.rho2)
-        exactly_one(
+        check_exactly_one(
             where,
             gamma=self.gamma,
             epsilon=self.epsilon,
@@ -58,9 +72,9 @@ class Substitution(Discrete):
             signal=self.signal,
             matrix=self.matrix,
         )
-        positive(where, gamma=self.gamma, epsilon=self.epsilon, privacy=self.privacy, bins=self.bins)
-        between_0_and_1(where, confidence=self.confidence)
-        not_too_many(where, bins=self.bins)
+        check_positive(where, gamma=self.gamma, epsilon=self.epsilon, privacy=self.privacy, bins=self.bins)
+        check_fractions(where, confidence=self.confidence)
+        check_bins(where, bins=self.bins)
         edges: tuple[float, ...] | None = None
         values: tuple[float, ...] | None = None
         if attribute.kind.numeric:
@@ -74,24 +88,21 @@ class Substitution(Discrete):
             raise UsageError(
                 f"{where}: the domain has a single value, so there is nothing to put in its place; withhold the column"
             )
-        settled = type(self)(edges=edges, values=values, size=size, spacing=(attribute.step or None) if edges else None)
+        bound = type(self)(edges=edges, values=values, size=size, spacing=(attribute.step or None) if edges else None)
         if self.matrix is not None:
-            return replace(settled, matrix=_checked(where, self.matrix, size))
-        return replace(settled, gamma=self.settled_gamma(where, size))
+            return replace(bound, matrix=_checked(where, self.matrix, size))
+        return replace(bound, gamma=self.gamma_on(where, size))
 
-    def settled_gamma(self, where: str, size: int) -> float:
-        """The γ that the wish means on a domain of `size` values."""
+    def gamma_on(self, where: str, size: int) -> float:
+        """Return the γ that the wish means on a domain of `size` values."""
         if self.epsilon is not None:
-            positive(where, epsilon=self.epsilon)
-            if self.epsilon > 50:
-                raise UsageError(
-                    f"{where}: epsilon = {self.epsilon:g} protects nothing; give at most 50, or release the column as true"
-                )
+            check_positive(where, epsilon=self.epsilon)
+            check_epsilon(where, self.epsilon)
             gamma = math.exp(self.epsilon)
         elif self.rho1 is not None or self.rho2 is not None:
             gamma = gamma_of_rho(where, self.rho1, self.rho2)
         elif self.signal is not None:
-            between_0_and_1(where, signal=self.signal)
+            check_fractions(where, signal=self.signal)
             gamma = 1 + size * self.signal / (1 - self.signal)
         elif self.privacy is not None:
             gamma = gamma_of_width(self.privacy * size, size, self.confidence)
@@ -114,6 +125,37 @@ class Substitution(Discrete):
             )
         return gamma
 
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """The outermost edges, or the first and the last value of a numeric domain."""
+        places = self.edges or self.values
+        return (places[0], places[-1]) if places else None
+
+    @classmethod
+    def examples(cls) -> tuple[Channel, ...]:
+        """Return wishes by γ and by ε."""
+        return cls(gamma=19, bins=12), cls(epsilon=1.0)
+
+    def in_words(self) -> str:
+        """Say how likely a value is kept, or that a matrix was given."""
+        if self.matrix is not None:
+            return f"replaced by a given {self._size} × {self._size} matrix of probabilities"
+        return f"kept, or replaced by any of {self._size} values at random (γ = {self._gamma:.4g})"
+
+    def suit(self, attribute: Attribute) -> Channel:
+        """Return k-ary response or projective reports, whichever has the lower variance at the same γ.
+
+        Only for categories, and only where γ, ε or ρ was asked for: the other wishes speak of k-ary response itself.
+        """
+        from sfumato.channels.projective import Projective, reports_win
+
+        asked = (self.gamma, self.epsilon, self.rho1, self.rho2)
+        if attribute.kind.numeric or all(value is None for value in asked) or attribute.domain is None:
+            return self
+        size = len(attribute.categories) + (attribute.missing is Missing.CATEGORY)
+        gamma = self.gamma_on(f"{attribute.name}: {self.law}", size)
+        return Projective(*asked) if size > 2 and reports_win(gamma, size) else self
+
     @cached_property
     def bin_grid(self) -> Grid:
         """Bins of a numeric domain, or one atom a value."""
@@ -129,8 +171,7 @@ class Substitution(Discrete):
     @property
     def keep(self) -> float:
         """A = (γ−1)/(γ+N−1), the probability of not drawing at all."""
-        gamma = self.gamma or math.nan
-        return (gamma - 1) / (gamma + self._size - 1)
+        return (self._gamma - 1) / (self._gamma + self._size - 1)
 
     def sample(self, values: FloatArray, words: WordArray) -> FloatArray:
         """Keep, or draw from all N values (Algorithm 1 for a matrix that is given)."""
@@ -158,7 +199,7 @@ class Substitution(Discrete):
     def guarantee(self) -> Guarantee:
         """γ itself; for a given matrix the largest ratio within a row."""
         if self.matrix is None:
-            return Guarantee(self.gamma or math.nan)
+            return Guarantee(self._gamma)
         rows = np.array(self.matrix)
         rows = rows[rows.max(axis=1) > 0]
         if (rows == 0).any():
@@ -168,7 +209,7 @@ class Substitution(Discrete):
     def interval_width(self, confidence: float) -> float:
         """The smallest set of values with this posterior probability, on a uniform prior; in bins times the bin's width."""
         if self.matrix is None:
-            bins = gamma_width(self.gamma or math.nan, self._size, confidence)
+            bins = gamma_width(self._gamma, self._size, confidence)
         else:
             posterior = np.sort(np.array(self.matrix), axis=1)[:, ::-1]
             posterior /= posterior.sum(axis=1, keepdims=True)
@@ -176,9 +217,16 @@ class Substitution(Discrete):
         edges = self.bin_grid.finite_edges
         return bins * float(edges[-1] - edges[0]) / self._size
 
-    @property
-    def _size(self) -> int:
-        return self.size or 0
+
+def equal_signal(privacy: float) -> float:
+    """Return the keep-probability a at which a label correlates with its true one as a number does under gaussian noise.
+
+    Under a uniform prior of range R, noise of σ = privacy·R/3.92 leaves corr² = 1/(1 + 12 (privacy/3.92)²); substitution
+    leaves corr = a. So one figure means the same blur for numbers and labels.
+    """
+    if not 0 < privacy < math.inf:
+        raise UsageError(f"privacy = {privacy:g} must be a positive number, such as 0.5")
+    return round(1 / math.sqrt(1 + 12 * (privacy / 3.919928) ** 2), 6)
 
 
 def gamma_of_rho(where: str, rho1: float | None, rho2: float | None) -> float:

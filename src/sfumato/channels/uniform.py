@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from sfumato.channels.additive import Additive
-from sfumato.channels.base import Guarantee, wish
+from sfumato.channels.base import Guarantee, Settled, wish
 from sfumato.counts import FloatArray
 from sfumato.hashing import WordArray
 from sfumato.randomness import uniform
@@ -22,6 +22,8 @@ class Uniform(Additive):
     law: ClassVar[str] = "uniform"
     alpha: float | None = wish("half-width of the noise, in the attribute's own unit")
 
+    _alpha = Settled[float]("alpha")
+
     @property
     def scale(self) -> float | None:
         """α."""
@@ -30,6 +32,10 @@ class Uniform(Additive):
     def with_scale(self, scale: float) -> Self:
         """The law with α settled."""
         return replace(self, privacy=None, alpha=scale)
+
+    def noise_in_words(self) -> str:
+        """Name the noise with its parameter."""
+        return f"uniform noise between −{self._alpha:.6g} and {self._alpha:.6g}"
 
     def cdf(self, t: FloatArray) -> FloatArray:
         """(t + α)/2α within the support."""
@@ -58,12 +64,8 @@ class Uniform(Additive):
     @property
     def reach(self) -> float:
         """α, and half a step for the rounding."""
-        return self._alpha + (self.step or 0.0)
+        return self._alpha + self._step
 
     def guarantee(self) -> Guarantee:
         """None: a released value near the end of one person's support is impossible for another."""
         return Guarantee(math.inf, "some released values are possible for one true value and impossible for another")
-
-    @property
-    def _alpha(self) -> float:
-        return math.nan if self.alpha is None else self.alpha

@@ -182,11 +182,12 @@ def release(
     """Turn INPUT (.csv, .csv.gz, .tsv, .parquet or a bundled table's name) into a release folder."""
     from dataclasses import replace
 
+    from sfumato.channels import JOINT_LAWS
     from sfumato.engines import Local
     from sfumato.errors import UsageError
     from sfumato.plans import Plan
     from sfumato.releases import cautions
-    from sfumato.releasing import JOINT_METHODS, joint_method, with_joint_noise
+    from sfumato.releasing import joint_method, with_joint_noise
     from sfumato.releasing import release as make_release
 
     _refuse_method(law)
@@ -228,7 +229,7 @@ def release(
         )
     if name:
         proposal = replace(proposal, name=name)
-    if method in JOINT_METHODS:
+    if method in JOINT_LAWS:
         proposal = with_joint_noise(proposal, guided_settings)
     elif method:
         proposal = replace(proposal, method={"law": method} | guided_settings, channels={})

@@ -12,7 +12,7 @@ import pyarrow as pa
 from sfumato.errors import OutputError, UsageError
 from sfumato.generators.base import Generator
 from sfumato.io import discard, partial_path
-from sfumato.plans import DEFAULT_LAW, DEFAULT_PRIVACY, Plan, noise_for
+from sfumato.plans import DEFAULT_LAW, Plan, noise_for
 from sfumato.schema import Attribute, Categories, Consent, Interval, Kind, Role, Schema
 
 NO_OPTIONS: Mapping[str, Any] = {}
@@ -73,7 +73,7 @@ def _writer(path: Path, hidden: Path, schema: pa.Schema) -> tuple[Any, Any]:
     raise UsageError(f"{path}: unsupported extension; use .csv, .csv.gz or .parquet")
 
 
-def plan_for(generator: Generator, law: str = DEFAULT_LAW, privacy: float = DEFAULT_PRIVACY) -> Plan:
+def plan_for(generator: Generator, law: str = DEFAULT_LAW, privacy: float | None = None) -> Plan:
     """A plan for a synthetic table, with the domains that its definition declares."""
     noise, companion = noise_for(law, privacy, {})
     attributes = []

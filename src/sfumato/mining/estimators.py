@@ -82,7 +82,7 @@ class PerturbedTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         self.attributes_ = tuple(self._attribute(i, n, values[:, i]) for i, n in enumerate(names))
         columns = []
         for i, (name, attribute) in enumerate(zip(names, self.attributes_, strict=True)):
-            channel = self._given(self.channels, i, name)
+            channel: Channel | None = self._given(self.channels, i, name)
             cells = attribute if channel is None else released_attribute(attribute, channel.reports)
             columns.append(Column(attribute, channel, _encoded(cells, values[:, i])))
         table = Table(tuple(columns), Column.of_codes("class", tuple(map(str, range(len(self.classes_)))), codes))
@@ -120,20 +120,15 @@ class PerturbedTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         declared: Attribute | None = self._given(self.attributes, place, name)
         if declared is not None:
             return declared
-        channel = self._given(self.channels, place, name)
+        channel: Channel | None = self._given(self.channels, place, name)
         if channel is not None:
-            low, high = getattr(channel, "low", None), getattr(channel, "high", None)
-            edges = getattr(channel, "edges", None) or getattr(channel, "values", None)
-            if low is None and edges:
-                low, high = edges[0], edges[-1]
-            if low is None or high is None:
+            if channel.ends is None:
                 raise UsageError(
                     f"{name}: the {channel.law} channel is not bound to a domain; bind it with channel.on(attribute), "
                     "or give the attribute in `attributes`"
                 )
-            step = getattr(channel, "step", None)
-            kind = Kind.INTEGER if step and float(step).is_integer() else Kind.REAL
-            return Attribute(name, kind, Interval(low, high))
+            kind = Kind.INTEGER if channel.step and float(channel.step).is_integer() else Kind.REAL
+            return Attribute(name, kind, Interval(*channel.ends))
         if values.dtype.kind in "OUS" and not _numeric(values):
             labels = sorted({str(v) for v in values if v is not None and v == v})
             return Attribute(name, Kind.CATEGORICAL, Categories(tuple(labels or ["(none)"])), learned=True)

@@ -125,7 +125,9 @@ def run(bench: Bench, *, full: bool = False) -> Results:
 def _table1() -> list[Cell]:
     printed = {"uniform": ("0.5", "0.95", "0.999"), "gaussian": ("1.34", "3.92", "6.8")}
     out = []
-    for name, channel in (("uniform", Uniform(alpha=0.5)), ("gaussian", Gaussian(sigma=1.0))):
+    unit_interval = Attribute("x", Kind.REAL, Interval(0.0, 1.0))
+    for name, wish in (("uniform", Uniform(alpha=0.5)), ("gaussian", Gaussian(sigma=1.0))):
+        channel = wish.on(unit_interval)
         for confidence, paper in zip((0.5, 0.95, 0.999), printed[name], strict=True):
             ours = channel.interval_width(confidence)
             agrees = abs(ours - float(paper)) < 0.011

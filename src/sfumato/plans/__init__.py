@@ -2,12 +2,10 @@
 
 from sfumato.plans.document import (
     DEFAULT_LAW,
-    DEFAULT_PRIVACY,
     Plan,
     channel_for,
-    equal_signal,
     noise_for,
     with_consent,
 )
 
-__all__ = ["DEFAULT_LAW", "DEFAULT_PRIVACY", "Plan", "channel_for", "equal_signal", "noise_for", "with_consent"]
+__all__ = ["DEFAULT_LAW", "Plan", "channel_for", "noise_for", "with_consent"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -10,17 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from sfumato import datasets
-from sfumato.channels import Channel, Projective, Substitution, channel_class, suited
+from sfumato.channels import CHANNELS, JOINT_LAWS, Channel, channel_class
 from sfumato.errors import DataError, UsageError
 from sfumato.io import Source, open_table, read_blocks
 from sfumato.plans.profile import profile
 from sfumato.plans.proposal import CLASS_NAMES, Proposal, catalogued, note, proposed, remarks
 from sfumato.randomness import canonical
-from sfumato.schema import Attribute, Consent, Role, Schema
+from sfumato.schema import Attribute, Consent, Schema
 from sfumato.text import join_names
 
 DEFAULT_LAW = "gaussian"
-DEFAULT_PRIVACY = 0.5
 ORDERED = "; neighbouring rows are alike, so their order gives values away: shuffle the rows before the release"
 NO_DETAILS: Mapping[str, Any] = {}
 
@@ -34,10 +32,10 @@ role      attribute, target (the class that miners predict), identifier (ties no
 domain    all values that are possible, not only those that occur: it is published with the release.
           domain_from = "data" says that it was learned from the table, so the ends or the labels tell something
           about real rows. Put in what is publicly known, and remove that line.
-noise     laws and their parameters: gaussian, uniform, laplace, intervals (privacy = width of the 95 % interval as a
-          fraction of the range), substitution (gamma, epsilon, rho1 with rho2, or privacy), square-wave (epsilon),
-          projective (gamma, epsilon, or rho1 with rho2: codes instead of labels, for large categorical domains)
-method    in [release]: correlated-gaussian draws the noise of all numeric columns without noise of their own together
+noise     a law with its parameters (privacy = width of the 95 % interval as a fraction of the range):
+{laws}
+method    in [release], for the numeric columns without noise of their own:
+{joint}
 missing_values   texts that mean "no value"; missing = "category" lets absence take part in substitution
 """
 
@@ -164,7 +162,8 @@ class Plan:
         import tomlkit
 
         document = tomlkit.document()
-        for line in HEADER.format(table=table, file=file).splitlines():
+        laws, joint = _list_laws(CHANNELS), _list_laws(JOINT_LAWS)
+        for line in HEADER.format(table=table, file=file, laws=laws, joint=joint).splitlines():
             document.add(tomlkit.comment(line) if line else tomlkit.nl())
         about = tomlkit.table()
         if self.name:
@@ -241,6 +240,13 @@ class Plan:
         return [a.name for a in self.schema if a.learned and a.released]
 
 
+def _list_laws(laws: Mapping[str, Any]) -> str:
+    """Return a line per law: its name, what it does, its parameters."""
+    return "\n".join(
+        f"  {name:<20}{law.summary()} ({', '.join(law.parameters())})" for name, law in sorted(laws.items())
+    )
+
+
 def _inline(value: Mapping[str, Any]) -> Any:
     import tomlkit
 
@@ -271,48 +277,26 @@ def noise_for(law: str | None, privacy: float | None, parameters: Mapping[str, A
     if privacy is not None:
         wishes["privacy"] = privacy
     if not wishes:
-        by_gamma = law in (Substitution.law, Projective.law)
-        wishes["gamma" if by_gamma else "privacy"] = 19.0 if by_gamma else DEFAULT_PRIVACY
+        wishes = dict(cls.default)
     if unknown := set(wishes) - set(cls.parameters()):
         raise UsageError(
             f"{law} has no parameter {join_names(sorted(unknown))}; it has {join_names(sorted(cls.parameters()), 12)}"
         )
     noise = Channel.from_dict({"law": law} | wishes)
-    if isinstance(noise, Projective):
-        return noise, Substitution(gamma=noise.gamma, epsilon=noise.epsilon, rho1=noise.rho1, rho2=noise.rho2)
-    fraction, epsilon = getattr(noise, "privacy", None), getattr(noise, "epsilon", None)
-    if fraction is not None:
-        return noise, Substitution(signal=equal_signal(fraction))
-    if epsilon is not None:
-        return noise, Substitution(epsilon=epsilon)
-    return noise, Substitution(rho1=0.05, rho2=0.5)
+    return noise, noise.companion()
 
 
 def channel_for(noise: Channel, companion: Channel, attribute: Attribute) -> tuple[Channel, str]:
-    """The law of one column, and a word on the choice where there was one: labels or reports, by the lower variance."""
-    if attribute.kind.numeric:
-        return noise if noise.numeric else companion, ""
-    chosen = noise if noise.categorical else companion
-    if not isinstance(chosen, Substitution):
-        return chosen, ""
-    better = suited(chosen, attribute)
+    """Return the law of one column, and a word on the choice where there was one: labels or reports, by the lower variance."""
+    acts = noise.numeric if attribute.kind.numeric else noise.categorical
+    chosen = noise if acts else companion
+    better = chosen.suit(attribute)
     if better is chosen:
         return chosen, ""
     return better, (
-        "; so many labels at this γ are estimated better from reports than from substituted labels"
-        ' (law = "substitution" in place of "projective" keeps labels)'
+        "; this many labels at this γ are estimated better from reports than from substituted labels"
+        f' (law = "{chosen.law}" in place of "{better.law}" keeps labels)'
     )
-
-
-def equal_signal(privacy: float) -> float:
-    """The keep-probability a at which a label correlates with its true one as a number does under gaussian noise.
-
-    Under a uniform prior of range R, noise of σ = privacy·R/3.92 leaves corr² = 1/(1 + 12 (privacy/3.92)²); substitution
-    leaves corr = a. So one figure means the same blur for numbers and labels.
-    """
-    if not 0 < privacy < math.inf:
-        raise UsageError(f"privacy = {privacy:g} must be a positive number, such as 0.5")
-    return round(1 / math.sqrt(1 + 12 * (privacy / 3.919928) ** 2), 6)
 
 
 def with_consent(plan: Plan, name: str, consent: Consent) -> Plan:
@@ -320,6 +304,3 @@ def with_consent(plan: Plan, name: str, consent: Consent) -> Plan:
     attributes = tuple(replace(a, consent=consent) if a.name == name else a for a in plan.schema)
     channels = {n: c for n, c in plan.channels.items() if n != name or consent is Consent.MODIFIED}
     return replace(plan, schema=Schema(attributes), channels=channels)
-
-
-__all__ = ["Plan", "Role", "equal_signal", "noise_for", "with_consent"]

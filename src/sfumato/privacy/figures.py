@@ -108,7 +108,7 @@ def _substitution(channel: Substitution) -> dict[str, Any]:
             "condition_number": _finite(float(np.linalg.cond(matrix))),
             "keep_probability": float(np.diag(matrix).mean()),
         }
-    gamma, size = channel.gamma or math.nan, channel.size or 0
+    gamma, size = channel.guarantee().gamma, channel.bin_grid.size
     return {
         "entropy_bits": substitution_entropy(gamma, size),
         "condition_number": condition_number(gamma, size),
@@ -119,14 +119,14 @@ def _substitution(channel: Substitution) -> dict[str, Any]:
 def _report_information(channel: Projective) -> dict[str, Any]:
     """Π and the loss under a uniform prior, from H(Y) − H(Y|X): P(y) = (γm + d − m)/(dT) for a code in m of the d sets."""
     size = channel.bin_grid.size
-    chance = (((channel.gamma or math.nan) - 1) * channel.degrees + size) / (size * channel.total)
+    chance = ((channel.guarantee().gamma - 1) * channel.degrees + size) / (size * channel.total)
     told = -float(np.sum(chance * np.log2(chance))) - report_entropy(channel)
     return {"entropy_privacy": size * 2.0**-told, "privacy_loss": 1 - 2.0**-told}
 
 
 def report_entropy(channel: Projective) -> float:
     """H(Y | X) in bits: s codes of γ/T each, K − s of 1/T."""
-    gamma, total, s = channel.gamma or math.nan, channel.total, channel.space.set_size
+    gamma, total, s = channel.guarantee().gamma, channel.total, channel.space.set_size
     return -gamma * s / total * math.log2(gamma / total) + (channel.reports - s) / total * math.log2(total)
 
 
@@ -136,7 +136,7 @@ def _reports(channel: Projective) -> dict[str, Any]:
     MᵀM = ((γ−1)²(s−l) I + (K + 2(γ−1)s + (γ−1)² l) J)/T², since two sets share l codes: its eigenvalues give the condition
     number. The best guess at y finds the true value, on a uniform prior, with Σ_y max_x P(y|x)/d.
     """
-    gamma, space, size = channel.gamma or math.nan, channel.space, channel.bin_grid.size
+    gamma, space, size = channel.guarantee().gamma, channel.space, channel.bin_grid.size
     least = (gamma - 1) ** 2 * (space.set_size - space.shared)
     rest = space.size + 2 * (gamma - 1) * space.set_size + (gamma - 1) ** 2 * space.shared
     found = np.where(channel.degrees > 0, gamma, 1.0).sum() / channel.total / size

@@ -25,7 +25,7 @@ def exactly_true(channel: Channel, attribute: Attribute) -> float | None:
         return None
     if isinstance(channel, Discrete):
         return _by_bins(channel, attribute)
-    wide = max(step, getattr(channel, "step", None) or step)
+    wide = max(step, channel.step or step)
     low, high = attribute.interval.low, attribute.interval.high
     middle = float(snap(np.array([(low + high) / 2]), wide)[0])
     if not low <= middle <= high:

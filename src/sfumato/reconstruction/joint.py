@@ -142,7 +142,7 @@ def _pair(axes: Sequence[Axis], columns: Sequence[Column]) -> FloatArray:
     """The kernel of two columns whose noise was drawn together."""
     law = next(c.channel.joint for c in columns if isinstance(c.channel, Marginal) and c.channel.joint is not None)
     first, second = axes
-    steps = tuple(float(getattr(c.channel, "step", None) or 0.0) for c in columns)
+    steps = tuple(float((c.channel and c.channel.step) or 0.0) for c in columns)
     return pair_kernel(
         law.among([c.name for c in columns]),
         (first.true, second.true),

@@ -255,8 +255,6 @@ def whole_outputs(attribute: Attribute, channel: Channel | None) -> bool:
         return False
     if channel is None:
         return True
-    representatives = getattr(channel, "representatives", None)
-    if representatives is not None:
-        return bool(np.all(representatives == np.floor(representatives)))
-    step = getattr(channel, "step", None)
-    return step is not None and step > 0 and float(step).is_integer()
+    if channel.representatives is not None:
+        return bool(np.all(channel.representatives == np.floor(channel.representatives)))
+    return channel.step is not None and channel.step > 0 and float(channel.step).is_integer()

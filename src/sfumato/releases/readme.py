@@ -5,44 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sfumato.channels import Channel, CorrelatedGaussian
 from sfumato.findings import Note
 from sfumato.privacy import exactly_true, hides_little
 from sfumato.releases.manifest import Manifest, ReleasedColumn
 from sfumato.schema import Categories, Role
-from sfumato.text import join_names
-
-SAYINGS = {
-    "gaussian": "true value plus normal noise of standard deviation {sigma:.6g}",
-    "uniform": "true value plus uniform noise between −{alpha:.6g} and {alpha:.6g}",
-    "laplace": "true value plus Laplace noise of scale {b:.6g}",
-    "intervals": "centre of the interval that holds the true value ({intervals} intervals)",
-    "substitution": "kept, or replaced by any of {size} values at random (γ = {gamma:.4g})",
-    "projective": "a code from 0 to {last}, γ = {gamma:.4g} times likelier if it lies in the true value's set of codes",
-    "square-wave": "square-wave report, ε = {epsilon:.4g}",
-}
-
-
-def saying(channel: Channel | None) -> str:
-    """A law in one line of plain words."""
-    if channel is None:
-        return "released as it is"
-    fields = {k: v for k, v in channel.to_dict().items() if v is not None}
-    if channel.law == "substitution" and "gamma" not in fields:
-        return f"replaced by a given {fields['size']} × {fields['size']} matrix of probabilities"
-    fields["intervals"] = len(fields.get("edges", ())) - 1
-    fields["last"] = (channel.reports or 1) - 1
-    grid = getattr(channel, "step", None) if channel.law != "intervals" else None
-    step = f", rounded to multiples of {grid:g}" if grid else ""
-    return SAYINGS[channel.law].format(**fields) + step if channel.law in SAYINGS else channel.law
 
 
 def what(column: ReleasedColumn, method: Mapping[str, Any] | None = None) -> str:
     """What happened to a column, in one line; `method` is the statement of the guided method, if there is one."""
     if column.guided is not None:
         return guided_saying(column, method)
-    together = ", drawn together with other columns" if getattr(column.channel, "joint", None) else ""
-    return saying(column.channel) + together
+    return "released as it is" if column.channel is None else column.channel.in_words()
 
 
 def domain_text(column: ReleasedColumn) -> str:
@@ -162,7 +135,7 @@ def cautions(manifest: Manifest) -> list[Note]:
         out.append(Note("SF206", bent))
         out.extend(Note("SF207", str(limit)) for limit in manifest.extra.get("public", {}).get("limits", ()))
     if manifest.joint is not None:
-        out.append(Note("SF208", joint_words(manifest.joint)))
+        out.append(Note("SF208", manifest.joint.in_words()))
     if manifest.again:
         before = (
             f"The same rows were released before ({', '.join(manifest.again)}) with independent noise; averaging the "
@@ -175,17 +148,6 @@ def cautions(manifest: Manifest) -> list[Note]:
         )
         out.append(Note("SF210", fixed))
     return out
-
-
-def joint_words(law: CorrelatedGaussian) -> str:
-    """What a recipient must know of noise that was drawn together."""
-    c = f" = {law.ratio:.4g} Σx" if law.ratio is not None else ""
-    shrunk = f", and Σx = Σy/{1 + law.ratio:.4g} without it" if law.ratio is not None else ""
-    return (
-        f"The noise of {join_names(law.names, 30)} is correlated (covariance Σr{c}, in the manifest): each column alone may be "
-        f"treated as gaussian, but not two of them as independent. Covariances of the true values are Σx = Σy − Σr{shrunk}. Σr "
-        "tells them as well: figures of the whole table, not of a row."
-    )
 
 
 def _cell(text: str) -> str:

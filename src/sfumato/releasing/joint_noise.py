@@ -12,17 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.channels import Channel, CorrelatedGaussian, Moments, Substitution
+from sfumato.channels import JOINT_LAWS, Channel, CorrelatedGaussian, Moments, Substitution, equal_signal
 from sfumato.counts import FloatArray
 from sfumato.errors import DataError, UsageError
 from sfumato.io import Encoder, Source, name_files_in_errors, read_blocks
-from sfumato.plans import Plan, equal_signal
+from sfumato.plans import Plan
 from sfumato.randomness import Addresses, SecretKey
 from sfumato.schema import Attribute, Consent
 from sfumato.text import join_names
 
-JOINT_METHODS = (CorrelatedGaussian.law,)
-"""Methods of a plan that are laws of several columns: released row by row like any law, unlike guided methods."""
 RATIO = 1.0
 NORMAL_95 = 3.919928
 """2 z at 95 %."""
@@ -30,7 +28,7 @@ NORMAL_95 = 3.919928
 
 def joint_method(plan: Plan) -> bool:
     """Whether the plan asks for noise drawn for several columns together."""
-    return plan.method is not None and plan.method["law"] in JOINT_METHODS
+    return plan.method is not None and plan.method["law"] in JOINT_LAWS
 
 
 @dataclass(frozen=True)

@@ -9,25 +9,25 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sfumato.channels import CHANNELS, MOST_BINS, Channel, CorrelatedGaussian, Moments
+from sfumato.channels import (
+    CHANNELS,
+    JOINT_LAWS,
+    MAX_BINS,
+    Channel,
+    CorrelatedGaussian,
+    JointLaw,
+    Moments,
+    Substitution,
+)
 from sfumato.counts import FloatArray
 from sfumato.errors import UsageError
 from sfumato.plans import Plan, channel_for, noise_for
 from sfumato.privacy import figures, record_figures
 from sfumato.randomness import Rows, SecretKey
-from sfumato.releasing import JOINT_METHODS, JointWish, bound_laws, members, with_joint_noise
+from sfumato.releasing import JointWish, bound_laws, members, with_joint_noise
 from sfumato.schema import Attribute, Consent
 from sfumato.table import Table
 from sfumato.text import join_names
-
-LEVELS = (0.1, 0.25, 0.5, 1.0, 1.5, 2.0)
-GAMMAS = (5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0)
-"""The range the 2006 paper suggests (section 6)."""
-SIZES = (5.0, 10.0, 20.0, 40.0, 60.0, 100.0)
-REPORT_GAMMAS = (3.0, 5.0, 8.0, 12.0, 19.0, 40.0)
-EPSILONS = (0.5, 1.0, 2.0, 3.0, 4.0, 6.0)
-COUNTS = (2.0, 3.0, 5.0, 10.0, 20.0, 40.0)
-RATIOS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0)
 
 Setting = dict[str, float]
 
@@ -52,8 +52,8 @@ class Axis:
                 raise UsageError(f"--{self.option}: {value:g} must be a positive number, as in {self.example}")
             if self.whole and value != math.floor(value):
                 raise UsageError(f"--{self.option}: {value:g} must be a whole number, as in {self.example}")
-            if self.whole and not 2 <= value <= MOST_BINS:
-                raise UsageError(f"--{self.option}: {value:g} must lie between 2 and {MOST_BINS:,}")
+            if self.whole and not 2 <= value <= MAX_BINS:
+                raise UsageError(f"--{self.option}: {value:g} must lie between 2 and {MAX_BINS:,}")
         return tuple(sorted({float(v) for v in given}))
 
 
@@ -68,17 +68,6 @@ AXES = {
         Axis("ratio", "ratios", "c: covariance of the noise / of the data", "0.1,0.5,1", more_is_stronger=True),
     )
 }
-SWEEPS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
-    "gaussian": {"privacy": LEVELS},
-    "uniform": {"privacy": LEVELS},
-    "laplace": {"privacy": LEVELS},
-    "intervals": {"count": COUNTS, "privacy": ()},
-    "square-wave": {"epsilon": EPSILONS, "privacy": ()},
-    "substitution": {"gamma": GAMMAS, "epsilon": (), "privacy": ()},
-    "projective": {"gamma": REPORT_GAMMAS, "epsilon": ()},
-    "correlated-gaussian": {"ratio": RATIOS, "privacy": ()},
-}
-"""The parameters that a law can be swept over, its natural one first, with the values swept unless others are given."""
 
 
 @dataclass(frozen=True)
@@ -93,15 +82,12 @@ class Sweep:
 
 def sweepable(law: str) -> Mapping[str, tuple[float, ...]]:
     """What a law can be swept over; a law that cannot is refused, with what to do instead."""
-    if law in SWEEPS:
-        return SWEEPS[law]
-    if law in CHANNELS:
-        known = {"privacy": LEVELS, "epsilon": EPSILONS, "gamma": GAMMAS}
-        own = CHANNELS[law].parameters()
-        if found := {name: values for name, values in known.items() if name in own}:
-            return found
+    known: Mapping[str, type[Channel | JointLaw]] = {**CHANNELS, **JOINT_LAWS}
+    if law in known:
+        if known[law].sweep:
+            return known[law].sweep
         raise UsageError(
-            f"{law} has none of {join_names(known)} to sweep; make a release of each setting, and judge it with sfumato compare "
+            f"{law} names no parameter to sweep; make a release of each setting, and judge it with sfumato compare "
             "and sfumato audit"
         )
     from sfumato.guided import is_guided
@@ -111,21 +97,22 @@ def sweepable(law: str) -> Mapping[str, tuple[float, ...]]:
             f"{law} bends the noise around a pattern of the owner's table, and has no single strength to sweep; make a release "
             f"with --method {law}, and judge it with sfumato compare and sfumato audit"
         )
-    laws = dict.fromkeys((*SWEEPS, *CHANNELS, *JOINT_METHODS))
-    raise UsageError(f"there is no law {law!r} to sweep; the laws are {join_names(laws, 20)}")
+    raise UsageError(
+        f"there is no law {law!r} to sweep; the laws are {join_names([*sorted(CHANNELS), *JOINT_LAWS], 20)}"
+    )
 
 
 def sweep_for(law: str, given: Mapping[str, Sequence[float] | None], *, numbers: bool = True) -> Sweep:
     """The settings of a law from values given by parameter; `numbers` says whether any column is numeric."""
     allowed = sweepable(law)
     wished = {name: AXES[name].values(values) for name, values in given.items() if values is not None}
-    sized = law == "substitution"
-    if beyond := [n for n in wished if n not in allowed and not (n == "bins" and sized)]:
-        options = [f"--{AXES[n].option}" for n in (*allowed, *(["bins"] if sized else []))]
+    beside = CHANNELS[law].sweep_beside if law in CHANNELS else {}
+    if beyond := [n for n in wished if n not in allowed and n not in beside]:
+        options = [f"--{AXES[n].option}" for n in (*allowed, *beside)]
         raise UsageError(
             f"--{AXES[beyond[0]].option}: {law} has no parameter {beyond[0]} to sweep; it takes {join_names(options)}"
         )
-    ways = [n for n in wished if n != "bins"]
+    ways = [n for n in wished if n not in beside]
     if len(ways) > 1:
         options = [f"--{AXES[n].option}" for n in ways]
         raise UsageError(f"{join_names(options)} say the same thing about {law}; give one of them")
@@ -133,12 +120,15 @@ def sweep_for(law: str, given: Mapping[str, Sequence[float] | None], *, numbers:
     values = wished.get(way) or allowed[way]
     if not numbers and way == "count":
         raise UsageError(f"{law} is for numbers, and no column to be blurred is numeric; sweep substitution instead")
-    if not sized or not numbers:
-        if "bins" in wished:
-            raise UsageError("--sizes: bins are cut from numbers, and no column to be blurred is numeric; leave it out")
-        return Sweep(law, AXES[way], tuple({way: v} for v in values), bool(wished))
-    grid = itertools.product(values, wished.get("bins") or SIZES)
-    return Sweep(law, AXES[way], tuple({way: v, "bins": n} for v, n in grid), bool(wished))
+    if not numbers:
+        if idle := [n for n in wished if n in beside]:
+            raise UsageError(
+                f"--{AXES[idle[0]].option}: {idle[0]} are cut from numbers, and no column to be blurred is numeric; leave it out"
+            )
+        beside = {}
+    grid = itertools.product(values, *(wished.get(n) or beside[n] for n in beside))
+    settings = tuple(dict(zip((way, *beside), point, strict=True)) for point in grid)
+    return Sweep(law, AXES[way], settings, bool(wished))
 
 
 def in_words(setting: Mapping[str, float]) -> str:
@@ -149,12 +139,12 @@ def in_words(setting: Mapping[str, float]) -> str:
 def plan_words(law: str, setting: Mapping[str, float]) -> str:
     """What to write into a plan for this setting."""
     inside = ", ".join([f'law = "{law}"', in_words(setting)])
-    return f"{'method' if law in JOINT_METHODS else 'noise'} = {{ {inside} }}"
+    return f"{'method' if law in JOINT_LAWS else 'noise'} = {{ {inside} }}"
 
 
 def release_options(law: str, setting: Mapping[str, float]) -> str:
     """The options of `sfumato release` that make this setting."""
-    if law in JOINT_METHODS:
+    if law in JOINT_LAWS:
         return f"--method {law} " + " ".join(f"--set {n}={v:g}" for n, v in setting.items())
     parts = [f"--privacy {v:g}" if n == "privacy" else f"--set {n}={v:g}" for n, v in setting.items()]
     return f"--noise {law} " + " ".join(parts)
@@ -195,7 +185,7 @@ class Blur:
             reason = (
                 f"{join_names(infinite)} {'have' if len(infinite) > 1 else 'has'} none: {about[infinite[0]]['reason']}"
             )
-        bits = [f["entropy_bits"] for n, f in about.items() if self.channels[n].law == "substitution"]
+        bits = [f["entropy_bits"] for n, f in about.items() if isinstance(self.channels[n], Substitution)]
         return Promise(
             float(np.mean([f["interval_width_95_share"] for f in about.values()])),
             record["epsilon"],
@@ -233,7 +223,7 @@ def blur_for(law: str, setting: Setting, plan: Plan, truth: Table) -> Blur:
 
     A plan gives domains and consents; its noise is what is swept. Only noise beside a joint method is the plan's own.
     """
-    if law not in JOINT_METHODS:
+    if law not in JOINT_LAWS:
         noise, companion = noise_for(law, None, setting)
         channels = {a.name: channel_for(noise, companion, a)[0].on(a) for a in modified(plan)}
         return Blur(setting, channels)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.channels import Intervals
+from sfumato.channels import JOINT_LAWS, Intervals
 from sfumato.counts import FloatArray
 from sfumato.errors import DataError, SfumatoError, UsageError
 from sfumato.mining import STRATEGIES
@@ -19,7 +19,6 @@ from sfumato.plans import DEFAULT_LAW, Plan, with_consent
 from sfumato.randomness import SecretKey
 from sfumato.reconstruction import reconstruct
 from sfumato.releases import true_table
-from sfumato.releasing import JOINT_METHODS
 from sfumato.schema import Attribute, Consent
 from sfumato.table import Table
 from sfumato.text import join_names
@@ -288,7 +287,7 @@ def _companions(sweep: Sweep, blurs: Sequence[Blur], attributes: list[Attribute]
         return [
             f"{join_names(others)}: labels have no intervals; their {standing} is the same at every setting (ε = {same:.1f} in all)."
         ]
-    if sweep.law in JOINT_METHODS and named:
+    if sweep.law in JOINT_LAWS and named:
         return [
             f"{join_names(others)}: keep the noise that the plan gives them ({standing}), the same at every setting."
         ]

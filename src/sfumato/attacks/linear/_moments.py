@@ -83,7 +83,7 @@ def joint_part(columns: Sequence[Column], gain: FloatArray) -> FloatArray:
     for i, first in enumerate(columns):
         for j, second in enumerate(columns):
             law = first.channel.joint if isinstance(first.channel, Marginal) else None
-            if i != j and law is not None and law == getattr(second.channel, "joint", None):
+            if i != j and law is not None and second.channel is not None and law == second.channel.joint:
                 out[i, j] = law.among([first.name, second.name])[0, 1] / (gain[i] * gain[j])
     return out
 

@@ -136,7 +136,7 @@ class Likelihood:
         joints: dict[CorrelatedGaussian, list[str]] = {}
         for name, values in targets.known.items():
             column = view[name]
-            if (law := getattr(column.channel, "joint", None)) is not None:
+            if column.channel is not None and (law := column.channel.joint) is not None:
                 joints.setdefault(law, []).append(name)
             elif view.beliefs[name].clear:
                 absent = -1e300  # absence equals absence, and NaN equals nothing

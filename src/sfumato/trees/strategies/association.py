@@ -209,7 +209,7 @@ class Association:
 
 def spread(column: Column, values: FloatArray, draw: FloatArray) -> FloatArray:
     """Released values by which records are sorted: equal ones on a lattice are drawn apart, by less than half a step."""
-    step = getattr(column.channel, "step", None) or 0.0
+    step = (column.channel and column.channel.step) or 0.0
     return np.asarray(values + step * 0.999 * (draw - 0.5))
 
 

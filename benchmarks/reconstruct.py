@@ -12,10 +12,10 @@ from functools import partial
 import numpy as np
 from measure import Ratio, ratios, speed, timed
 
-from sfumato.channels import CellRule, Gaussian, Uniform
+from sfumato.channels import CellRule, DenseKernel, Gaussian, Transition, Uniform
 from sfumato.counts import Counts, FloatArray, Grid
 from sfumato.generators.shapes import plateau, triangles
-from sfumato.reconstruction import Problem, averaged, bayes, em, ems, joint_em, kernel_of, reconstruct
+from sfumato.reconstruction import Problem, averaged, bayes, em, ems, joint_em, reconstruct
 from sfumato.reconstruction.closed_form import exact_counts
 from sfumato.reconstruction.em import gap_stop, iterate, step_stop
 from sfumato.schema import Attribute, Interval, Kind
@@ -90,7 +90,7 @@ def edges_of_the_midpoint_kernel(seeds: int) -> None:
             errors = []
             for seed in range(seeds):
                 counts = np.histogram(released("uniform", shape, n, seed).values, edges)[0].astype(np.float64)
-                fits = [bayes(Problem(inside * 0.05, counts)).mass for inside in kernels.values()]
+                fits = [bayes(Problem.of(inside * 0.05, counts)).mass for inside in kernels.values()]
                 errors.append([0.5 * np.abs(mass / mass.sum() - truth).sum() for mass in fits])
             print(f"{n:>7} {shape:<10}" + "".join(f"{v:>12.4f}" for v in np.mean(errors, axis=0)), flush=True)
 
@@ -101,17 +101,16 @@ def ems_on_1024_bins() -> Ratio:
     true = Grid.cells(0.0, 1.0, size)
 
     def whole() -> None:
-        observed = LAWS["gaussian"].observed_grid(true)
-        kernel = LAWS["gaussian"].transition(true, observed)
-        counts = Counts.of([observed], [column.located(observed)]).table
-        ems(Problem(kernel, counts, np.full(size, 1 / size)), smoothing=0.5)
+        transition = Transition.of(LAWS["gaussian"], true)
+        counts = Counts.of([transition.observed], [column.located(transition.observed)]).table
+        ems(Problem(transition, counts, np.full(size, 1 / size)), smoothing=0.5)
 
     took = timed(whole, 2)
-    observed, kernel = kernel_of(LAWS["gaussian"], true)
-    counts = Counts.of([observed], [column.located(observed)]).table
+    transition = Transition.of(LAWS["gaussian"], true)
+    counts = Counts.of([transition.observed], [column.located(transition.observed)]).table
 
     def plain() -> None:
-        problem = Problem(kernel, counts, np.full(size, 1 / size))
+        problem = Problem(transition, counts, np.full(size, 1 / size))
         iterate(problem, step_stop(1e-6), method="ems", smoothing=0.5, most=2000)
 
     naive = timed(plain, 1)
@@ -124,9 +123,9 @@ def ems_on_1024_bins() -> Ratio:
 def one_column() -> None:
     for size in (20, 50, 100):
         column = released("gaussian", "triangles", 10**4, 0)
-        observed, kernel = kernel_of(LAWS["gaussian"], Grid.cells(0.0, 1.0, size))
-        counts = Counts.of([observed], [column.located(observed)]).table
-        problem = Problem(kernel, counts, np.full(size, 1 / size))
+        transition = Transition.of(LAWS["gaussian"], Grid.cells(0.0, 1.0, size))
+        counts = Counts.of([transition.observed], [column.located(transition.observed)]).table
+        problem = Problem(transition, counts, np.full(size, 1 / size))
         times = {m.__name__: timed(partial(m, problem), 3) for m in (bayes, em, ems, averaged)}
         print(f"m = {size:>3}: " + ", ".join(f"{name} {1e3 * t:.1f} ms" for name, t in times.items()))
 
@@ -136,7 +135,7 @@ def exact_against_em() -> Ratio:
     size, gamma = 100, 10.0
     kernel = (np.ones((size, size)) + (gamma - 1) * np.eye(size)) / (gamma + size - 1)
     y = rng.multinomial(10**5, kernel @ rng.dirichlet(np.ones(size))).astype(float)
-    problem = Problem(kernel, y)
+    problem = Problem.of(kernel, y)
     closed = timed(lambda: exact_counts(y, gamma), 20)
     climbed = timed(lambda: em(problem, nats=1e-6))
     plain = timed(lambda: iterate(problem, gap_stop(problem.n, 1e-6), method="em", most=10**6), 1)
@@ -151,7 +150,7 @@ def joint_tables() -> None:
         edges = np.concatenate([[-np.inf], np.linspace(-0.7, 1.7, seen - 1), [np.inf]])
         kernel = LAWS["gaussian"].transition(Grid.cells(0.0, 1.0, cells), Grid(edges=edges))
         counts = rng.integers(0, 60, (seen,) * axes).astype(float)
-        took = timed(partial(joint_em, [kernel] * axes, counts, 0.02, 300), 1)
+        took = timed(partial(joint_em, [DenseKernel(kernel)] * axes, counts, 0.02, 300), 1)
         print(f"Joint table {cells}^{axes} from {seen}^{axes}, 300 steps: {took:.2f} s")
 
 

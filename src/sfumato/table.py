@@ -6,19 +6,17 @@ import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.channels import CellRule, Channel, Transition, coarsen
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.errors import UsageError
 from sfumato.randomness import Addresses, Rows, SecretKey
 from sfumato.schema import Attribute, Categories, Kind, Missing
 from sfumato.text import join_names
-
-if TYPE_CHECKING:
-    from sfumato.channels import Channel
 
 MISSING_LABEL = "(missing)"
 GOLDEN = 0.6180339887498949
@@ -59,6 +57,20 @@ class Column:
     def observed_grid(self, true: Grid) -> Grid:
         """The grid on which released values are counted."""
         return true if self.channel is None else self.channel.observed_grid(true)
+
+    def transition(
+        self,
+        true: Grid,
+        max_observed: int | None = None,
+        *,
+        keep_last_cut: bool = False,
+        rule: CellRule = CellRule.EXACT,
+    ) -> Transition:
+        """Return the column's law between `true` and at most `max_observed` cells of the released values (see `coarsen`)."""
+        observed = self.observed_grid(true)
+        if self.channel is not None and max_observed is not None:
+            observed = coarsen(observed, self.values, max_observed, keep_last_cut=keep_last_cut)
+        return Transition.of(self.channel, true, observed, rule=rule)
 
     def located(self, grid: Grid) -> IntArray:
         """Cell codes of the released values; −1 where missing."""

@@ -210,7 +210,7 @@ def test_the_posterior_of_a_row_is_bayes_rule_with_the_prior_of_its_group():
             assert np.isnan([recovery.mean[i], recovery.width[i], covered[i]]).all()
             assert i not in seen
             continue
-        posterior = belief.kernel[belief.codes[i]] * priors[groups[i]]
+        posterior = belief.kernel.dense()[belief.codes[i]] * priors[groups[i]]
         posterior /= posterior.sum()
         np.testing.assert_allclose(seen[i], posterior)
         credit = smallest_sets(posterior[None], belief.widths)[0]

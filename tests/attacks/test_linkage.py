@@ -72,7 +72,7 @@ def naive_weights(view, truth, row):
             p = belief.grid.locate(np.array([value]))[0]
             factor = np.full(view.rows, np.exp(-60))
             there = belief.codes >= 0
-            factor[there] = np.maximum(belief.kernel[belief.codes[there], p], np.exp(-60))
+            factor[there] = np.maximum(belief.kernel.dense()[belief.codes[there], p], np.exp(-60))
         out *= factor
     return out
 

@@ -8,8 +8,8 @@ from sfumato.attacks._ranked_labels import RankedLabels
 from sfumato.attacks.base import RankedSets, Sets
 from sfumato.auditing.score import DOUBT, honest_widths
 from sfumato.channels import Projective, Substitution
-from sfumato.channels import _operators as two_levels
-from sfumato.channels._operators import two_levels as matrix_of
+from sfumato.channels import _operators as operators
+from sfumato.channels._operators import label_operator
 from sfumato.counts import Grid
 from sfumato.schema import Attribute, Categories, Kind
 
@@ -47,8 +47,8 @@ def law(request):
 
 @pytest.fixture(params=list(priors()))
 def ranked(request, law, monkeypatch):
-    monkeypatch.setattr(two_levels, "ROW_CELLS", 5 * SIZE)  # many parts, the last one shorter
-    return RankedLabels(matrix_of(law, Grid.categories(tuple(map(str, range(SIZE))))), priors()[request.param])
+    monkeypatch.setattr(operators, "MAX_CELLS_AT_ONCE", 5 * SIZE)  # many parts, the last one shorter
+    return RankedLabels(label_operator(law, Grid.categories(tuple(map(str, range(SIZE))))), priors()[request.param])
 
 
 def whole(ranked: RankedLabels):

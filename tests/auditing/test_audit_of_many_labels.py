@@ -12,10 +12,10 @@ import pytest
 from sfumato.attacks import ColumnPosterior, View
 from sfumato.auditing.runner import audit
 from sfumato.channels import Gaussian, Projective, Substitution
-from sfumato.channels import _operators as two_levels
+from sfumato.channels import _operators as operators
+from sfumato.channels import transition as transitions
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
-from sfumato.reconstruction import columns
 from sfumato.releasing import release
 from sfumato.schema import Attribute, Categories, Consent, Interval, Kind, Role, Schema
 from sfumato.table import Column
@@ -82,13 +82,9 @@ def test_an_audit_without_arrays_of_posteriors_says_the_same(people, tmp_path, m
     made = release(people, plan(), tmp_path / "release", key=KEY)
     again = release(people, Plan(plan().schema, plan().channels, name="again"), tmp_path / "again", key=KEY, again=True)
     whole = audit(made, people, targets=60, others=[again]).to_dict()
-    columns._kernel.cache_clear()
-    monkeypatch.setattr(two_levels, "DENSE_LABELS", 10)
-    monkeypatch.setattr(two_levels, "ROW_CELLS", 37 * LABELS)
-    try:
-        parts = audit(made, people, targets=60, others=[again]).to_dict()
-    finally:
-        columns._kernel.cache_clear()
+    monkeypatch.setattr(transitions, "MAX_DENSE_LABELS", 10)
+    monkeypatch.setattr(operators, "MAX_CELLS_AT_ONCE", 37 * LABELS)
+    parts = audit(made, people, targets=60, others=[again]).to_dict()
     compare(json.loads(json.dumps(whole)), json.loads(json.dumps(parts)))
 
 

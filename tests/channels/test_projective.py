@@ -14,8 +14,7 @@ from sfumato.errors import UsageError
 from sfumato.privacy import figures, matrix_entropy, privacy_loss
 from sfumato.privacy.entropy import entropy_privacy
 from sfumato.randomness import Rows, SecretKey
-from sfumato.reconstruction._reports import unbiased
-from sfumato.reconstruction.closed_form import inverse_counts
+from sfumato.reconstruction.closed_form import inverse_counts, unbiased
 from sfumato.schema import Attribute, Categories, Interval, Kind, Missing
 
 KEY = SecretKey(bytes(range(32)))

@@ -55,7 +55,9 @@ def smooth_problem(size, n=3000, seed=0, sigma=0.15):
     true = Grid.cells(0, 1, size)
     kernel = law.transition(true, law.observed_grid(true))
     rng = np.random.default_rng(seed)
-    return Problem(kernel, rng.multinomial(n, kernel @ rng.dirichlet(np.full(size, 3.0))).astype(float), np.ones(size))
+    return Problem.of(
+        kernel, rng.multinomial(n, kernel @ rng.dirichlet(np.full(size, 3.0))).astype(float), np.ones(size)
+    )
 
 
 @pytest.mark.slow

@@ -6,9 +6,9 @@ import pickle
 import numpy as np
 import pytest
 
-from sfumato.channels import CHANNELS, Gaussian, Intervals, Laplace, SquareWave, Substitution, Uniform
+from sfumato.channels import CHANNELS, Gaussian, Intervals, Laplace, SquareWave, Substitution, Transition, Uniform
 from sfumato.errors import DataError, UsageError
-from sfumato.reconstruction import METHODS, by_class, kernel_of, reconstruct
+from sfumato.reconstruction import METHODS, by_class, reconstruct
 from sfumato.schema import Attribute, Categories, Interval, Kind, Missing
 from sfumato.table import MISSING_LABEL, Column, Table
 
@@ -169,10 +169,10 @@ def test_kernels_are_computed_once_and_cannot_be_changed():
     channel = Gaussian(sigma=0.1).on(UNIT)
     column = Column(UNIT, channel, np.array([0.5]))
     grid = column.true_grid(10)
-    first, again = kernel_of(channel, grid)[1], kernel_of(channel, column.true_grid(10))[1]
+    first, again = Transition.shared(channel, grid).matrix, Transition.shared(channel, column.true_grid(10)).matrix
     assert first is again
     with pytest.raises(ValueError, match="read-only"):
-        first[0, 0] = 1.0
+        first.dense()[0, 0] = 1.0
 
 
 def test_a_distribution_answers_questions_about_itself():

@@ -3,14 +3,13 @@
 import numpy as np
 import pytest
 
-from sfumato.channels import Gaussian, Substitution, Uniform
+from sfumato.channels import DenseKernel, Gaussian, Substitution, Uniform, coarsen
 from sfumato.counts import Grid
 from sfumato.errors import DataError, UsageError
 from sfumato.reconstruction import Problem, joint_em, joint_fit, reconstruct, reconstruct_dataset, reconstruct_joint
 from sfumato.reconstruction.dataset import assigned, jitter, whole_counts
-from sfumato.reconstruction.em import iterate, step_stop
-from sfumato.reconstruction.joint import coarser
-from sfumato.reconstruction.separable import contract, smooth_axis
+from sfumato.reconstruction.em import iterate, smooth_axis, step_stop
+from sfumato.reconstruction.separable import apply_along_axes
 from sfumato.schema import Attribute, Categories, Interval, Kind
 from sfumato.table import Column, Table
 
@@ -27,13 +26,19 @@ def stochastic(rng, rows, columns):
     return rng.dirichlet(np.ones(rows), size=columns).T
 
 
+def dense(arrays):
+    return [None if array is None else DenseKernel(array) for array in arrays]
+
+
 def test_contraction_is_the_kronecker_product_never_built():
     rng = np.random.default_rng(0)
     kernels = [stochastic(rng, 5, 3), stochastic(rng, 4, 4), stochastic(rng, 6, 2)]
     tensor = rng.random((3, 4, 2))
     whole = np.kron(np.kron(kernels[0], kernels[1]), kernels[2])
-    np.testing.assert_allclose(contract(tensor, kernels).ravel(), whole @ tensor.ravel())
-    np.testing.assert_allclose(contract(tensor, [kernels[0], None, None]), np.einsum("ai,ijk->ajk", kernels[0], tensor))
+    np.testing.assert_allclose(apply_along_axes(dense(kernels), tensor).ravel(), whole @ tensor.ravel())
+    np.testing.assert_allclose(
+        apply_along_axes([DenseKernel(kernels[0]), None, None], tensor), np.einsum("ai,ijk->ajk", kernels[0], tensor)
+    )
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.05])
@@ -42,18 +47,18 @@ def test_joint_em_is_em_on_the_flattened_table(smoothing):
     kernels = [stochastic(rng, 5, 3), stochastic(rng, 4, 2)]
     counts = rng.integers(0, 50, (5, 4)).astype(float)
     mass = np.full((3, 2), 1 / 6)
-    whole = Problem(np.kron(*kernels), counts.ravel())
+    whole = Problem.of(np.kron(*kernels), counts.ravel())
     for _ in range(20):
         mass = iterate(whole, step_stop(0.0), method="step", start=mass.ravel(), most=1).mass.reshape(3, 2)
         for axis in (0, 1):
             mass = smooth_axis(mass, smoothing, axis)
-    np.testing.assert_allclose(joint_em(kernels, counts, smoothing, 20), mass, rtol=1e-10)
+    np.testing.assert_allclose(joint_em(dense(kernels), counts, smoothing, 20), mass, rtol=1e-10)
 
 
 def test_the_likelihood_of_joint_em_never_decreases():
     rng = np.random.default_rng(2)
     kernels = [stochastic(rng, 9, 6), stochastic(rng, 8, 5), None]
-    fit = joint_fit(kernels, rng.integers(0, 20, (9, 8, 3)).astype(float), 0.0, 200)
+    fit = joint_fit(dense(kernels), rng.integers(0, 20, (9, 8, 3)).astype(float), 0.0, 200)
     assert len(fit.trail) == 201
     assert (np.diff(fit.trail) >= -1e-9).all()
 
@@ -70,11 +75,11 @@ def test_smoothing_keeps_the_total_and_the_uniform_distribution():
 
 def test_kernels_that_do_not_fit_are_refused():
     with pytest.raises(UsageError, match="2 kernels"):
-        joint_em([np.eye(2), np.eye(2)], np.ones(2))
+        joint_em(dense([np.eye(2), np.eye(2)]), np.ones(2))
     with pytest.raises(UsageError, match="axis 1"):
-        joint_em([np.eye(2), np.eye(3)], np.ones((2, 2)))
+        joint_em(dense([np.eye(2), np.eye(3)]), np.ones((2, 2)))
     with pytest.raises(UsageError, match="smoothing"):
-        joint_em([np.eye(2)], np.ones(2), [0.1, 0.1])
+        joint_em(dense([np.eye(2)]), np.ones(2), [0.1, 0.1])
 
 
 def blurred_pair(n=40_000, seed=0):
@@ -138,7 +143,7 @@ def test_coarser_grids_cover_everything_with_few_cells():
     grid = law.observed_grid(Grid.cells(0, 1, 52))
     rng = np.random.default_rng(0)
     column = Column(X, law, law.sample(rng.random(5000), words(rng, 5000)))
-    coarse = coarser(grid, column, 64)
+    coarse = coarsen(grid, column.values, 64, keep_last_cut=True)
     assert coarse.size <= 64 < grid.size
     assert np.isinf(coarse.points[[0, -1]]).all()
     assert np.isin(coarse.points, grid.points).all()

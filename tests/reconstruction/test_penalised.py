@@ -124,7 +124,7 @@ def test_the_expansion_is_the_gradient_and_curvature_of_the_likelihood():
     observed = law.observed_grid(true)
     kernel = law.transition(true, observed)
     truth = np.random.default_rng(0).dirichlet(np.full(10, 5.0))
-    problem = Problem(kernel, 1e6 * kernel @ truth, np.ones(10))
+    problem = Problem.of(kernel, 1e6 * kernel @ truth, np.ones(10))
     around = Expansion.of(problem)
     a, g = around.terms(problem)
     rng = np.random.default_rng(1)
@@ -148,9 +148,9 @@ def test_weights_follow_the_held_out_likelihood():
 
 def test_unordered_categories_and_single_cells():
     with pytest.raises(UsageError, match="order"):
-        averaged(Problem(np.eye(3), np.ones(3)))
-    np.testing.assert_array_equal(averaged(Problem(np.ones((2, 1)) / 2, np.ones(2), np.ones(1))).mass, [1.0])
-    two = averaged(Problem(np.array([[0.9, 0.2], [0.1, 0.8]]), np.array([30.0, 70.0]), np.ones(2)))
+        averaged(Problem.of(np.eye(3), np.ones(3)))
+    np.testing.assert_array_equal(averaged(Problem.of(np.ones((2, 1)) / 2, np.ones(2), np.ones(1))).mass, [1.0])
+    two = averaged(Problem.of(np.array([[0.9, 0.2], [0.1, 0.8]]), np.array([30.0, 70.0]), np.ones(2)))
     assert two.mass.sum() == pytest.approx(1)
     assert Family.on(np.ones(2)).names == ("order 1, λ 3", "order 1, λ 10")
 
@@ -180,7 +180,7 @@ def test_fine_grids_are_solved_in_blocks():
 
 def test_blocks_spread_what_they_hold_over_their_cells():
     widths = np.arange(1.0, 251.0)
-    blocks, spread = in_blocks(Problem(np.eye(250), np.ones(250), widths))
+    blocks, spread = in_blocks(Problem.of(np.eye(250), np.ones(250), widths))
     assert blocks.size == 84
     np.testing.assert_allclose(spread.sum(axis=0), 1)
     np.testing.assert_allclose(spread[:3, 0], [1 / 6, 2 / 6, 3 / 6])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.channels import Projective, Substitution
+from sfumato.channels import Projective, Substitution, TwoLevels
 from sfumato.errors import UsageError
 from sfumato.randomness import SecretKey
 from sfumato.reconstruction import (
@@ -17,7 +17,7 @@ from sfumato.reconstruction import (
     reconstruct_dataset,
     reconstruct_joint,
 )
-from sfumato.reconstruction._reports import ReportMatrix, unbiased
+from sfumato.reconstruction.closed_form import unbiased
 from sfumato.reconstruction.dataset import met, whole_counts
 from sfumato.schema import Attribute, Categories, Kind, Missing
 from sfumato.table import Column, Table
@@ -81,9 +81,9 @@ def test_the_unbiased_estimate_has_the_stated_standard_error():
 def test_em_by_transforms_climbs_to_where_the_matrix_leads():
     _, _, column = released(280, 30_000, epsilon=3.0)
     problem = problem_of(column, column.true_grid(1))
-    assert isinstance(problem.kernel, ReportMatrix)
+    assert isinstance(problem.kernel, TwoLevels)
     law = column.channel
-    dense = Problem(law.transition(law.bin_grid, law.observed_grid(law.bin_grid)), problem.counts)
+    dense = Problem.of(law.transition(law.bin_grid, law.observed_grid(law.bin_grid)), problem.counts)
     fast, slow = em(problem), em(dense)
     assert fast.trail[-1] == pytest.approx(slow.trail[-1], abs=0.05)
     assert np.abs(fast.mass - slow.mass).sum() < 0.02

@@ -44,7 +44,7 @@ def test_masses_are_those_of_the_loop_one_row_at_a_time():
     counts = association.counts(np.random.default_rng(2).integers(-1, 3, 5000), 4)
     found = masses(association.kernel, counts)
     for row in range(3):
-        problem = Problem(association.kernel, counts[row])
+        problem = Problem(association.transition, counts[row])
         fit = iterate(problem, chi_square_stop(problem.n, problem.size, SHARE_OF_THRESHOLD), method="bayes")
         np.testing.assert_allclose(found[row], fit.mass, atol=1e-10)
     np.testing.assert_allclose(found[3], 1 / association.grid.size)  # no record, no news

@@ -74,7 +74,10 @@ def test_leaf_chances_are_the_sum_over_all_true_cells(banded):
             chance = sum(
                 model.weights[k]
                 * np.prod(
-                    [t[k, c] * a.kernel[code[row], c] for t, c, a, code in zip(rows, cell, axes, codes, strict=True)]
+                    [
+                        t[k, c] * a.kernel.dense()[code[row], c]
+                        for t, c, a, code in zip(rows, cell, axes, codes, strict=True)
+                    ]
                 )
                 for k in range(2)
             )

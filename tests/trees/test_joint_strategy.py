@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from tests.support import mined_tables as tables
 
-from sfumato.channels import Gaussian, Substitution, Uniform
+from sfumato.channels import Gaussian, Substitution, Uniform, coarsen
 from sfumato.errors import DataError, UsageError
 from sfumato.table import Table
 from sfumato.trees.grow.growth import Limits, grow
-from sfumato.trees.strategies._axes import Axis, class_shares, classified, coarser
+from sfumato.trees.strategies._axes import Axis, class_shares, classified
 from sfumato.trees.strategies._maps import MOST_CELLS, JointMap, axis_sizes, cell_numbers, fit_map, map_axes
 from sfumato.trees.strategies.attributes import choose_attributes
 from sfumato.trees.strategies.joint_map import fit_joint, leads, map_tree, recounted
@@ -97,7 +97,7 @@ def test_the_map_is_its_own_log_loss_by_three_nested_loops(banded):
         chance = np.zeros(2)
         for c in range(2):
             for p, q in itertools.product(range(axes[0].size), range(axes[1].size)):
-                seen = axes[0].kernel[codes[0][row], p] * axes[1].kernel[codes[1][row], q]
+                seen = axes[0].kernel.dense()[codes[0][row], p] * axes[1].kernel.dense()[codes[1][row], q]
                 chance[c] += found.shares[c] * found.masses[c][p, q] * seen
         expected = -np.log(chance[part.codes[row]] / chance.sum())
         assert losses[row] == pytest.approx(expected, abs=1e-6)
@@ -118,9 +118,9 @@ def test_kernels_are_laws_and_a_missing_value_is_a_cell_of_its_own():
     axis = Axis.of(table["x"], 10, 12)
     assert axis.gaps
     assert axis.size == 11
-    np.testing.assert_allclose(axis.kernel.sum(axis=0), 1.0, atol=1e-9)
-    assert axis.kernel[-1, -1] == 1.0
-    assert axis.kernel[-1, :-1].max() == 0.0
+    np.testing.assert_allclose(axis.kernel.dense().sum(axis=0), 1.0, atol=1e-9)
+    assert axis.kernel.dense()[-1, -1] == 1.0
+    assert axis.kernel.dense()[-1, :-1].max() == 0.0
     codes = axis.codes(table["x"])
     assert (codes[::5] == axis.bins.size).all()
     assert axis.cell_codes()[-1] == -1
@@ -130,10 +130,10 @@ def test_coarser_bins_are_cut_where_the_grid_is_cut():
     columns = truth(2000, 8)
     table = released(columns, bands(columns), NOISE)
     grid = table["x"].observed_grid(table["x"].true_grid(50))
-    few = coarser(grid, table["x"].values, 20)
+    few = coarsen(grid, table["x"].values, 20)
     assert few.size <= 20
     assert set(few.edges) <= set(grid.edges)
-    assert coarser(grid, table["x"].values, grid.size) is grid
+    assert coarsen(grid, table["x"].values, grid.size) is grid
 
 
 def test_leads_are_what_a_wrong_answer_costs():

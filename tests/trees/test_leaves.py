@@ -94,7 +94,7 @@ def test_strays_are_the_sums_over_cells_and_leave_nobody_out(grown):
                     else:
                         code = int(association.grid.locate(association.observed_grid.centres[[seen]])[0])
                     if inside[a][to, 1 + code]:
-                        part += share[true] * association.kernel[seen, true - 1]
+                        part += share[true] * association.kernel.dense()[seen, true - 1]
             expected *= part / whole
         assert strays[to, home] == pytest.approx(expected, rel=1e-9)
 

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from sfumato.channels import Gaussian, Projective, Substitution
-from sfumato.channels import _operators as two_levels
+from sfumato.channels import transition as transitions
 from sfumato.randomness import SecretKey
-from sfumato.reconstruction import columns
 from sfumato.schema import Attribute, Categories, Interval, Kind
 from sfumato.table import Column, Table
 from sfumato.trees.grow import splits
@@ -85,12 +84,8 @@ def test_a_subset_of_a_long_list_must_save_more_bits_than_it_takes(monkeypatch):
 def test_trees_through_products_are_those_through_arrays(strategy, law, monkeypatch):
     released, _ = tables(3000, 90, LAWS[law], gaps=True)
     whole = strategy(released).to_dict()
-    columns._kernel.cache_clear()
-    monkeypatch.setattr(two_levels, "DENSE_LABELS", 10)
-    try:
-        assert strategy(released).to_dict() == whole
-    finally:
-        columns._kernel.cache_clear()
+    monkeypatch.setattr(transitions, "MAX_DENSE_LABELS", 10)
+    assert strategy(released).to_dict() == whole
 
 
 @pytest.mark.slow
@@ -98,12 +93,8 @@ def test_trees_through_products_are_those_through_arrays(strategy, law, monkeypa
 def test_auto_chooses_the_same_through_products_as_through_arrays(law, monkeypatch):
     released, _ = tables(1500, 90, LAWS[law], gaps=True)
     whole = fit_auto(released)
-    columns._kernel.cache_clear()
-    monkeypatch.setattr(two_levels, "DENSE_LABELS", 10)
-    try:
-        found = fit_auto(released)
-    finally:
-        columns._kernel.cache_clear()
+    monkeypatch.setattr(transitions, "MAX_DENSE_LABELS", 10)
+    found = fit_auto(released)
     assert found.notes["strategy"] == whole.notes["strategy"]
     assert found.notes["scores"]["local"]["log_loss"] == pytest.approx(
         whole.notes["scores"]["local"]["log_loss"], rel=1e-4

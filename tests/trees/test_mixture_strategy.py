@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.support import mined_tables as tables
 
 from sfumato.channels import Gaussian, Substitution, Uniform
+from sfumato.reconstruction import smooth_axis
 from sfumato.trees.strategies._axes import Axis
 from sfumato.trees.strategies._products import (
     Indicators,
@@ -15,7 +18,7 @@ from sfumato.trees.strategies._products import (
     fit_products,
     marginal,
     normalised,
-    smoothed,
+    reconstructed,
     tilted,
 )
 from sfumato.trees.strategies.mixture import ClassMixtures, fit_mixture, fit_mixtures, mixture_tree
@@ -65,7 +68,7 @@ def test_joint_log_is_the_sum_written_out(banded):
             expected = np.log(model.weights[k])
             for axis, table, code in zip(axes, model.tables, codes, strict=True):
                 if code[row] >= 0:
-                    expected += np.log(axis.kernel[code[row]] @ table[k])
+                    expected += np.log(axis.kernel.dense()[code[row]] @ table[k])
             assert found[row, k] == pytest.approx(expected, abs=1e-4)
 
 
@@ -89,13 +92,18 @@ def test_drawn_records_follow_the_mixture(banded):
     assert ((counts - expected) ** 2 / expected).sum() < 50.5
 
 
-def test_smoothing_keeps_the_total_the_uniform_and_the_missing_cell():
-    rows = np.random.default_rng(5).dirichlet(np.ones(8), 3)
-    out = smoothed(rows, 0.3, gaps=True)
-    np.testing.assert_allclose(out.sum(axis=1), 1.0)
-    np.testing.assert_array_equal(out[:, -1], rows[:, -1])
-    np.testing.assert_allclose(smoothed(np.full((1, 8), 0.125), 0.3, gaps=False), 0.125)
-    assert smoothed(rows, 0.0, gaps=False) is rows
+def test_smoothing_keeps_the_total_and_the_missing_cell(banded):
+    column = banded.take(np.arange(500))["x"]
+    holes = replace(column, values=np.where(np.arange(500) % 5 == 0, np.nan, column.values))
+    axis = Axis.of(holes, 12, 16)
+    assert axis.gaps
+    counts = np.bincount(axis.codes(holes), minlength=axis.kernel.shape[0])[None, :].astype(float)
+    start = np.full((1, axis.size), 1 / axis.size)
+    plain, smooth = (reconstructed(axis, counts, start, 1, strength) for strength in (0.0, 0.3))
+    np.testing.assert_allclose(smooth.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(smooth[:, -1], plain[:, -1])
+    assert plain[0, -1] == pytest.approx(0.2, abs=1e-6)
+    np.testing.assert_array_equal(smooth[:, :-1], smooth_axis(plain[:, :-1], 0.3, 1))
 
 
 def test_one_component_is_the_reconstruction_of_each_attribute(banded):
@@ -137,7 +145,7 @@ def test_the_class_given_released_values_is_bayes_rule(banded):
                 weight
                 * np.prod(
                     [
-                        axis.kernel[code[row]] @ table[k]
+                        axis.kernel.dense()[code[row]] @ table[k]
                         for axis, table, code in zip(axes, model.tables, codes, strict=True)
                     ]
                 )

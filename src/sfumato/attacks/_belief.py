@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import cast
 
 import numpy as np
 
 from sfumato.attacks._ranked_labels import RankedLabels
-from sfumato.channels import Channel, Substitution, TwoLevels, is_implied, label_matrix
+from sfumato.channels import Kernel, Substitution, Transition, TwoLevels
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.table import Column
 
@@ -24,10 +23,8 @@ class Belief:
     """P(true cell p | released cell s) ∝ K[s, p] π_p, for every s at once: rows only look theirs up."""
 
     column: Column
-    grid: Grid
+    transition: Transition
     prior: FloatArray
-    observed: Grid
-    kernel: FloatArray
     learned: bool = False
     """Whether the kernel came from known records, since the release states no law of single values."""
 
@@ -40,17 +37,31 @@ class Belief:
     def of(cls, column: Column) -> Belief:
         """The belief about one column of a release."""
         grid, mass = prior(column)
-        observed = column.observed_grid(grid)
-        return cls(column, grid, mass, observed, law_matrix(column.channel, grid, observed))
+        return cls(column, column.transition(grid), mass)
+
+    @property
+    def grid(self) -> Grid:
+        """The cells of the true value."""
+        return self.transition.true
+
+    @property
+    def observed(self) -> Grid:
+        """The cells of the released value."""
+        return self.transition.observed
+
+    @property
+    def kernel(self) -> Kernel:
+        """K[s, p] = P(released in s | true in p)."""
+        return self.transition.matrix
 
     @cached_property
     def ranked(self) -> RankedLabels | None:
         """Where labels are many: their posteriors by rank, since an array of them would fill the memory."""
-        return RankedLabels(cast("TwoLevels", self.kernel), self.prior) if is_implied(self.kernel) else None
+        return RankedLabels(self.kernel, self.prior) if isinstance(self.kernel, TwoLevels) else None
 
     def given(self, codes: IntArray, cells: IntArray) -> FloatArray:
         """K[codes[i], cells[i]]."""
-        return self.kernel[codes, cells] if self.ranked is None else self.ranked.kernel.at(codes, cells)
+        return self.kernel.at(codes, cells)
 
     @cached_property
     def codes(self) -> IntArray:
@@ -65,10 +76,11 @@ class Belief:
     @cached_property
     def posterior(self) -> FloatArray:
         """P(p | s); where no reconstructed value explains s, the nearest likelihood decides, and failing that the prior."""
-        joint = self.kernel * self.prior
+        law = self.kernel.dense()
+        joint = law * self.prior
         total = joint.sum(axis=1, keepdims=True)
-        likelihood = self.kernel.sum(axis=1, keepdims=True)
-        rest = np.where(likelihood > 0, self.kernel / np.maximum(likelihood, 1e-300), self.prior)
+        likelihood = law.sum(axis=1, keepdims=True)
+        rest = np.where(likelihood > 0, law / np.maximum(likelihood, 1e-300), self.prior)
         return np.where(total > 1e-280, joint / np.maximum(total, 1e-300), rest)
 
     @cached_property
@@ -127,13 +139,6 @@ class Belief:
         present = self.codes >= 0
         out[present] = table[self.codes[present]]
         return out
-
-
-def law_matrix(channel: Channel | None, grid: Grid, observed: Grid) -> FloatArray:
-    """K[s, p] as an array, or as what takes its place where labels are many."""
-    if (implied := label_matrix(channel, grid)) is not None:
-        return implied
-    return np.eye(grid.size) if channel is None else channel.transition(grid, observed)
 
 
 def cell_widths(grid: Grid) -> FloatArray:

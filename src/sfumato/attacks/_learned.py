@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.attacks._belief import Belief
+from sfumato.channels import DenseKernel, Transition
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.reconstruction import paper_size
 from sfumato.table import Column
@@ -38,7 +39,7 @@ def learned_belief(column: Column, rows: IntArray, values: FloatArray) -> Belief
         np.add.at(kernel, (observed.locate(y), grid.locate(x)), 1.0)
     kernel /= kernel.sum(axis=0, keepdims=True)
     mass = np.bincount(grid.locate(present), minlength=grid.size) / len(present)
-    return Belief(column, grid, mass, observed, kernel, learned=True)
+    return Belief(column, Transition(grid, observed, DenseKernel(kernel)), mass, learned=True)
 
 
 def _observed(column: Column, grid: Grid, present: FloatArray) -> Grid:

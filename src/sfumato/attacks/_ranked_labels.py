@@ -79,7 +79,7 @@ class RankedLabels:
 
     def _lines(self, cells: IntArray) -> Iterator[tuple[slice, _Lines]]:
         for part in self.kernel.in_parts(cells):
-            inside = self.kernel.rows(cells[part], self.order)
+            inside = self.kernel.inside(cells[part], self.order)
             ends = (len(inside), inside.shape[1] + 1)
             mass, number = np.zeros(ends), np.zeros(ends, np.int64)
             np.cumsum(inside * self._sorted, axis=1, out=mass[:, 1:])
@@ -171,7 +171,7 @@ class RankedLabels:
 
     def dense(self, cells: IntArray) -> FloatArray:
         """The posteriors of some released cells, one row each; where nothing explains a cell, its likelihood."""
-        lines = self.kernel.dense(cells)
+        lines = self.kernel.rows(cells)
         joint = lines * self.prior
         total = joint.sum(axis=1, keepdims=True)
         rest = lines / np.maximum(lines.sum(axis=1, keepdims=True), 1e-300)

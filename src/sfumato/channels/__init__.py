@@ -1,6 +1,6 @@
 """The laws of perturbation, one to a file. These import lines are the registry: a new law is a new file and a line here."""
 
-from sfumato.channels._operators import ROW_CELLS, OwnCells, TwoLevels, WithGap, is_implied, label_matrix
+from sfumato.channels._operators import MAX_CELLS_AT_ONCE, DenseKernel, Kernel, TwoLevels, with_missing
 from sfumato.channels.additive import Additive
 from sfumato.channels.base import (
     CHANNELS,
@@ -22,43 +22,45 @@ from sfumato.channels.lattice import cell_cdf, decade, inner_cuts, lattice_cut, 
 from sfumato.channels.projective import Projective, best_space, report_variance, response_variance
 from sfumato.channels.square_wave import SquareWave
 from sfumato.channels.substitution import Substitution, equal_signal
+from sfumato.channels.transition import Transition, coarsen
 from sfumato.channels.uniform import Uniform
 
 __all__ = [
     "CHANNELS",
     "JOINT_LAWS",
     "MAX_BINS",
-    "ROW_CELLS",
+    "MAX_CELLS_AT_ONCE",
     "Additive",
     "CellRule",
     "Channel",
     "CorrelatedGaussian",
+    "DenseKernel",
     "Discrete",
     "Gaussian",
     "Guarantee",
     "Intervals",
     "JointLaw",
+    "Kernel",
     "Laplace",
     "Marginal",
     "Moments",
-    "OwnCells",
     "Projective",
     "SquareWave",
     "Substitution",
+    "Transition",
     "TwoLevels",
     "Uniform",
-    "WithGap",
     "best_space",
     "cell_cdf",
     "channel_class",
+    "coarsen",
     "decade",
     "equal_signal",
     "inner_cuts",
-    "is_implied",
-    "label_matrix",
     "lattice_cut",
     "rejoined",
     "report_variance",
     "response_variance",
     "snap",
+    "with_missing",
 ]

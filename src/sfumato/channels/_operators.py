@@ -1,10 +1,10 @@
-"""The matrix of a law over many labels, as a product and never as an array.
+"""K[s, p] = P(released in s | true in p): an array, or an operator that takes its place in products.
 
 K-ary response, projective reports and labels that are released as true have matrices of two values only:
 
     K[s, p] = high where released cell s lies in the set of label p, low elsewhere.
 
-So K v = low Σ v + (high − low) A v, and A is the identity or the incidence of a projective space, whose product is one
+So K v = low Σ v + (high − low) A v, where A is the identity or the incidence of a projective space, whose product is one
 transform. At 20,000 labels the array would take 3 to 13 GB.
 """
 
@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol, cast
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +27,101 @@ if TYPE_CHECKING:
 
 BoolArray = NDArray[np.bool_]
 
-DENSE_LABELS = 1024
-"""Up to so many labels a matrix is an array: at most 32 MB, and products of arrays are the quickest."""
-ROW_CELLS = 2**20
-"""Cells of the matrix that are looked at together."""
+MAX_CELLS_AT_ONCE = 2**20
+"""Entries of an operator that are held at once."""
+
+
+class Kernel(Protocol):
+    """K[s, p] = P(released in s | true in p), one row per released cell, one column per true cell."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Released cells × true cells."""
+
+    @property
+    def T(self) -> Kernel:  # noqa: N802 - as arrays call it
+        """Return the transpose."""
+
+    def __matmul__(self, right: FloatArray, /) -> FloatArray:
+        """Return K @ right, for a vector or for columns."""
+
+    def __rmatmul__(self, left: FloatArray, /) -> FloatArray:
+        """Return left @ K, for a vector or for rows."""
+
+    def rows(self, codes: IntArray) -> FloatArray:
+        """Return K[codes], shape (codes, columns)."""
+
+    def at(self, codes: IntArray, cells: IntArray) -> FloatArray:
+        """Return K[codes[i], cells[i]] for every i."""
+
+    def likeliest(self) -> IntArray:
+        """Return for each row the first column with its largest entry."""
+
+    def dense(self) -> FloatArray:
+        """Return K as an array."""
+
+
+@dataclass(frozen=True, eq=False)
+class DenseKernel:
+    """A kernel that is an array.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> kernel = DenseKernel(np.array([[0.9, 0.2], [0.1, 0.8]]))
+    >>> kernel @ np.array([0.5, 0.5])
+    array([0.55, 0.45])
+    >>> kernel.T.rows(np.array([1]))
+    array([[0.2, 0.8]])
+    """
+
+    array: FloatArray
+
+    __array_ufunc__ = None  # arrays leave products with it to __rmatmul__
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Released cells × true cells."""
+        rows, columns = self.array.shape
+        return rows, columns
+
+    # Products with a vector are fastest row by row, from either side; both layouts are made once and shared with T.
+    @cached_property
+    def _by_rows(self) -> FloatArray:
+        return np.ascontiguousarray(self.array)
+
+    @cached_property
+    def _by_columns(self) -> FloatArray:
+        return np.ascontiguousarray(self.array.T)
+
+    @property
+    def T(self) -> DenseKernel:  # noqa: N802 - as arrays call it
+        """Return the transpose."""
+        out = DenseKernel(self.array.T)
+        out.__dict__.update(_by_rows=self._by_columns, _by_columns=self._by_rows)
+        return out
+
+    def __matmul__(self, right: FloatArray) -> FloatArray:
+        return np.asarray(self._by_rows @ right)
+
+    def __rmatmul__(self, left: FloatArray) -> FloatArray:
+        return np.asarray(self._by_columns @ left if left.ndim == 1 else left @ self.array)
+
+    def rows(self, codes: IntArray) -> FloatArray:
+        """Return K[codes]."""
+        return self.array[codes]
+
+    def at(self, codes: IntArray, cells: IntArray) -> FloatArray:
+        """Return K[codes[i], cells[i]] for every i."""
+        return self.array[codes, cells]
+
+    def likeliest(self) -> IntArray:
+        """Return for each row the first column with its largest entry."""
+        return self.array.argmax(axis=1)
+
+    def dense(self) -> FloatArray:
+        """Return the array itself, laid out by rows."""
+        return self._by_rows
 
 
 class LabelSets(Protocol):
@@ -41,24 +133,24 @@ class LabelSets(Protocol):
 
     @property
     def set_size(self) -> int:
-        """How many released cells belong to each label."""
+        """The number of released cells that belong to each label."""
 
     def cells_of(self, amounts: FloatArray) -> FloatArray:
-        """For every released cell the sum over the labels that it belongs to."""
+        """Sum, for every released cell, over the labels that it belongs to."""
 
     def labels_of(self, amounts: FloatArray) -> FloatArray:
-        """For every label the sum over the released cells that belong to it."""
+        """Sum, for every label, over the released cells that belong to it."""
 
     def incidence(self, cells: IntArray, labels: IntArray) -> BoolArray:
-        """Whether each cell (one row) belongs to each label (one column)."""
+        """Return whether each cell (a row) belongs to each label (a column)."""
 
     def pairs(self, cells: IntArray, labels: IntArray) -> BoolArray:
-        """Whether cell i belongs to label i."""
+        """Return whether cell i belongs to label i."""
 
 
 @dataclass(frozen=True)
 class OwnCells:
-    """One released cell a label: itself."""
+    """One released cell per label: the label itself."""
 
     size: int
     set_size = 1
@@ -69,17 +161,17 @@ class OwnCells:
         return self.size, self.size
 
     def cells_of(self, amounts: FloatArray) -> FloatArray:
-        """Themselves."""
+        """Return the amounts as they are."""
         return amounts
 
     labels_of = cells_of
 
     def incidence(self, cells: IntArray, labels: IntArray) -> BoolArray:
-        """Equality."""
+        """Return whether they are equal."""
         return np.asarray(cells[:, None] == labels[None, :])
 
     def pairs(self, cells: IntArray, labels: IntArray) -> BoolArray:
-        """Equality."""
+        """Return whether they are equal."""
         return np.asarray(cells == labels)
 
 
@@ -96,49 +188,47 @@ class ReportSets:
 
     @property
     def set_size(self) -> int:
-        """S."""
+        """s, the same for every value."""
         return self.law.space.set_size
 
     def cells_of(self, amounts: FloatArray) -> FloatArray:
-        """By one transform."""
+        """Sum by one transform."""
         return self.law.space.quick_hits(np.concatenate([amounts, np.zeros(self.law.reports - len(amounts))]))
 
     def labels_of(self, amounts: FloatArray) -> FloatArray:
-        """By one transform."""
+        """Sum by one transform."""
         return self.law.space.quick_hits(amounts)[: self.law.bin_grid.size]
 
     def incidence(self, cells: IntArray, labels: IntArray) -> BoolArray:
-        """⟨x, y⟩ = 0."""
+        """Return whether ⟨x, y⟩ = 0."""
         return self.law.space.orthogonal(cells, labels)
 
     def pairs(self, cells: IntArray, labels: IntArray) -> BoolArray:
-        """⟨x, y⟩ = 0."""
+        """Return whether ⟨x, y⟩ = 0."""
         points = self.law.space.points
         return np.asarray((points[cells] * points[labels]).sum(axis=1) % self.law.space.order == 0)
 
 
 @dataclass(frozen=True, eq=False)
 class TwoLevels:
-    """K, or its transpose; it takes part in products as an array does."""
+    """A kernel of two values: `high` where a released cell lies in the set of a label, `low` elsewhere."""
 
     sets: LabelSets
     low: float
     high: float
-    turned: bool = False
+    transposed: bool = False
 
-    ndim = 2
-    __array_ufunc__ = None
-    """Arrays leave products with it to `__rmatmul__`."""
+    __array_ufunc__ = None  # arrays leave products with it to __rmatmul__
 
     @property
     def shape(self) -> tuple[int, int]:
         """Released cells × labels."""
-        return self.sets.shape[::-1] if self.turned else self.sets.shape
+        return self.sets.shape[::-1] if self.transposed else self.sets.shape
 
     @property
     def T(self) -> TwoLevels:  # noqa: N802 - as arrays call it
-        """The transpose."""
-        return replace(self, turned=not self.turned)
+        """Return the transpose."""
+        return replace(self, transposed=not self.transposed)
 
     def __matmul__(self, right: FloatArray) -> FloatArray:
         if right.ndim == 1:
@@ -151,46 +241,44 @@ class TwoLevels:
         return np.stack([self.T @ row for row in left]) if len(left) else np.zeros((0, self.shape[1]))
 
     def _product(self, vector: FloatArray) -> FloatArray:
-        summed = self.sets.labels_of(vector) if self.turned else self.sets.cells_of(vector)
-        # Transforms leave crumbs of either sign where a sum is nothing.
-        return self.low * vector.sum() + (self.high - self.low) * (
-            np.maximum(summed, 0.0) if self._positive(vector) else summed
-        )
+        summed = self.sets.labels_of(vector) if self.transposed else self.sets.cells_of(vector)
+        if vector.min(initial=0.0) >= 0:
+            summed = np.maximum(summed, 0.0)  # transforms leave crumbs of either sign where a sum is zero
+        return self.low * vector.sum() + (self.high - self.low) * summed
 
-    @staticmethod
-    def _positive(vector: FloatArray) -> bool:
-        return bool(vector.min(initial=0.0) >= 0)
+    def inside(self, codes: IntArray, columns: IntArray | None = None) -> BoolArray:
+        """Return whether K[codes][:, columns] is `high`; all columns by default."""
+        every = np.arange(self.shape[1]) if columns is None else columns
+        return self.sets.incidence(every, codes).T if self.transposed else self.sets.incidence(codes, every)
 
-    def max(self, axis: int, initial: float = 0.0) -> FloatArray:
-        """A bound from below that tells what is possible at all: `high` where every line has a member, else `low`."""
-        level = self.high if isinstance(self.sets, OwnCells) else self.low
-        return np.full(self.shape[1 - axis], max(level, initial))
+    def rows(self, codes: IntArray) -> FloatArray:
+        """Return K[codes]."""
+        return np.where(self.inside(codes), self.high, self.low)
 
-    def rows(self, cells: IntArray, labels: IntArray | None = None) -> BoolArray:
-        """Of some lines, whether each entry is `high`; in the order of `labels` where that is given."""
-        every = np.arange(self.shape[1]) if labels is None else labels
-        return self.sets.incidence(every, cells).T if self.turned else self.sets.incidence(cells, every)
+    def at(self, codes: IntArray, cells: IntArray) -> FloatArray:
+        """Return K[codes[i], cells[i]] for every i."""
+        pairs = self.sets.pairs(cells, codes) if self.transposed else self.sets.pairs(codes, cells)
+        return np.where(pairs, self.high, self.low)
 
-    def dense(self, cells: IntArray) -> FloatArray:
-        """Some lines as an array."""
-        return np.where(self.rows(cells), self.high, self.low)
+    def in_parts(self, codes: IntArray) -> Iterator[slice]:
+        """Cut `codes` into runs whose rows fit into memory together."""
+        step = max(1, MAX_CELLS_AT_ONCE // self.shape[1])
+        for begin in range(0, len(codes), step):
+            yield slice(begin, min(begin + step, len(codes)))
 
-    def at(self, cells: IntArray, labels: IntArray) -> FloatArray:
-        """K[cells[i], labels[i]]."""
-        return np.where(self.sets.pairs(cells, labels), self.high, self.low)
+    def likeliest(self) -> IntArray:
+        """Return for each row the first column that is `high`; the first of all where none is."""
+        codes = np.arange(self.shape[0])
+        return np.concatenate([self.inside(codes[part]).argmax(axis=1) for part in self.in_parts(codes)])
 
-    def in_parts(self, cells: IntArray) -> Iterator[slice]:
-        """Runs of `cells` whose lines can be held together."""
-        step = max(1, ROW_CELLS // self.shape[1])
-        for begin in range(0, len(cells), step):
-            yield slice(begin, min(begin + step, len(cells)))
+    def dense(self) -> FloatArray:
+        """Return K as an array."""
+        return self.rows(np.arange(self.shape[0]))
 
-    def argmax(self, axis: int) -> IntArray:
-        """The place of the first `high` entry along an axis: over labels, the first that each released cell is likeliest from."""
-        if axis == 0:
-            return self.T.argmax(axis=1)
-        cells = np.arange(self.shape[0])
-        return np.concatenate([self.rows(cells[part]).argmax(axis=1) for part in self.in_parts(cells)])
+    @property
+    def gamma(self) -> float | None:
+        """γ where the matrix is gamma-diagonal, None elsewhere."""
+        return self.high / self.low if isinstance(self.sets, OwnCells) and self.low > 0 else None
 
     @property
     def column_entropy(self) -> float:
@@ -201,13 +289,12 @@ class TwoLevels:
 
 
 @dataclass(frozen=True, eq=False)
-class WithGap:
-    """The same with a last row and column for the missing value, which no law touches."""
+class WithMissing:
+    """An operator with one more row and column, the last ones, for the missing value, which no law touches."""
 
     known: TwoLevels
 
-    ndim = 2
-    __array_ufunc__ = None
+    __array_ufunc__ = None  # arrays leave products with it to __rmatmul__
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -215,9 +302,9 @@ class WithGap:
         return self.known.shape[0] + 1, self.known.shape[1] + 1
 
     @property
-    def T(self) -> WithGap:  # noqa: N802 - as arrays call it
-        """The transpose."""
-        return WithGap(self.known.T)
+    def T(self) -> WithMissing:  # noqa: N802 - as arrays call it
+        """Return the transpose."""
+        return WithMissing(self.known.T)
 
     def __matmul__(self, right: FloatArray) -> FloatArray:
         return np.concatenate([self.known @ right[:-1], right[-1:]])
@@ -225,28 +312,49 @@ class WithGap:
     def __rmatmul__(self, left: FloatArray) -> FloatArray:
         return np.concatenate([left[..., :-1] @ self.known, left[..., -1:]], axis=-1)
 
+    def rows(self, codes: IntArray) -> FloatArray:
+        """Return K[codes]."""
+        missing = codes == self.known.shape[0]
+        out = np.zeros((len(codes), self.shape[1]))
+        out[~missing, :-1] = self.known.rows(codes[~missing])
+        out[missing, -1] = 1.0
+        return out
 
-def is_implied(kernel: object) -> bool:
-    """Whether a matrix is no array but takes its place in products."""
-    return isinstance(kernel, TwoLevels | WithGap)
+    def at(self, codes: IntArray, cells: IntArray) -> FloatArray:
+        """Return K[codes[i], cells[i]] for every i."""
+        absent, unknown = codes == self.known.shape[0], cells == self.known.shape[1]
+        entries = self.known.at(np.where(absent, 0, codes), np.where(unknown, 0, cells))
+        return np.where(absent | unknown, (absent & unknown).astype(np.float64), entries)
+
+    def likeliest(self) -> IntArray:
+        """Return for each row the first column with its largest entry."""
+        return np.append(self.known.likeliest(), self.known.shape[1])
+
+    def dense(self) -> FloatArray:
+        """Return K as an array."""
+        return self.rows(np.arange(self.shape[0]))
 
 
-def two_levels(channel: Channel | None, true: Grid) -> TwoLevels | None:
-    """The matrix of a law on the labels `true`, where it has two values; None where it is of another kind."""
+def with_missing(kernel: Kernel) -> Kernel:
+    """Return the kernel with a last row and column for the missing value, which is released as it is."""
+    if isinstance(kernel, TwoLevels):
+        return WithMissing(kernel)
+    array = np.pad(kernel.dense(), ((0, 1), (0, 1)))
+    array[-1, -1] = 1.0
+    return DenseKernel(array)
+
+
+def label_operator(channel: Channel | None, true: Grid) -> TwoLevels | None:
+    """Return the kernel of a law on the labels `true` where it has two values; None where it has more."""
     if true.atoms is None or not np.array_equal(true.points, np.arange(true.size)):
         return None
     if channel is None:
         return TwoLevels(OwnCells(true.size), 0.0, 1.0)
     if isinstance(channel, Projective) and channel.size == true.size:
-        return TwoLevels(ReportSets(channel), 1 / channel.total, (channel.gamma or np.nan) / channel.total)
+        return TwoLevels(ReportSets(channel), 1 / channel.total, channel.guarantee().gamma / channel.total)
     if isinstance(channel, Substitution) and channel.gamma is not None and channel.size == true.size:
         if channel.edges is not None or channel.values is not None:
             return None
         total = channel.gamma + channel.size - 1
         return TwoLevels(OwnCells(true.size), 1 / total, channel.gamma / total)
     return None
-
-
-def label_matrix(channel: Channel | None, true: Grid) -> FloatArray | None:
-    """The same in the place of an array, for more than `DENSE_LABELS` labels; None where an array will do."""
-    return cast("FloatArray | None", two_levels(channel, true)) if true.size > DENSE_LABELS else None

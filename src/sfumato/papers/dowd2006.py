@@ -50,7 +50,7 @@ def estimation_errors(table: str, rows: int, gamma: int, seed: int) -> dict[str,
         released = channel.perturb(key, Rows(0, rows), values)
         y = np.bincount(channel.bins_of(released), minlength=size).astype(np.float64)
         raw = inverse_counts(y, float(gamma))
-        problem = Problem(channel.matrix_product(np.eye(size)), y, np.ones(size))
+        problem = Problem.of(channel.matrix_product(np.eye(size)), y, np.ones(size))
         estimates = {
             "inverse": raw,
             "clipped": clipped(raw),

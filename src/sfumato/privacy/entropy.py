@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from sfumato.channels import TwoLevels
+from sfumato.channels import Kernel, TwoLevels
 from sfumato.counts import FloatArray
 
 
@@ -25,21 +25,21 @@ def matrix_entropy(matrix: FloatArray, prior: FloatArray | None = None) -> float
     return float(terms.sum(axis=0) @ weights)
 
 
-def mutual_information(prior: FloatArray, kernel: FloatArray | TwoLevels) -> float:
+def mutual_information(prior: FloatArray, kernel: Kernel | FloatArray) -> float:
     """I(X;Z) in bits, for true cells with this prior and K[s, p] = P(released in s | true in p).
 
-    Where K is no array but two levels, I = H(Z) − H(Z|X), and H(Z|X) is the same for every label.
+    Where K is an operator of two levels, I = H(Z) − H(Z|X), and H(Z|X) is the same for every label.
     """
     if isinstance(kernel, TwoLevels):
         seen = kernel @ prior
         return float(-np.sum(seen[seen > 0] * np.log2(seen[seen > 0]))) - kernel.column_entropy * float(prior.sum())
-    joint = kernel * prior[None, :]
+    joint = (kernel if isinstance(kernel, np.ndarray) else kernel.dense()) * prior[None, :]
     product = joint.sum(axis=1, keepdims=True) * prior[None, :]
     some = joint > 0
     return float(np.sum(joint[some] * np.log2(joint[some] / product[some])))
 
 
-def entropy_privacy(prior: FloatArray, kernel: FloatArray | TwoLevels, widths: FloatArray) -> float:
+def entropy_privacy(prior: FloatArray, kernel: Kernel | FloatArray, widths: FloatArray) -> float:
     """Π = 2^h(X|Z): the width of the uniform variable that is as uncertain as X is, given Z (Agrawal & Aggarwal 2001).
 
     h(X) = −Σ p log₂(p/width) for a density that is constant on each cell, and h(X|Z) = h(X) − I(X;Z).
@@ -49,6 +49,6 @@ def entropy_privacy(prior: FloatArray, kernel: FloatArray | TwoLevels, widths: F
     return 2.0 ** (own - mutual_information(prior, kernel))
 
 
-def privacy_loss(prior: FloatArray, kernel: FloatArray | TwoLevels) -> float:
+def privacy_loss(prior: FloatArray, kernel: Kernel | FloatArray) -> float:
     """1 − 2^(−I(X;Z)): the share of privacy that the release costs (Agrawal & Aggarwal 2001)."""
     return 1 - 2.0 ** -mutual_information(prior, kernel)

@@ -13,8 +13,8 @@ from sfumato.channels import (
     Gaussian,
     Projective,
     Substitution,
+    Transition,
     best_space,
-    label_matrix,
     report_variance,
     response_variance,
 )
@@ -81,8 +81,7 @@ def _information(channel: Channel, attribute: Attribute) -> dict[str, Any]:
     if grid is None:
         return {"entropy_privacy": None, "privacy_loss": None}
     prior = np.full(grid.size, 1 / grid.size)
-    implied = label_matrix(channel, grid)
-    kernel = channel.transition(grid, channel.observed_grid(grid)) if implied is None else implied
+    kernel = Transition.of(channel, grid).matrix
     widths = np.diff(grid.finite_edges)
     return {
         "entropy_privacy": entropy_privacy(prior, kernel, widths),

@@ -7,7 +7,6 @@ from sfumato.reconstruction.columns import (
     CellCounts,
     by_class,
     counted_columns,
-    kernel_of,
     problem_of,
     reconstruct,
     true_grid,
@@ -15,11 +14,11 @@ from sfumato.reconstruction.columns import (
 )
 from sfumato.reconstruction.dataset import reconstruct_dataset
 from sfumato.reconstruction.distribution import Distribution
-from sfumato.reconstruction.em import Fit, bayes, em, ems, masses
+from sfumato.reconstruction.em import Fit, bayes, em, em_step, ems, masses, smooth_axis
 from sfumato.reconstruction.joint import JointDistribution, reconstruct_joint
 from sfumato.reconstruction.penalised import averaged
 from sfumato.reconstruction.problem import Problem, paper_size
-from sfumato.reconstruction.separable import contract, joint_em, joint_fit
+from sfumato.reconstruction.separable import apply_along_axes, joint_em, joint_fit
 
 __all__ = [
     "METHODS",
@@ -28,19 +27,19 @@ __all__ = [
     "Fit",
     "JointDistribution",
     "Problem",
+    "apply_along_axes",
     "averaged",
     "bayes",
     "by_class",
     "clipped",
-    "contract",
     "counted_columns",
     "em",
+    "em_step",
     "ems",
     "exact_counts",
     "inverse_counts",
     "joint_em",
     "joint_fit",
-    "kernel_of",
     "masses",
     "paper_size",
     "problem_of",
@@ -49,6 +48,7 @@ __all__ = [
     "reconstruct_dataset",
     "reconstruct_joint",
     "renormalised",
+    "smooth_axis",
     "true_grid",
     "weighted",
     "wilson",

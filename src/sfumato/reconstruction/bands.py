@@ -20,12 +20,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sfumato.channels import Kernel
 from sfumato.counts import FloatArray
-from sfumato.reconstruction._reports import Design
 from sfumato.reconstruction.closed_form import gamma_of
 from sfumato.reconstruction.em import Fit
 from sfumato.reconstruction.penalised import MOST_CELLS, Averaged, Expansion, Family, in_blocks
-from sfumato.reconstruction.problem import Problem
+from sfumato.reconstruction.problem import Design, Problem
 from sfumato.reconstruction.quadratic import Differences
 
 Z = 1.959963984540054
@@ -75,7 +75,7 @@ def report_bands(share: FloatArray, n: float, design: Design) -> Bands:
 
 def linear_bands(problem: Problem, mass: FloatArray) -> Bands:
     """X̂ = K⁺y: Var X̂_p = (Σ_s L[p,s]² q_s − (L q)_p²)/n with L = K⁺ and q = K P."""
-    inverse = np.linalg.pinv(problem.kernel)
+    inverse = np.linalg.pinv(problem.kernel.dense())
     estimate = inverse @ problem.share
     q = problem.expected(mass)
     q = q / q.sum()
@@ -171,10 +171,10 @@ def _variances(covariance: FloatArray, gather: FloatArray) -> FloatArray:
     return np.maximum(np.sum((gather @ covariance) * gather, axis=1), 0.0)
 
 
-def _condition(kernel: FloatArray) -> float:
+def _condition(kernel: Kernel) -> float:
     if kernel.shape[0] < kernel.shape[1]:
         return math.inf
-    return float(np.linalg.cond(kernel))
+    return float(np.linalg.cond(kernel.dense()))
 
 
 def _around(mass: FloatArray, error: FloatArray) -> Bands:

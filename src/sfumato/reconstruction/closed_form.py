@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.channels import OwnCells, TwoLevels
+from sfumato.channels import Kernel, TwoLevels
 from sfumato.counts import FloatArray
-from sfumato.reconstruction._reports import unbiased
 from sfumato.reconstruction.em import Fit
-from sfumato.reconstruction.problem import Problem
+from sfumato.reconstruction.problem import Design, Problem
 
 
 def inverse_counts(y: FloatArray, gamma: float) -> FloatArray:
@@ -78,19 +77,29 @@ def on_simplex(x: FloatArray) -> FloatArray:
     return projected(x + (1 - x.sum(axis=-1, keepdims=True)) / x.shape[-1])
 
 
-def gamma_of(kernel: FloatArray | TwoLevels) -> float | None:
-    """γ if the kernel is gamma-diagonal: one value on the diagonal, a smaller one everywhere else."""
+def unbiased(design: Design, share: FloatArray) -> FloatArray:
+    """Return P̂(x) = (hits − q)/(p−q) from the shares of the reports.
+
+    Whether a report lies in the set of value x is a coin with q + (p−q) P(x), so the number of hits of each value is binomial
+    and P̂ is unbiased. Entries may be negative, and need not sum to one.
+    """
+    return (design.hits(share) - design.outside) / (design.inside - design.outside)
+
+
+def gamma_of(kernel: Kernel) -> float | None:
+    """Return γ if the kernel is gamma-diagonal: one value on the diagonal, a smaller one everywhere else."""
     if isinstance(kernel, TwoLevels):
-        return kernel.high / kernel.low if isinstance(kernel.sets, OwnCells) and kernel.low > 0 else None
+        return kernel.gamma
     size = kernel.shape[0]
     if kernel.shape != (size, size) or size < 2:
         return None
-    diagonal, off = kernel[0, 0], kernel[0, 1]
+    array = kernel.dense()
+    diagonal, off = array[0, 0], array[0, 1]
     if not 0 < off < diagonal:
         return None
-    form = np.full_like(kernel, off)
+    form = np.full_like(array, off)
     np.fill_diagonal(form, diagonal)
-    return float(diagonal / off) if np.allclose(kernel, form, rtol=1e-9, atol=1e-14) else None
+    return float(diagonal / off) if np.allclose(array, form, rtol=1e-9, atol=1e-14) else None
 
 
 def unconstrained(problem: Problem) -> FloatArray:
@@ -100,7 +109,7 @@ def unconstrained(problem: Problem) -> FloatArray:
     gamma = gamma_of(problem.kernel)
     if gamma is not None:
         return inverse_counts(problem.share, gamma)
-    return np.asarray(np.linalg.lstsq(problem.kernel, problem.share, rcond=None)[0], dtype=np.float64)
+    return np.asarray(np.linalg.lstsq(problem.kernel.dense(), problem.share, rcond=None)[0], dtype=np.float64)
 
 
 def inverse(problem: Problem) -> Fit:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.channels import CellRule, Channel, Discrete, Projective, label_matrix
+from sfumato.channels import CellRule, Channel, Discrete, Projective, Transition
 from sfumato.counts import Counts, FloatArray, Grid, IntArray
 from sfumato.errors import DataError, UsageError
-from sfumato.reconstruction._reports import report_matrix
 from sfumato.reconstruction.closed_form import exact, inverse, projection
 from sfumato.reconstruction.distribution import Distribution, Source
 from sfumato.reconstruction.em import Fit, bayes, em, ems
@@ -45,26 +43,6 @@ def _lattice(column: Column) -> float:
     return column.attribute.step if column.attribute.kind is not Kind.REAL else 0.0
 
 
-@lru_cache(maxsize=32)
-def _kernel(channel: Channel, points: bytes, cells: bool, step: float, kernel: CellRule) -> tuple[Grid, FloatArray]:
-    values = np.frombuffer(points)
-    true = Grid(edges=values, step=step) if cells else Grid(atoms=values, step=step)
-    observed = channel.observed_grid(true)
-    if (implied := label_matrix(channel, true)) is not None:
-        return observed, implied
-    matrix = channel.transition(true, observed, kernel)
-    matrix.setflags(write=False)
-    return observed, matrix
-
-
-_report_matrix = lru_cache(maxsize=8)(report_matrix)
-
-
-def kernel_of(channel: Channel, true: Grid, kernel: CellRule = CellRule.EXACT) -> tuple[Grid, FloatArray]:
-    """The observed grid and K[s, p] of a channel on a true grid; remembered, since classes and nodes ask again and again."""
-    return _kernel(channel, true.points.tobytes(), true.edges is not None, true.step, CellRule(kernel))
-
-
 def spacing(column: Column, true: Grid) -> FloatArray | None:
     """Widths of the true cells where order and distance mean something, None for categories."""
     kind = column.attribute.kind
@@ -76,18 +54,17 @@ def spacing(column: Column, true: Grid) -> FloatArray | None:
 def problem_of(
     column: Column, true: Grid, *, kernel: CellRule = CellRule.EXACT, weights: FloatArray | None = None
 ) -> Problem:
-    """The counts of a released column and the kernel that explains them."""
-    if isinstance(column.channel, Projective):
-        law = column.channel
-        return Problem(
-            _report_matrix(law), counted(column, law.observed_grid(true), weights), spacing(column, true), law
-        )
-    if column.channel is None:
-        implied = label_matrix(None, true)
-        observed, matrix = true, np.eye(true.size) if implied is None else implied
+    """Return the counts of a released column, with the transition that explains them."""
+    max_dense_reports = 256  # up to this many values the matrix is small, and Newton's method can use it
+    law = column.channel
+    if law is None:
+        transition = Transition.of(None, true)
+    elif isinstance(law, Projective):
+        transition = Transition.shared(law, true, max_dense=max_dense_reports)
     else:
-        observed, matrix = kernel_of(column.channel, true, kernel)
-    return Problem(matrix, counted(column, observed, weights), spacing(column, true))
+        transition = Transition.shared(law, true, rule=kernel)
+    counts = counted(column, transition.observed, weights)
+    return Problem(transition, counts, spacing(column, true), law if isinstance(law, Projective) else None)
 
 
 def counted(column: Column, grid: Grid, weights: FloatArray | None = None) -> FloatArray:
@@ -216,7 +193,7 @@ def _averages(problem: Problem) -> bool:
     if problem.widths is None or problem.size < 2:
         return False
     square = problem.kernel.shape == (problem.size, problem.size)
-    return not (square and np.allclose(problem.kernel, np.eye(problem.size), atol=1e-12))
+    return not (square and np.allclose(problem.kernel.dense(), np.eye(problem.size), atol=1e-12))
 
 
 def _averaged(channel: Channel, true: Grid, problem: Problem, kernel: CellRule) -> Source:
@@ -227,9 +204,8 @@ def _averaged(channel: Channel, true: Grid, problem: Problem, kernel: CellRule) 
     if true.edges is None or true.step or true.size > FINEST or isinstance(channel, Discrete):
         return Source(problem, averaged(problem))
     halves = np.sort(np.concatenate([true.edges, (true.edges[1:] + true.edges[:-1]) / 2]))
-    observed, _ = kernel_of(channel, true, kernel)
-    matrix = channel.transition(Grid(edges=halves), observed, kernel)
-    fine = Problem(matrix, problem.counts, np.diff(halves))
+    transition = Transition.of(channel, Grid(edges=halves), problem.transition.observed, rule=kernel)
+    fine = Problem(transition, problem.counts, np.diff(halves))
     return Source(fine, averaged(fine), collect=np.repeat(np.eye(true.size), 2, axis=1))
 
 

@@ -1,26 +1,30 @@
-"""One fixed-point loop, in which the methods are swapped.
+"""One EM step, and the loops around it.
 
 Bayes' rule averaged over all released values (Agrawal & Srikant 2000, equation 3) is the step of the EM algorithm for the
 same likelihood (Agrawal & Aggarwal 2001):
 
     P'(p) = P(p) · Σ_s N(s)/n · K[s, p] / (K P)(s).
 
-`bayes` stops early by the paper's chi-square rule, `em` goes on to the maximum of the likelihood, `ems` smooths after every
-step (Silverman et al. 1990) and so can go on without making spikes.
+Loops differ by when they stop and by what they smooth. `bayes` stops early by the paper's chi-square rule, `em` goes on to the
+maximum of the likelihood, `ems` smooths after every step (Silverman et al. 1990) and so can go on without making spikes.
+`fit_groups` runs the paper's loop for many groups of rows at once, `joint.fit_joint` the smoothed one for tables of several
+attributes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from sfumato.channels import Kernel
 from sfumato.counts import FloatArray
 from sfumato.errors import UsageError
 from sfumato.reconstruction.problem import TINY, Problem
 from sfumato.reconstruction.quadratic import BAND, solve_penalised
-from sfumato.reconstruction.separable import smooth_axis
 
 Stop = Callable[[FloatArray, FloatArray, FloatArray], str | None]
 """(before, after, gradient at before) → why to stop now, or None."""
@@ -45,10 +49,60 @@ class Fit:
     stopped: str = "closed form"
 
 
-def em_gradient(problem: Problem, mass: FloatArray) -> tuple[FloatArray, float]:
-    """∂(log-likelihood/n)/∂P(p) = Σ_s N(s)/n · K[s, p]/(K P)(s), and the log-likelihood itself."""
-    expected = problem.expected(mass)
-    return problem.transposed @ (problem.share / expected), float(problem.possible @ np.log(expected))
+class EMStep(NamedTuple):
+    """What one step of EM computes."""
+
+    mass: FloatArray
+    """P ∘ gradient: the next masses, which still need to be scaled where some share is out of K's reach."""
+    gradient: FloatArray
+    """∂(log-likelihood/n)/∂P(p) = Σ_s N(s)/n · K[s, p]/(K P)(s)."""
+    expected: FloatArray
+    """K P, the distribution of released values if P were the truth."""
+
+
+def em_step(
+    kernel: Kernel | NDArray[Any], share: NDArray[Any] | float, mass: NDArray[Any], least: float = TINY
+) -> EMStep:
+    """Make one step of EM: P ← P ∘ Kᵀ(N/KP).
+
+    Parameters
+    ----------
+    kernel
+        K[s, p] = P(released in s | true in p).
+    share
+        The observed shares (or counts) N, shape (…, released cells).
+    mass
+        P, shape (…, true cells).
+    least
+        A floor under K P, which keeps the quotient finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> kernel = np.array([[0.9, 0.2], [0.1, 0.8]])
+    >>> em_step(kernel, np.array([0.55, 0.45]), np.array([0.5, 0.5])).mass
+    array([0.5, 0.5])
+    """
+    expected = np.maximum(mass @ kernel.T, least)
+    gradient = (share / expected) @ kernel
+    return EMStep(mass * gradient, gradient, expected)
+
+
+def smooth_axis(mass: FloatArray, strength: float, axis: int) -> FloatArray:
+    """P ← (1−s) P + s × mean of the two neighbours along an axis; beyond an end the end cell is its own neighbour.
+
+    With that rule the smoother is doubly stochastic: it keeps the total, and it keeps the uniform distribution.
+    """
+    if strength == 0 or mass.shape[axis] < 2:
+        return mass
+    p = mass if axis == 0 else mass.swapaxes(0, axis)
+    half = (strength / 2) * p
+    out = (1 - strength) * p
+    out[1:] += half[:-1]
+    out[:-1] += half[1:]
+    out[0] += half[0]
+    out[-1] += half[-1]
+    return out if axis == 0 else out.swapaxes(0, axis)
 
 
 def smoother(problem: Problem, strength: float) -> Callable[[FloatArray], FloatArray]:
@@ -84,8 +138,9 @@ def iterate(
     leap_from: tuple[FloatArray, float] | None = None
     steps, why = 0, f"{most} steps made"
     while steps < most:
-        gradient, likelihood = em_gradient(problem, mass)
-        new = smooth(mass * gradient)
+        step = em_step(problem.kernel, problem.share, mass)
+        likelihood = float(problem.possible @ np.log(step.expected))
+        new = smooth(step.mass)
         new /= new.sum()
         steps += 1
         if leap_from is not None:
@@ -96,7 +151,7 @@ def iterate(
                 mass = safe
                 continue
         trail.append(likelihood)
-        if (reason := stop(mass, new, gradient)) is not None:
+        if (reason := stop(mass, new, step.gradient)) is not None:
             mass, why = new, reason
             break
         path.append(mass)
@@ -200,15 +255,16 @@ def _newton(problem: Problem, fit: Fit, stop: Stop, most: int, nats: float) -> F
     """
     mass, trail, why = fit.mass, list(fit.trail), f"{fit.iterations + most} steps made"
     nothing = np.zeros((1, problem.size - 1, BAND))
+    matrix, transposed = problem.kernel.dense(), problem.kernel.T.dense()
     steps = 0
     while steps < most:
         expected = problem.expected(mass)
         ratio = problem.possible / expected
-        if (reason := stop(mass, mass, problem.transposed @ ratio / problem.n)) is not None:
+        if (reason := stop(mass, mass, transposed @ ratio / problem.n)) is not None:
             why = reason
             break
-        curvature = (problem.transposed * (ratio / expected)) @ problem.kernel
-        target = problem.transposed @ ratio + curvature @ mass
+        curvature = (transposed * (ratio / expected)) @ matrix
+        target = transposed @ ratio + curvature @ mass
         towards = solve_penalised(curvature[None], target[None], np.ones(1), nothing, gap=0.01 * nats)[0] - mass
         length, likelihood = 1.0, -np.inf
         while length > 1e-4 and (likelihood := problem.log_likelihood(mass + length * towards)) < trail[-1]:
@@ -262,7 +318,7 @@ MAX_BATCH_STEPS = 1000
 
 
 def masses(
-    kernel: FloatArray,
+    kernel: Kernel,
     counts: FloatArray,
     start: FloatArray | None = None,
     share_of_threshold: float = SHARE_OF_THRESHOLD,
@@ -287,7 +343,7 @@ def masses(
     for _ in range(MAX_BATCH_STEPS):
         if not len(open_rows):
             break
-        new = p * ((shares / np.maximum(p @ kernel.T, TINY)) @ kernel)
+        new = em_step(kernel, shares, p).mass
         change = n[open_rows] * (np.square(new - p) / np.maximum(p, TINY)).sum(axis=1)
         p = new
         done = change < limit

@@ -7,36 +7,35 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from sfumato.channels import CellRule, Marginal, inner_cuts, lattice_cut
+from sfumato.channels import CellRule, DenseKernel, Marginal, Transition, inner_cuts, lattice_cut
 from sfumato.counts import Counts, FloatArray, Grid, IntArray
 from sfumato.errors import DataError, UsageError
 from sfumato.reconstruction.columns import spacing
-from sfumato.reconstruction.separable import TINY, JointFit, joint_em, joint_fit, smooth_axis
+from sfumato.reconstruction.separable import JointFit, fit_table, joint_fit
 from sfumato.table import Column, Table, drawn_together, refuse_correlated_noise
 
 TRUE_CELLS = {1: 100, 2: 52, 3: 26, 4: 12}
 OBSERVED_CELLS = {1: 256, 2: 64, 3: 40, 4: 20}
 """How finely a table is cut, by its number of axes: as fine as some seconds of work allow."""
 
-TAIL = 0.001
-"""Share of the released values beyond the outermost inner cuts on each side."""
-
 
 @dataclass(frozen=True, eq=False)
 class Axis:
-    """One attribute of a joint table: its two grids, its kernel (None where released as true) and its smoothing."""
+    """One attribute of a joint table."""
 
     name: str
-    true: Grid
-    observed: Grid
-    kernel: FloatArray | None
+    transition: Transition
+    exact: bool
+    """Whether it was released as true."""
     ordered: bool
+    """Whether neighbouring cells hold neighbouring values."""
     codes: IntArray
+    """The observed cell of each row; −1 where the value is missing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,33 +68,11 @@ class JointDistribution:
         return {"axes": axes, "mass": self.mass.tolist(), "n": float(self.n), "iterations": max(len(self.trail) - 1, 0)}
 
 
-def axis_of(column: Column, bins: int, most_observed: int, kernel: CellRule = CellRule.EXACT) -> Axis:
-    """Grids and kernel of one column; an observed grid finer than `most_observed` cells is made coarser."""
-    true = column.true_grid(bins)
-    ordered = spacing(column, true) is not None
-    if column.channel is None:
-        return Axis(column.name, true, true, None, ordered, column.located(true))
-    observed = column.channel.observed_grid(true)
-    if observed.edges is not None:
-        observed = coarser(observed, column, most_observed)
-    matrix = column.channel.transition(true, observed, kernel)
-    return Axis(column.name, true, observed, matrix, ordered, column.located(observed))
-
-
-def coarser(grid: Grid, column: Column, most: int) -> Grid:
-    """Thinly filled tails are added to the end cells, then neighbours are merged until at most `most` cells are left."""
-    present = column.values[~np.isnan(column.values)]
-    if grid.edges is None or grid.size <= most or not len(present):
-        return grid
-    low, high = np.quantile(present, [TAIL, 1 - TAIL])
-    inner = grid.edges[1:-1]
-    kept = inner[(inner >= low) & (inner <= high)]
-    if len(kept) < 2:
-        kept = inner
-    # k cuts make k + 1 cells, two of them tails; every factor-th cut and the last one leave at most `most` cells.
-    factor = -(-(len(kept) - 1) // max(most - 2, 1))
-    cuts = np.unique(np.concatenate([kept[::factor], kept[-1:]]))
-    return replace(grid, edges=np.concatenate([grid.edges[:1], cuts, grid.edges[-1:]]))
+def axis_of(column: Column, bins: int, max_observed: int, rule: CellRule = CellRule.EXACT) -> Axis:
+    """Return the axis of one column, with at most `max_observed` cells of its released values."""
+    transition = column.transition(column.true_grid(bins), max_observed, keep_last_cut=True, rule=rule)
+    ordered = spacing(column, transition.true) is not None
+    return Axis(column.name, transition, column.channel is None, ordered, column.located(transition.observed))
 
 
 def reconstruct_joint(
@@ -145,8 +122,8 @@ def _pair(axes: Sequence[Axis], columns: Sequence[Column]) -> FloatArray:
     steps = tuple(float((c.channel and c.channel.step) or 0.0) for c in columns)
     return pair_kernel(
         law.among([c.name for c in columns]),
-        (first.true, second.true),
-        (first.observed, second.observed),
+        (first.transition.true, second.transition.true),
+        (first.transition.observed, second.transition.observed),
         (steps[0], steps[1]),
     )
 
@@ -154,21 +131,18 @@ def _pair(axes: Sequence[Axis], columns: Sequence[Column]) -> FloatArray:
 def _fitted(
     axes: Sequence[Axis], rows: FloatArray, smoothing: float, iterations: int, together: FloatArray | None = None
 ) -> JointDistribution:
-    counts = Counts.of([a.observed for a in axes], [a.codes[rows] for a in axes])
+    counts = Counts.of([a.transition.observed for a in axes], [a.codes[rows] for a in axes])
     if not counts.total:
         raise DataError(f"{', '.join(a.name for a in axes)}: no row has all of these values; reconstruct fewer at once")
     strengths = [smoothing if a.ordered else 0.0 for a in axes]
     fit: JointFit
     if together is None:
-        fit = joint_fit([a.kernel for a in axes], counts.table, strengths, iterations)
+        fit = joint_fit([None if a.exact else a.transition.matrix for a in axes], counts.table, strengths, iterations)
     else:
         fit = pair_fit(together, counts.table, strengths, iterations)
     return JointDistribution(
-        tuple(a.name for a in axes), tuple(a.true for a in axes), fit.mass, counts.total, fit.trail
+        tuple(a.name for a in axes), tuple(a.transition.true for a in axes), fit.mass, counts.total, fit.trail
     )
-
-
-__all__ = ["Axis", "JointDistribution", "axis_of", "coarser", "joint_em", "joint_fit", "reconstruct_joint"]
 
 
 TRUE_PAIR, OBSERVED_PAIR = 30, 44
@@ -226,21 +200,9 @@ def _probes(grid: Grid) -> tuple[FloatArray, FloatArray]:
 
 
 def pair_fit(kernel: FloatArray, counts: FloatArray, smoothing: Sequence[float], iterations: int) -> JointFit:
-    """EMS as in `joint_fit`, through the kernel of a pair."""
+    """Fit as `joint_fit` does, through the kernel of a pair; observed cells without any row are left out of it."""
     shape = kernel.shape[2:]
-    matrix = kernel.reshape(counts.size, -1)
     flat = counts.ravel().astype(np.float64)
     seen = flat > 0
-    matrix, flat = np.ascontiguousarray(matrix[seen]), flat[seen]
-    share = flat / flat.sum()
-    mass = np.full(shape, 1.0 / np.prod(shape))
-    trail = []
-    for _ in range(iterations):
-        expected = np.maximum(matrix @ mass.ravel(), TINY)
-        trail.append(float(flat @ np.log(expected)))
-        mass = mass * ((share / expected) @ matrix).reshape(shape)
-        for axis, strength in enumerate(smoothing):
-            mass = smooth_axis(mass, strength, axis)
-        mass = mass / mass.sum()
-    trail.append(float(flat @ np.log(np.maximum(matrix @ mass.ravel(), TINY))))
-    return JointFit(mass, tuple(trail))
+    matrix = DenseKernel(kernel.reshape(counts.size, -1)[seen])
+    return fit_table(matrix, flat[seen], np.full(shape, 1.0 / np.prod(shape)), smoothing, iterations)

@@ -87,12 +87,12 @@ class Expansion:
             problem, step_stop(0.0), method="pilot", smoothing=0.002, most=PILOT_STEPS, accelerate=True
         ).mass
         q = np.maximum(problem.kernel @ pilot, 0.5 / problem.n)
-        return cls(pilot, q, (problem.transposed / q) @ problem.kernel)
+        return cls(pilot, q, (problem.kernel.T.dense() / q) @ problem.kernel.dense())
 
     def terms(self, problem: Problem) -> tuple[FloatArray, FloatArray]:
         """A and g for these counts; a part of the rows is expanded around the pilot of all of them."""
         a = problem.n * self.curvature
-        return a, problem.transposed @ (problem.possible / self.q) + a @ self.pilot
+        return a, problem.kernel.T @ (problem.possible / self.q) + a @ self.pilot
 
 
 def smoothing_for(size: int) -> float:
@@ -144,7 +144,7 @@ def averaged(problem: Problem) -> Averaged:
     fits = candidates([problem, *(problem.with_counts(problem.possible - p) for p in held_out)], family)
     score = np.zeros(len(fits[0]))
     for part, masses in zip(held_out, fits[1:], strict=True):
-        score += np.log(np.maximum(masses @ problem.transposed, 1e-12)) @ part
+        score += np.log(np.maximum(masses @ problem.kernel.T, 1e-12)) @ part
     weights = np.exp(score - score.max())
     weights /= weights.sum()
     names = (*family.names, "smoothed")
@@ -170,7 +170,7 @@ def in_blocks(problem: Problem) -> tuple[Problem, FloatArray]:
     total = np.bincount(block, widths).astype(np.float64)
     spread = np.zeros((problem.size, len(total)))
     spread[np.arange(problem.size), block] = widths / total[block]
-    return Problem(problem.kernel @ spread, problem.counts, total), spread
+    return Problem.of(problem.kernel @ spread, problem.counts, total), spread
 
 
 def _spread(problem: Problem, blocks: Problem, spread: FloatArray) -> Averaged:

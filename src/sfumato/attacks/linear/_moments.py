@@ -96,7 +96,7 @@ def line_of(belief: Belief) -> tuple[float, float, float]:
     edges = belief.grid.finite_edges
     probes = np.linspace(edges[0], edges[-1], PROBES)
     if channel is None:
-        probes, law, centres = belief.grid.centres, belief.kernel, belief.observed.centres
+        probes, law, centres = belief.grid.centres, belief.kernel.dense(), belief.observed.centres
     else:
         if belief.grid.atoms is not None:
             probes = belief.grid.atoms

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +47,7 @@ class _Blurred:
         size_s, size_p = belief.kernel.shape
         table = np.full((size_p + 1, size_s + 1), IMPOSSIBLE, np.float32)
         with np.errstate(divide="ignore"):
-            table[:-1, :-1] = np.maximum(np.log(belief.kernel.T), IMPOSSIBLE)
+            table[:-1, :-1] = np.maximum(np.log(belief.kernel.dense().T), IMPOSSIBLE)
         table[-1, -1] = 0.0
         missing = np.isnan(values)
         known = belief.grid.locate(np.where(missing, 0.0, values))
@@ -73,11 +73,12 @@ class _Labels:
     def build(cls, belief: Belief, values: FloatArray) -> _Labels:
         missing = np.isnan(values)
         known = belief.grid.locate(np.where(missing, 0.0, values))
-        return cls(cast("TwoLevels", belief.kernel), np.where(missing, -1, known), belief.codes)
+        assert belief.ranked is not None
+        return cls(belief.ranked.kernel, np.where(missing, -1, known), belief.codes)
 
     def of(self, part: slice) -> LogArray:
         known = self.known[part]
-        inside = self.kernel.T.rows(np.maximum(known, 0))
+        inside = self.kernel.T.inside(np.maximum(known, 0))
         logs = self._logs(np.take(inside, np.maximum(self.released, 0), axis=1))
         return self._with_gaps(logs, known[:, None] < 0, self.released[None, :] < 0)
 

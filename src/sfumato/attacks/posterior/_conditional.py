@@ -47,7 +47,7 @@ class Conditional:
         group, cell, rows, starts = self._pairs
         for begin in range(0, len(group), CHUNK):
             end = min(begin + CHUNK, len(group))
-            joint = self.belief.kernel[cell[begin:end]] * self.priors[group[begin:end]]
+            joint = self.belief.kernel.rows(cell[begin:end]) * self.priors[group[begin:end]]
             total = joint.sum(axis=1, keepdims=True)
             # What no value of the group explains is left to the distribution of all rows.
             alone = self.belief.posterior[cell[begin:end]]

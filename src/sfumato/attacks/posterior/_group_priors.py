@@ -13,7 +13,9 @@ from functools import cached_property
 import numpy as np
 
 from sfumato.attacks._belief import Belief
+from sfumato.channels import Kernel
 from sfumato.counts import FloatArray, Grid
+from sfumato.reconstruction import em_step
 
 STEPS = (2, 6, 20, 60)
 """Steps of EM after which a shape is tried: few keep to the distribution of all rows, many follow the group."""
@@ -34,7 +36,7 @@ class Bells:
 
     grid: Grid
     whole: FloatArray
-    kernel: FloatArray
+    kernel: Kernel
 
     @cached_property
     def places(self) -> FloatArray:
@@ -84,7 +86,7 @@ class Bells:
     @cached_property
     def logs(self) -> FloatArray:
         """log P(s) under each kind and place."""
-        seen = self.table @ self.kernel.T
+        seen = self.table @ self.kernel.dense().T
         whole = self.kernel @ self.whole
         return np.log(np.maximum(np.concatenate([(1 - b) * seen + b * whole for b in BROAD]), TINY))
 
@@ -120,8 +122,7 @@ def drawn(belief: Belief, counts: FloatArray, stops: Sequence[int] = STEPS) -> l
     mass = np.tile(whole, (len(counts), 1))
     out = []
     for step in range(1, max(stops) + 1):
-        ratio = counts / np.maximum(mass @ kernel.T, TINY)
-        mass = (mass * (ratio @ kernel) + PSEUDO * whole) / (n + PSEUDO)
+        mass = (em_step(kernel, counts, mass).mass + PSEUDO * whole) / (n + PSEUDO)
         mass /= mass.sum(axis=1, keepdims=True)
         if step in stops:
             out.append(mass)

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks._belief import Belief, law_matrix, refined
+from sfumato.attacks._belief import Belief, refined
 from sfumato.attacks.base import Attack, Claim, RankedSets, Recovery, Sets, View
 from sfumato.counts import FloatArray, Grid
 
@@ -63,7 +63,5 @@ class InformedPosterior(Attack):
             if column.channel is None or column.name not in self.population:
                 continue
             grid, mass = refined(*self.population[column.name], column.channel.interval_width(0.95))
-            observed = column.observed_grid(grid)
-            kernel = law_matrix(column.channel, grid, observed)
-            out.append(recovered(Belief(column, grid, mass, observed, kernel)))
+            out.append(recovered(Belief(column, column.transition(grid), mass)))
         return Claim(tuple(out)) if out else Claim(notes={"skipped": "no column is modified"})

@@ -77,7 +77,7 @@ def along_rows(belief: Belief) -> tuple[Recovery | None, dict[str, Any]]:
     if not belief.column.attribute.kind.numeric:
         runs, about = along_runs(belief)
         return None if runs is None else runs.recovery(), about
-    if np.all(belief.kernel.max(axis=0) > DRAWN):
+    if np.all(belief.kernel.dense().max(axis=0) > DRAWN):
         steps = between_steps(belief)
         return steps, {} if steps is None else {"sorted": True}
     near = smoothed(belief.column.values)
@@ -213,7 +213,7 @@ def along_runs(belief: Belief) -> tuple[Conditional | None, dict[str, Any]]:
 
 def _priors(belief: Belief, rows: IntArray, half: int, alike: float) -> FloatArray:
     """π(p) Π_j (ρ K[s_j, p] + (1 − ρ) P(s_j)) over the neighbours j, brought to sum one."""
-    said = np.log(np.maximum(alike * belief.kernel + (1 - alike) * belief.evidence[:, None], TINY))
+    said = np.log(np.maximum(alike * belief.kernel.dense() + (1 - alike) * belief.evidence[:, None], TINY))
     logs = window_sums(said, belief.codes, rows, half)
     logs += np.log(np.maximum(belief.prior, TINY))
     logs -= logs.max(axis=1, keepdims=True)
@@ -224,7 +224,7 @@ def _priors(belief: Belief, rows: IntArray, half: int, alike: float) -> FloatArr
 def _gain(belief: Belief, rows: IntArray, half: int, alike: float) -> float:
     """Nats by which the neighbours predict released labels better than the whole table does."""
     own = belief.codes[rows]
-    seen = (belief.kernel[own] * _priors(belief, rows, half, alike)).sum(axis=1)
+    seen = (belief.kernel.rows(own) * _priors(belief, rows, half, alike)).sum(axis=1)
     return float(np.log(np.maximum(seen, TINY) / np.maximum(belief.evidence[own], TINY)).sum())
 
 
@@ -242,7 +242,7 @@ def between_steps(belief: Belief) -> Recovery | None:
     if len(at) < FEWEST_STEPS:
         return None
     edges = belief.grid.finite_edges
-    holds = belief.kernel > 0
+    holds = belief.kernel.dense() > 0
     low, high = edges[np.argmax(holds, axis=1)], edges[holds.shape[1] - np.argmax(holds[:, ::-1], axis=1)]
     before, after = codes[at], codes[at + 1]
     rising = climbs[at] > 0

@@ -6,17 +6,20 @@ the right thing in its place.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks._belief import Belief, best_guesses, law_matrix, smallest_sets
+from sfumato.attacks._belief import Belief, best_guesses, smallest_sets
 from sfumato.attacks.base import CHUNK, Attack, Claim, Recovery, View
-from sfumato.channels import ROW_CELLS, TwoLevels
+from sfumato.channels import MAX_CELLS_AT_ONCE, DenseKernel, Kernel
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.table import Column
+
+LogRows = Callable[[IntArray], FloatArray]
+"""Released cells → log K, one row each."""
 
 SAME = 0.9
 """From this share of equal cells on, two columns hold one and the same noise."""
@@ -72,17 +75,15 @@ class Combined:
     """Several views of one column: a table of log-likelihoods and a released cell for each row, view by view."""
 
     belief: Belief
-    views: tuple[tuple[FloatArray | TwoLevels, IntArray], ...]
-    """Of many labels the law itself stands in the place of its table."""
+    views: tuple[tuple[LogRows, IntArray], ...]
 
     @classmethod
     def of(cls, belief: Belief, others: list[Column]) -> Combined:
         """The column of this release and of others."""
-        views = [(_table(belief.kernel), belief.codes)]
+        views = [(_log_rows(belief.kernel), belief.codes)]
         for other in others:
-            observed = other.observed_grid(belief.grid)
-            kernel = law_matrix(other.channel, belief.grid, observed)
-            views.append((_table(kernel), other.located(observed)))
+            transition = other.transition(belief.grid)
+            views.append((_log_rows(transition.matrix), other.located(transition.observed)))
         return cls(belief, tuple(views))
 
     @property
@@ -94,10 +95,10 @@ class Combined:
         """Rows that all views hold, some at a time, with their posterior over the true cells."""
         known = np.flatnonzero(np.all([codes >= 0 for _, codes in self.views], axis=0))
         start = _logs(self.belief.prior)
-        step = CHUNK if self.belief.ranked is None else max(1, ROW_CELLS // self.belief.grid.size)
+        step = CHUNK if self.belief.ranked is None else max(1, MAX_CELLS_AT_ONCE // self.belief.grid.size)
         for begin in range(0, len(known), step):
             rows = known[begin : begin + step]
-            yield rows, _normalised(start + sum(_lines(table, codes[rows]) for table, codes in self.views))
+            yield rows, _normalised(start + sum(logs(codes[rows]) for logs, codes in self.views))
 
     def covers(self, truth: FloatArray) -> FloatArray:
         """Whether the true value lies in the smallest 95 % set of its row."""
@@ -124,12 +125,11 @@ def _logs(values: FloatArray) -> FloatArray:
     return np.log(np.maximum(values, 1e-300))
 
 
-def _table(kernel: FloatArray | TwoLevels) -> FloatArray | TwoLevels:
-    return kernel if isinstance(kernel, TwoLevels) else _logs(kernel)
-
-
-def _lines(table: FloatArray | TwoLevels, codes: IntArray) -> FloatArray:
-    return _logs(table.dense(codes)) if isinstance(table, TwoLevels) else table[codes]
+def _log_rows(kernel: Kernel) -> LogRows:
+    if isinstance(kernel, DenseKernel):
+        table = _logs(kernel.dense())
+        return lambda codes: table[codes]
+    return lambda codes: _logs(kernel.rows(codes))
 
 
 def _normalised(logs: FloatArray) -> FloatArray:

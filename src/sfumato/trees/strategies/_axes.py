@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import cast
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from sfumato.channels import TwoLevels, WithGap, is_implied, label_matrix
+from sfumato.channels import DenseKernel, Kernel, Transition, with_missing
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.errors import DataError, UsageError
 from sfumato.schema import Attribute, Kind
 from sfumato.table import Column, Table
-
-TAIL = 1e-3
-"""Released values beyond this quantile, and its mirror image, share the end bins."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,41 +20,38 @@ class Axis:
 
     Attributes
     ----------
-    attribute, grid
-        The column, and the cells of its true values.
-    bins
-        The bins of its released values.
-    kernel
-        K[s, p] = P(released in s | true in p). Where values are missing a last row and column stand for the missing
-        value, which no channel touches: it is one more cell, known exactly.
+    attribute
+        The column.
+    transition
+        The cells of its true values, the bins of its released values, and the kernel between them.
     gaps
-        Whether there is such a cell.
+        Whether values are missing. The missing value is then one more cell, the last one, known exactly.
     """
 
     attribute: Attribute
-    grid: Grid
-    bins: Grid
-    kernel: FloatArray
+    transition: Transition
     gaps: bool
 
     @classmethod
-    def of(cls, column: Column, cells: int, most_bins: int) -> Axis:
-        """The natural grid of the true values in at most `cells` cells, the released ones in at most `most_bins` bins."""
-        grid = column.true_grid(cells)
-        gaps = bool(np.isnan(column.values).any())
-        implied = label_matrix(column.channel, grid)
-        if implied is not None:
-            whole = cast("FloatArray", WithGap(cast("TwoLevels", implied))) if gaps else implied
-            return cls(column.attribute, grid, column.observed_grid(grid), whole, gaps)
-        if column.channel is None:
-            bins, kernel = grid, np.eye(grid.size)
-        else:
-            bins = coarser(column.observed_grid(grid), column.values, most_bins)
-            kernel = column.channel.transition(grid, bins)
-        if gaps:
-            kernel = np.pad(kernel, ((0, 1), (0, 1)))
-            kernel[-1, -1] = 1.0
-        return cls(column.attribute, grid, bins, kernel, gaps)
+    def of(cls, column: Column, cells: int, max_bins: int) -> Axis:
+        """Return the natural grid of the true values in at most `cells` cells, the released ones in at most `max_bins`."""
+        transition = column.transition(column.true_grid(cells), max_bins)
+        return cls(column.attribute, transition, bool(np.isnan(column.values).any()))
+
+    @property
+    def grid(self) -> Grid:
+        """The cells of the true values."""
+        return self.transition.true
+
+    @property
+    def bins(self) -> Grid:
+        """The bins of the released values."""
+        return self.transition.observed
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """K[s, p] = P(released in s | true in p), with a last row and column for the missing value where there are gaps."""
+        return with_missing(self.transition.matrix) if self.gaps else self.transition.matrix
 
     @property
     def name(self) -> str:
@@ -71,8 +65,8 @@ class Axis:
 
     @property
     def many_labels(self) -> bool:
-        """Whether the kernel is no array but takes its place in products."""
-        return is_implied(self.kernel)
+        """Whether the kernel is an operator, since its array would be too large."""
+        return not isinstance(self.kernel, DenseKernel)
 
     @property
     def ordered(self) -> bool:
@@ -94,20 +88,6 @@ class Axis:
         if self.gaps:
             codes[-1] = -1
         return codes
-
-
-def coarser(bins: Grid, values: FloatArray, most: int) -> Grid:
-    """At most `most` bins, cut where the grid is cut; the sparse tails become the end bins."""
-    if bins.edges is None or bins.size <= most:
-        return bins
-    present = values[~np.isnan(values)]
-    if not len(present):
-        return bins
-    low, high = np.quantile(present, [TAIL, 1 - TAIL])
-    inner = bins.edges[1:-1]
-    inner = inner[(inner >= low) & (inner <= high)]
-    inner = inner[:: max(1, -(-(len(inner) + 1) // most))]
-    return replace(bins, edges=np.concatenate([bins.edges[:1], inner, bins.edges[-1:]]))
 
 
 def classified(table: Table) -> tuple[Table, IntArray]:

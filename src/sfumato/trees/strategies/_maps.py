@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.counts import FloatArray, IntArray
-from sfumato.reconstruction import contract, joint_em
+from sfumato.reconstruction import apply_along_axes, joint_em
 from sfumato.table import Column, Table
 from sfumato.trees.strategies._axes import Axis, class_shares
 
@@ -40,7 +40,7 @@ class JointMap:
         places = cell_numbers(self.axes, table)
         kernels = [axis.kernel for axis in self.axes]
         pairs = zip(self.shares, self.masses, strict=True)
-        seen = np.stack([share * contract(mass, kernels).ravel() for share, mass in pairs]) + LEAST
+        seen = np.stack([share * apply_along_axes(kernels, mass).ravel() for share, mass in pairs]) + LEAST
         loss = -np.log(seen[table.codes, places] / seen[:, places].sum(axis=0))
         return np.where(places < 0, -np.log(self.shares)[table.codes], loss)
 

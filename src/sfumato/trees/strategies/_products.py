@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray, IntArray
+from sfumato.reconstruction import em_step, smooth_axis
 from sfumato.trees.strategies._axes import Axis
 
 if TYPE_CHECKING:
@@ -134,29 +135,15 @@ def normalised(logs: Float32Array) -> tuple[Float32Array, Float32Array]:
     return logs, (np.log(total) + top)[:, 0]
 
 
-def smoothed(tables: FloatArray, strength: float, gaps: bool) -> FloatArray:
-    """EMS's step on every row: P ← (1−s) P + s × mean of the neighbours; the cell of missing values stands apart."""
-    if not strength:
-        return tables
-    size = tables.shape[1] - gaps
-    if size < 2:
-        return tables
-    out = tables.copy()
-    p = tables[:, :size]
-    out[:, :size] *= 1 - strength
-    out[:, 1:size] += strength / 2 * p[:, :-1]
-    out[:, : size - 1] += strength / 2 * p[:, 1:]
-    out[:, 0] += strength / 2 * p[:, 0]
-    out[:, size - 1] += strength / 2 * p[:, -1]
-    return out
-
-
 def reconstructed(axis: Axis, counts: FloatArray, start: FloatArray, steps: int, strength: float) -> FloatArray:
     """`steps` of EMS on every row of counts: P ← P ∘ Kᵀ(N/(KP)), then the smoother."""
     tables = start
     for _ in range(steps):
-        tables = tables * ((counts / np.maximum(tables @ axis.kernel.T, TINY)) @ axis.kernel) + FLOOR
-        tables = smoothed(tables / tables.sum(axis=1, keepdims=True), axis.smoothing(strength), axis.gaps)
+        tables = em_step(axis.kernel, counts, tables, TINY).mass + FLOOR
+        tables /= tables.sum(axis=1, keepdims=True)
+        # The cell of missing values stands apart.
+        cells = axis.grid.size
+        tables[:, :cells] = smooth_axis(tables[:, :cells], axis.smoothing(strength), 1)
     return tables
 
 

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.channels import Discrete, Projective, inner_cuts, label_matrix
+from sfumato.channels import Discrete, Kernel, Projective, Transition, inner_cuts
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.errors import UsageError
 from sfumato.hashing import WordArray, draw_uniform, splitmix64
-from sfumato.reconstruction import kernel_of, masses, true_grid
+from sfumato.reconstruction import masses, true_grid
 from sfumato.schema import Kind
 from sfumato.table import Column
 
@@ -92,22 +92,20 @@ class Association:
         return self.column.channel is None
 
     @cached_property
-    def _law(self) -> tuple[Grid, FloatArray]:
+    def transition(self) -> Transition:
+        """The column's law between its true and its observed grid."""
         channel = self.column.channel
-        if channel is not None:
-            return kernel_of(channel, self.grid)
-        implied = label_matrix(None, self.grid)
-        return self.grid, np.eye(self.grid.size) if implied is None else implied
+        return Transition.of(None, self.grid) if channel is None else Transition.shared(channel, self.grid)
 
     @property
     def observed_grid(self) -> Grid:
         """The grid on which released values are counted."""
-        return self._law[0]
+        return self.transition.observed
 
     @property
-    def kernel(self) -> FloatArray:
+    def kernel(self) -> Kernel:
         """P(observed cell | true cell)."""
-        return self._law[1]
+        return self.transition.matrix
 
     @cached_property
     def at_its_word(self) -> IntArray:
@@ -116,7 +114,7 @@ class Association:
         A report is no value, and stands for the first of those that it is likeliest from.
         """
         if isinstance(self.column.channel, Projective):
-            return self.kernel.argmax(axis=1)
+            return self.kernel.likeliest()
         if self.exact or self._discrete:
             return np.arange(self.grid.size)
         return self.grid.locate(self.observed_grid.centres)

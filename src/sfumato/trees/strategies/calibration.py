@@ -106,7 +106,7 @@ def seen(axis: Axis, cells: IntArray, rng: np.random.Generator) -> IntArray:
             here = cells == cell
             drawn[here] = np.searchsorted(steps / steps[-1], height[here], side="right")
         return np.minimum(drawn, bins - 1)
-    steps = np.cumsum(axis.kernel, axis=0)
+    steps = np.cumsum(axis.kernel.dense(), axis=0)
     steps /= steps[-1]
     # The same ladder as in `Products.sample`: one climb for each cell, laid end to end.
     ladder = (steps + np.arange(axis.size)).T.ravel()

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from sfumato.channels import cell_cdf
 from sfumato.counts import FloatArray, IntArray
+from sfumato.reconstruction import em_step
 from sfumato.table import MISSING_LABEL, Table
 from sfumato.trees.strategies._axes import Axis, class_shares
 from sfumato.trees.strategies._products import Products, fit_products, marginal, normalised
@@ -127,9 +128,7 @@ class Background:
 
 def _seen(axis: Axis, masses: FloatArray) -> FloatArray:
     """P(bin) of masses over the true cells (one column each), and their sums in a last row."""
-    if axis.many_labels:
-        return np.concatenate([axis.kernel @ masses, masses.sum(axis=0, keepdims=True)])
-    return np.asarray(np.vstack([axis.kernel, np.ones(axis.size)]) @ masses)
+    return np.concatenate([axis.kernel @ masses, masses.sum(axis=0, keepdims=True)])
 
 
 def leaves_of(tree: Tree) -> list[int]:
@@ -168,7 +167,7 @@ def leaf_shares(chances: Chances, classes: IntArray, size: int, given: float = 1
         belong = np.empty_like(shares)
         for c, part in enumerate(parts):
             theta = shares[:, c].astype(np.float32)
-            belong[:, c] = theta * (part.T @ (1 / np.maximum(part @ theta, LEAST)))
+            belong[:, c] = em_step(part, np.ones(1, np.float32), theta, LEAST).mass
         belong += given * overall
         shares = belong / belong.sum(axis=1, keepdims=True)
     return shares

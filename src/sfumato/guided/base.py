@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Mapping
-from enum import Enum, auto
+from enum import Enum, StrEnum, auto
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from sfumato.channels import CHANNELS, JOINT_LAWS
 from sfumato.errors import UsageError
 from sfumato.parameters import Parameters
 from sfumato.randomness import Stream
+from sfumato.schema import Attribute
 from sfumato.table import Table
 from sfumato.text import join_names
 
@@ -31,6 +32,13 @@ class Needs(Enum):
     """All rows, in the memory of one machine."""
     COUNTS = auto()
     """Mergeable counts of all rows, so that an engine can hold them; all rows in memory will do as well."""
+
+
+class Pattern(StrEnum):
+    """What noise is bent around."""
+
+    TREE = "tree"
+    CLUSTERS = "clusters"
 
 
 class GuidedMethod(Protocol):
@@ -56,11 +64,39 @@ class Method(Parameters, ABC):
     family: ClassVar[str | None] = None
     """One name for several methods, which their `kind` tells apart."""
     kind: ClassVar[str] = ""
+    pattern: ClassVar[Pattern]
+    """What the owner mines first, and what a recipient finds again."""
+    words: ClassVar[str]
+    """What is done to a column; of methods that treat numbers and labels differently, what is done to numbers."""
+    reads: ClassVar[str] = "Single cells may still be true ones"
+    """What a row of the release may be taken for."""
+    uses: ClassVar[str]
+    """What the release is good for as it is."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "law" in cls.__dict__:
             METHODS[cls.law] = cls
+
+    @classmethod
+    def summary(cls) -> str:
+        """Return the first line of the method's documentation."""
+        return (cls.__doc__ or cls.law).strip().partition("\n")[0]
+
+    @classmethod
+    def in_words(cls, attribute: Attribute, stated: Mapping[str, Any]) -> str:  # noqa: ARG003 - what a method may ask for
+        """Say in one line what was done to a column; `stated` is the public statement of the method."""
+        return cls.words
+
+    @classmethod
+    def row_in_words(cls, stated: Mapping[str, Any], numbers: int) -> str:  # noqa: ARG003 - what a method may ask for
+        """Say what a row may be taken for; `numbers` is how many numeric columns were changed."""
+        return f"{cls.reads}."
+
+    @classmethod
+    def moves_gaps(cls, attribute: Attribute, stated: Mapping[str, Any]) -> bool:  # noqa: ARG003 - what a method may ask for
+        """Whether missing values of a column move with the others, so that an empty cell is not its own row's."""
+        return False
 
     @classmethod
     def plan(cls, parameters: Mapping[str, Any]) -> GuidedMethod:

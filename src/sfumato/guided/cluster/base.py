@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike
 from sfumato.clusters import LabelArray, checked_labels, finite_table
 from sfumato.counts import FloatArray
 from sfumato.errors import UsageError
-from sfumato.guided.base import Method
+from sfumato.guided.base import Method, Pattern
 from sfumato.randomness import Stream
+from sfumato.schema import Attribute, Role
 
 if TYPE_CHECKING:
     from sfumato.guided.cluster.clustered import Clustered
@@ -24,9 +25,31 @@ if TYPE_CHECKING:
 class ClusterMethod(Method):
     """One way to perturb a table around its clusters. Subclasses are frozen dataclasses of their parameters."""
 
+    pattern: ClassVar[Pattern] = Pattern.CLUSTERS
+    reads: ClassVar[str] = (
+        "Numbers were moved, and none should be read as a fact about anyone, but for one that a whole cluster shares; labels are "
+        "true ones, but as a rule another person's"
+    )
+    uses: ClassVar[str] = (
+        "Clusters of it come near the owner's. Other statistics of the modified columns are off by an amount that no law "
+        "states, and cannot be corrected"
+    )
+    words_for_labels: ClassVar[str] = "labels swapped inside each cluster"
     needs_clusters: ClassVar[bool] = True
+    swaps: ClassVar[bool] = False
+    """Whether released numbers are those of other records, wherever they find a place."""
     keeps_labels: ClassVar[bool] = False
     """Whether the original labels and centres are an exact k-means fixed point of every release."""
+
+    @classmethod
+    def in_words(cls, attribute: Attribute, stated: Mapping[str, Any]) -> str:  # noqa: ARG003 - whatever the clusters
+        """Say what was done to a number or to a label."""
+        return cls.words if attribute.kind.numeric else cls.words_for_labels
+
+    @classmethod
+    def moves_gaps(cls, attribute: Attribute, stated: Mapping[str, Any]) -> bool:  # noqa: ARG003 - whatever the clusters
+        """Whether the column holds labels, and is not the class."""
+        return not attribute.kind.numeric and attribute.role is not Role.TARGET
 
     @classmethod
     def plan(cls, parameters: Mapping[str, Any]) -> Clustered:

@@ -123,7 +123,7 @@ class Clustered:
         genuine = np.abs(near - moved) <= 1e-9 * span
         if column.attribute.kind is Kind.DATE:
             return near if genuine.all() else whole_with_sums(moved, labels)
-        if genuine.all() or self.law == "swap-v":
+        if genuine.all() or self.method.swaps:
             return np.where(genuine, near, snap(moved, _fine(column, span)))
         return snap(moved, _fine(column, span))
 

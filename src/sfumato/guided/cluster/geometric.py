@@ -36,6 +36,14 @@ class Geometric(ClusterMethod):
     """
 
     law: ClassVar[str] = "geometric"
+    words: ClassVar[str] = (
+        "rotated, shifted and blurred together with all other numbers: it no longer holds what its name says"
+    )
+    words_for_labels: ClassVar[str] = "labels permuted over the whole table"
+    uses: ClassVar[str] = (
+        "Distances between rows are kept up to the noise, and so are clusters, unless columns are rescaled. No column means "
+        "anything by itself, and it cannot be corrected"
+    )
     needs_clusters: ClassVar[bool] = False
     sigma: float = parameter(0.1, "standard deviation of the noise, on the scaled table")
     translation: float = parameter(1.0, "each attribute is moved by a common amount, uniform on [0, translation]")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -68,12 +69,19 @@ class RACC(ClusterMethod):
     """Turn every record around its centre by a random angle, and draw it in by a random ratio d_j in (0, 1] (eq. 3)."""
 
     law: ClassVar[str] = "racc"
+    words: ClassVar[str] = "rotated around the centre of its cluster"
     rotation: str = parameter("pairs", "pairs: an angle per pair of attributes; haar: any direction")
     ratio_law: str = parameter(
         "constant", "constant: d = ratio; uniform: on (least, ratio]; ball: ratio · U^(1/attributes)"
     )
     ratio: float = parameter(1.0, "the largest ratio of released to original distance from the centre, in (0, 1]")
     least: float = parameter(0.0, "the least ratio under the uniform law, in [0, ratio)")
+
+    @classmethod
+    def row_in_words(cls, stated: Mapping[str, Any], numbers: int) -> str:  # noqa: ARG003 - whatever the ratio
+        """Say what a row may be taken for; turning a single number about a centre leaves it two places."""
+        mirrored = "; a single number can only be mirrored at its centre, so about half of them are true, or nearly so"
+        return f"{cls.reads}{mirrored if numbers == 1 else ''}."
 
     def __post_init__(self) -> None:
         if self.rotation not in ROTATIONS:
@@ -115,6 +123,7 @@ class RACCV(RACC):
     """RACC, redrawn for records that leave their cell, then settled: labels and centres are an exact fixed point."""
 
     law: ClassVar[str] = "racc-v"
+    words: ClassVar[str] = "rotated around the cluster's centre, every record kept in its cluster's cell"
     keeps_labels: ClassVar[bool] = True
     rotation: str = parameter("haar", "haar: any direction; pairs: an angle per pair of attributes")
     margin: float = parameter(0.1, "part of the way to its cell's wall that every record stays away from it")

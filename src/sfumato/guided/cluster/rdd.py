@@ -41,6 +41,7 @@ class RDD(ClusterMethod):
     """Gaussian noise on every attribute, then the distance to the centre folded back into the cluster's own domain."""
 
     law: ClassVar[str] = "rdd"
+    words: ClassVar[str] = "moved at random, with the distance to the cluster's centre kept in its range"
     sigma: float = parameter(0.1, "standard deviation of the noise, on the scaled table")
 
     def __post_init__(self) -> None:

@@ -27,6 +27,14 @@ class SwapV(ClusterMethod):
     """
 
     law: ClassVar[str] = "swap-v"
+    swaps: ClassVar[bool] = True
+    words: ClassVar[str] = (
+        "values swapped inside each cluster; a cluster in which some record finds no place so is drawn towards its centre"
+    )
+    reads: ClassVar[str] = (
+        "Numbers are true ones, but as a rule another person's of the same cluster, or have been drawn towards its centre; "
+        "labels are swapped, too. By chance a cell, or a whole row, is its own person's"
+    )
     keeps_labels: ClassVar[bool] = True
     margin: float = parameter(0.1, "part of the way to its cell's wall that every record stays away from it")
     tries: int = parameter(

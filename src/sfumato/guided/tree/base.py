@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sfumato.counts import IntArray
 from sfumato.errors import DataError, UsageError
 from sfumato.findings import Note
-from sfumato.guided.base import Method
+from sfumato.guided.base import Method, Pattern
 from sfumato.guided.rare_classes import FEWEST, rare_note, rare_records
 from sfumato.guided.tree.owner_tree import Leaves
 from sfumato.parameters import parameter
@@ -91,6 +91,11 @@ class Perturbed:
 class TreeMethod(Method):
     """One way to perturb a table around its decision tree. Subclasses are frozen dataclasses of their parameters."""
 
+    pattern: ClassVar[Pattern] = Pattern.TREE
+    uses: ClassVar[str] = (
+        "A decision tree grown from it comes near the owner's. Other statistics of the modified columns are off by an amount "
+        "that no law states, and cannot be corrected"
+    )
     best_of: int = parameter(
         1, "draws among which the one whose tree is most like the original is released; costs log2 of it in bits"
     )

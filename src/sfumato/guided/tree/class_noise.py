@@ -22,6 +22,8 @@ from sfumato.guided.tree.owner_tree import Leaves
 from sfumato.randomness import Stream
 from sfumato.table import Table
 
+LABELS_PERMUTED = "labels permuted inside each leaf of the owner's tree"
+
 
 def expected_changes(counts: FloatArray) -> float:
     """E(N) = Σ_k N_k (1 − Σ_c (n_kc/N_k)²), counts by leaf and class."""
@@ -115,6 +117,14 @@ class ClassNoise(TreeMethod):
 
     needs: ClassVar[Needs] = Needs.COUNTS
     family: ClassVar[str | None] = "class-noise"
+    reads: ClassVar[str] = (
+        "Only the class was changed, and many labels are still the true ones: a row is a record of somebody, whose class alone "
+        "may be another's"
+    )
+    uses: ClassVar[str] = (
+        "A decision tree grown from it comes near the owner's, and statistics of the other columns are exact. Those that involve "
+        "the class are not, and cannot be corrected"
+    )
 
     def _draw(self, table: Table, leaves: Leaves, stream: Stream) -> Perturbed:
         known = np.flatnonzero(table.codes >= 0)
@@ -159,6 +169,7 @@ class ClassRandom(ClassNoise):
 
     law: ClassVar[str] = "class-random"
     kind: ClassVar[str] = "random"
+    words: ClassVar[str] = LABELS_PERMUTED
 
     def _labels(self, classes: IntArray, leaf: IntArray, counts: FloatArray, stream: Stream) -> IntArray:  # noqa: ARG002
         return permuted(classes, leaf, stream)
@@ -173,6 +184,7 @@ class ClassProbabilistic(ClassNoise):
 
     law: ClassVar[str] = "class-probabilistic"
     kind: ClassVar[str] = "probabilistic"
+    words: ClassVar[str] = "labels drawn from the shares of their leaf in the owner's tree"
 
     def _labels(self, classes: IntArray, leaf: IntArray, counts: FloatArray, stream: Stream) -> IntArray:  # noqa: ARG002
         return redrawn(leaf, counts, stream)
@@ -187,6 +199,7 @@ class ClassAllLeaves(ClassNoise):
 
     law: ClassVar[str] = "class-all-leaves"
     kind: ClassVar[str] = "all-leaves"
+    words: ClassVar[str] = "labels changed at random, in all leaves at one rate"
 
     def _labels(self, classes: IntArray, leaf: IntArray, counts: FloatArray, stream: Stream) -> IntArray:  # noqa: ARG002
         return flipped(classes, all_leaves_rate(counts), counts.shape[1], stream)

@@ -33,6 +33,11 @@ class Detective(TreeMethod):
 
     law: ClassVar[str] = "detective"
     needs: ClassVar[Needs] = Needs.COUNTS
+    words: ClassVar[str] = "labels dealt out again within the leaves and siblings of a tree grown for them"
+    reads: ClassVar[str] = (
+        "Labels were dealt out again among records that are alike, and many are still the true ones; all other columns are "
+        "true: a row is a record of somebody, blurred in part"
+    )
     p: float = parameter(0.05, "chance of a sibling leaf's majority value in place of the leaf's own distribution")
     v: float = parameter(0.0, "chance of any value of the domain")
     up: int = parameter(1, "1: sibling leaves; more: cousins, all leaves below the ancestor so many levels higher")

@@ -7,8 +7,9 @@ drawn by DETECTIVE. What nevertheless stays in clear is named in a warning, beca
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from sfumato.guided.rare_classes import STATEMENT
 from sfumato.guided.tree._partners import exchanged
 from sfumato.guided.tree._segments import Segments
 from sfumato.guided.tree.base import Perturbed, TreeMethod, choice
-from sfumato.guided.tree.class_noise import expected_changes, random_variance
+from sfumato.guided.tree.class_noise import LABELS_PERMUTED, expected_changes, random_variance
 from sfumato.guided.tree.detective import Detective, chosen_columns, expected_change
 from sfumato.guided.tree.innocent import noisy_columns, perturbed_cells
 from sfumato.guided.tree.leaf_swap import cells_of, dealt_again, permuted_labels
@@ -25,6 +26,7 @@ from sfumato.guided.tree.owner_tree import Leaves
 from sfumato.guided.tree.value_noise import SD, ValueNoise
 from sfumato.parameters import parameter
 from sfumato.randomness import Stream
+from sfumato.schema import Attribute, Role
 from sfumato.table import Table
 from sfumato.trees import Tree
 
@@ -36,6 +38,10 @@ class Framework(TreeMethod):
     """LINNAPT, LINFAPT, class noise and DETECTIVE in one release."""
 
     law: ClassVar[str] = "framework"
+    words: ClassVar[str] = "noise that keeps the record in its leaf of the owner's tree"
+    reads: ClassVar[str] = (
+        "Numbers were blurred or swapped, and labels dealt out again; single cells are still the true ones"
+    )
     numbers: str = parameter(
         "noise", "noise: LINNAPT and LINFAPT; swap: dealt out again inside each leaf by the released label"
     )
@@ -45,6 +51,23 @@ class Framework(TreeMethod):
     v: float = parameter(0.0, "DETECTIVE: chance of any value of the domain")
     up: int = parameter(1, "DETECTIVE: 1 for sibling leaves, more for cousins")
     chained: bool = parameter(False, "DETECTIVE: find each leaf from the values released so far")
+
+    @classmethod
+    def in_words(cls, attribute: Attribute, stated: Mapping[str, Any]) -> str:
+        """Say what was done to the class, a label or a number."""
+        if attribute.role is Role.TARGET:
+            return LABELS_PERMUTED
+        if not attribute.kind.numeric:
+            return Detective.words
+        if stated.get("numbers") == "swap":
+            return "values swapped among records of the same leaf and released class of the owner's tree"
+        return cls.words
+
+    @classmethod
+    def moves_gaps(cls, attribute: Attribute, stated: Mapping[str, Any]) -> bool:
+        """Whether numbers were swapped."""
+        swapped = attribute.kind.numeric and attribute.role is not Role.TARGET
+        return swapped and stated.get("numbers") == "swap"
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -30,6 +30,11 @@ class Innocent(TreeMethod):
     """Noise on numeric attributes, leaf by leaf."""
 
     law: ClassVar[str] = "innocent"
+    words: ClassVar[str] = "noise on the records of some or all leaves of the owner's tree"
+    reads: ClassVar[str] = (
+        "A modified column holds noise in some rows and may hold true values in others, and all other columns are true: a row "
+        "is a record of somebody, blurred in part"
+    )
     which: str = parameter("innocent", "innocent (tia and lia), tia, lia, influential, or all")
     noise: str = parameter(
         "additive", "additive, relative, or percent (a grid of percentages, for small integers only)"

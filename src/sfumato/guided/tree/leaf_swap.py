@@ -19,8 +19,9 @@ did change could be put together again.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,10 +33,11 @@ from sfumato.guided.base import Needs
 from sfumato.guided.rare_classes import STATEMENT
 from sfumato.guided.tree._partners import exchanged
 from sfumato.guided.tree.base import Perturbed, TreeMethod, choice
-from sfumato.guided.tree.class_noise import permuted
+from sfumato.guided.tree.class_noise import LABELS_PERMUTED, permuted
 from sfumato.guided.tree.owner_tree import Leaves
 from sfumato.parameters import parameter
 from sfumato.randomness import Stream
+from sfumato.schema import Attribute, Role
 from sfumato.table import Table
 from sfumato.trees import c45, record_similarities
 
@@ -70,6 +72,15 @@ class LeafSwap(TreeMethod):
 
     law: ClassVar[str] = "leaf-swap"
     needs: ClassVar[Needs] = Needs.COUNTS
+    words: ClassVar[str] = "values swapped among records of the same leaf and class of the owner's tree"
+    reads: ClassVar[str] = (
+        "Every value in a modified column is a true one, but as a rule another person's: a row is put together from several "
+        "people of one leaf and class. By chance a cell, or a whole row, is its own person's"
+    )
+    uses: ClassVar[str] = (
+        "A decision tree grown from it comes near the owner's, and each column, alone or by class, is distributed as in the "
+        "original but for small cells. Relations between columns inside a leaf are gone, and cannot be recovered"
+    )
     small: str = parameter(
         "climb", "cells below `least`: climb (swap within the class, up the tree), blind (any class), suppress, or keep"
     )
@@ -78,6 +89,22 @@ class LeafSwap(TreeMethod):
         3, "times that leaves whose rule does not come back in the release's own tree are dealt again; 0 for never"
     )
     labels: bool = parameter(False, "permute the labels of each leaf too, and deal values out by the released label")
+
+    @classmethod
+    def in_words(cls, attribute: Attribute, stated: Mapping[str, Any]) -> str:  # noqa: ARG003 - the same however small cells fare
+        """Say what was done to the class or to another column."""
+        return LABELS_PERMUTED if attribute.role is Role.TARGET else cls.words
+
+    @classmethod
+    def row_in_words(cls, stated: Mapping[str, Any], numbers: int) -> str:  # noqa: ARG003 - any column may be swapped
+        """Say what a row may be taken for, and whether rows of small cells are whole."""
+        kept = "; where a leaf and class has too few records, rows are released as they are (see below)"
+        return f"{cls.reads}{kept if stated.get('small') == 'keep' else ''}."
+
+    @classmethod
+    def moves_gaps(cls, attribute: Attribute, stated: Mapping[str, Any]) -> bool:  # noqa: ARG003 - the same however small cells fare
+        """Whether the column is not the class."""
+        return attribute.role is not Role.TARGET
 
     def __post_init__(self) -> None:
         super().__post_init__()

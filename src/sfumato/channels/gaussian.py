@@ -17,7 +17,34 @@ from sfumato.randomness import normal
 
 @dataclass(frozen=True)
 class Gaussian(Additive):
-    """Normal noise of standard deviation `sigma`, or as much of it as `privacy` asks for: 3.92 σ = privacy × range."""
+    """Add normal noise, rounded to a fixed grid.
+
+    Parameters
+    ----------
+    privacy : float, optional
+        Width of the interval that holds the true value with `confidence`, as a fraction of the domain's range: at 95 %,
+        3.92 σ = privacy × range. Give this or `sigma`.
+    confidence : float, default 0.95
+        The confidence at which `privacy` is meant.
+    step : float, optional
+        Grid of the released values; the attribute's own unless given.
+    sigma : float, optional
+        Standard deviation of the noise, in the attribute's own unit.
+
+    Notes
+    -----
+    No finite ε: the ratio of two normal densities grows without bound in the tails.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> age = sf.Attribute("age", sf.Kind.INTEGER, sf.Interval(0, 100))
+    >>> law = sf.Gaussian(privacy=0.5).on(age)
+    >>> round(law.sigma, 2)
+    12.76
+    >>> law.in_words()
+    'true value plus normal noise of standard deviation 12.7553, rounded to multiples of 1'
+    """
 
     law: ClassVar[str] = "gaussian"
     sigma: float | None = wish("standard deviation of the noise, in the attribute's own unit")
@@ -30,7 +57,7 @@ class Gaussian(Additive):
         return self.sigma
 
     def with_scale(self, scale: float) -> Self:
-        """The law with σ settled."""
+        """Return the law with this σ."""
         return replace(self, privacy=None, sigma=scale)
 
     def noise_in_words(self) -> str:
@@ -38,27 +65,27 @@ class Gaussian(Additive):
         return f"normal noise of standard deviation {self._sigma:.6g}"
 
     def cdf(self, t: FloatArray) -> FloatArray:
-        """Φ(t/σ)."""
+        """Return Φ(t/σ)."""
         from scipy.special import ndtr
 
         return np.asarray(ndtr(t / self._sigma))
 
     def cdf_integral(self, t: FloatArray) -> FloatArray:
-        """T Φ(t/σ) + σ φ(t/σ), whose derivative is Φ(t/σ)."""
+        """Return t Φ(t/σ) + σ φ(t/σ), whose derivative is Φ(t/σ)."""
         return t * self.cdf(t) + self._sigma**2 * self.density(t)
 
     def density(self, t: FloatArray) -> FloatArray:
-        """φ(t/σ)/σ."""
+        """Return φ(t/σ)/σ."""
         return np.exp(-0.5 * (t / self._sigma) ** 2) / (self._sigma * math.sqrt(2 * math.pi))
 
     def quantile_width(self, confidence: float) -> float:
-        """2 z: 1.35, 3.92, 6.58 σ at 50, 95, 99.9 % (the paper rounds the last to 6.8)."""
+        """Return 2 z: 1.35, 3.92, 6.58 σ at 50, 95, 99.9 % (the paper rounds the last to 6.8)."""
         from scipy.special import ndtri
 
         return float(2 * ndtri((1 + confidence) / 2))
 
     def noise(self, words: WordArray) -> FloatArray:
-        """σ Φ⁻¹(U)."""
+        """Draw σ Φ⁻¹(U)."""
         draws = normal(words)
         draws *= self._sigma
         return draws
@@ -69,5 +96,5 @@ class Gaussian(Additive):
         return 5 * self._sigma
 
     def guarantee(self) -> Guarantee:
-        """None: φ(y − x)/φ(y − x′) grows without bound as y does."""
+        """Return none: φ(y − x)/φ(y − x′) grows without bound as y does."""
         return Guarantee(math.inf, "the ratio of two normal densities grows without bound in the tails")

@@ -23,9 +23,30 @@ from sfumato.schema import Attribute
 
 @dataclass(frozen=True)
 class Intervals(Discrete):
-    """Disjoint intervals: `count` equal ones, given `edges`, or as wide as `privacy` asks for: 0.95 W = privacy × range.
+    """Release the centre of the interval that holds the value.
 
-    The released value is the centre of its interval. There is no chance in it, so the interval itself is certain.
+    Parameters
+    ----------
+    privacy : float, optional
+        Width of the interval that holds the true value with `confidence`, as a fraction of the domain's range: at 95 %,
+        0.95 W = privacy × range. Give this, `count` or `edges`.
+    confidence : float, default 0.95
+        The confidence at which `privacy` is meant.
+    count : int, optional
+        Number of equal intervals.
+    edges : tuple of float, optional
+        The cuts between intervals, the domain's ends included.
+
+    Notes
+    -----
+    There is no chance in it, so the interval itself is certain and no ε is finite.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> age = sf.Attribute("age", sf.Kind.INTEGER, sf.Interval(0, 100))
+    >>> sf.Intervals(count=4).on(age).edges
+    (0.0, 25.0, 50.0, 75.0, 100.0)
     """
 
     law: ClassVar[str] = "intervals"
@@ -104,24 +125,24 @@ class Intervals(Discrete):
         return Grid(edges=np.array(self._edges))
 
     def sample(self, values: FloatArray, words: WordArray) -> FloatArray:  # noqa: ARG002 - membership needs no chance
-        """The centre of the interval that holds the value."""
+        """Return the centre of the interval that holds the value."""
         return self.representatives[self.bins_of(values)]
 
     def matrix_product(self, shares: FloatArray) -> FloatArray:
-        """M is the identity: every value stays in its interval."""
+        """Return the shares: M is the identity, since every value stays in its interval."""
         return shares
 
     def guarantee(self) -> Guarantee:
-        """None: the interval is released as it is."""
+        """Return none: the interval is released as it is."""
         return Guarantee(math.inf, "the interval of each value is released without any chance of another")
 
     def interval_width(self, confidence: float) -> float:
-        """C × W of the narrowest interval."""
+        """Return confidence × W of the narrowest interval."""
         return confidence * float(np.diff(np.array(self._edges)).min())
 
 
 def _within(edges: tuple[float, ...], low: float, high: float) -> tuple[float, ...]:
-    """The intervals as far as the domain reaches, with half a step beyond each end; outside there is nothing to hide."""
+    """Return the intervals as far as the domain reaches, with half a step beyond each end; outside there is nothing to hide."""
     first = max(i for i, e in enumerate(edges) if e <= low or i == 0)
     last = min(i for i, e in enumerate(edges) if e >= high or i == len(edges) - 1)
     return (max(edges[first], low), *edges[first + 1 : last], min(edges[last], high))

@@ -46,7 +46,31 @@ FEW_CODES = 1024
 
 @dataclass(frozen=True)
 class Projective(Discrete):
-    """Report one of K codes, likelier by γ if it lies in the set of the true value."""
+    """Report a code instead of a label, for large categorical domains.
+
+    Parameters
+    ----------
+    gamma : float, optional
+        γ, the ratio of a report in the value's set to any other. Give this, `epsilon`, or `rho1` with `rho2`.
+    epsilon : float, optional
+        ln γ.
+    rho1, rho2 : float, optional
+        A belief of ρ₁ must not become one of ρ₂.
+
+    Notes
+    -----
+    One of K codes, γ times likelier if it lies in the set of the true value; the module says how the sets are made.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> code = sf.Attribute("code", sf.Kind.CATEGORICAL, sf.Categories(tuple(f"{i:03}" for i in range(200))))
+    >>> law = sf.Projective(gamma=8).on(code)
+    >>> law.reports
+    400
+    >>> law.guarantee().gamma
+    8
+    """
 
     law: ClassVar[str] = "projective"
     categorical: ClassVar[bool] = True

@@ -35,7 +35,27 @@ from sfumato.schema import Attribute, Kind
 
 @dataclass(frozen=True)
 class SquareWave(Channel):
-    """ε-locally private noise on a numeric domain: near the true value with high density, anywhere with low."""
+    """Report a number near the true value with high density, anywhere with low; ε is finite.
+
+    Parameters
+    ----------
+    epsilon : float, optional
+        ε of local differential privacy. Give this or `privacy`.
+    privacy : float, optional
+        Width of the interval that holds the true value with `confidence`, as a fraction of the domain's range.
+    confidence : float, default 0.95
+        The confidence at which `privacy` is meant.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> age = sf.Attribute("age", sf.Kind.INTEGER, sf.Interval(0, 100))
+    >>> law = sf.SquareWave(epsilon=1.0).on(age)
+    >>> law.in_words()
+    'square-wave report, ε = 1, rounded to multiples of 1'
+    >>> round(law.half_width, 3)
+    0.256
+    """
 
     law: ClassVar[str] = "square-wave"
     sweep: ClassVar[Mapping[str, tuple[float, ...]]] = {"epsilon": (0.5, 1.0, 2.0, 3.0, 4.0, 6.0), "privacy": ()}
@@ -104,7 +124,7 @@ class SquareWave(Channel):
         return 2 * self.half_width * (grown - 1) / (2 * self.half_width * grown + 1)
 
     def sample(self, values: FloatArray, words: WordArray) -> FloatArray:
-        """With weight 2b(p−q) near the value, else anywhere in [−b, 1+b]."""
+        """Draw with weight 2b(p−q) near the value, else anywhere in [−b, 1+b]."""
         low, span, b = self._low, self._span, self.half_width
         place = uniform(words[:, 1])
         near = values + span * b * (2 * place - 1)
@@ -112,7 +132,7 @@ class SquareWave(Channel):
         return snap(np.where(uniform(words[:, 0]) < self.near, near, anywhere), self._step)
 
     def observed_grid(self, true: Grid) -> Grid:
-        """The true grid's spacing over [−b, 1+b]."""
+        """Return the true grid's spacing over [−b, 1+b]."""
         step = self._step
         low = self._low - self.half_width * self._span
         high = self._low + (1 + self.half_width) * self._span
@@ -125,7 +145,7 @@ class SquareWave(Channel):
         return Grid(edges=cuts, step=step)
 
     def transition(self, true: Grid, observed: Grid, rule: CellRule = CellRule.EXACT) -> FloatArray:
-        """A mixture of uniform noise of half-width b and a uniform report that knows nothing."""
+        """Return a mixture of uniform noise of half-width b and a uniform report that knows nothing."""
         b, span = self.half_width, self._span
         noise = Uniform(alpha=b * span, step=self.step, low=self.low, high=self.high)
         if rule is CellRule.MIDPOINT:
@@ -136,11 +156,11 @@ class SquareWave(Channel):
         return differences(self.near * noise.mean_cdf(true, cuts) + (1 - self.near) * anywhere)
 
     def guarantee(self) -> Guarantee:
-        """γ = e^ε, by construction; rounding afterwards cannot raise it."""
+        """Return γ = e^ε, by construction; rounding afterwards cannot raise it."""
         return Guarantee(math.exp(self._epsilon))
 
     def interval_width(self, confidence: float) -> float:
-        """Posterior width on a uniform prior, averaged over reports from the middle of the domain."""
+        """Return the posterior width on a uniform prior, averaged over reports from the middle of the domain."""
         return square_width(self._epsilon, confidence) * self._span
 
     @property
@@ -149,7 +169,7 @@ class SquareWave(Channel):
 
 
 def half_width(epsilon: float) -> float:
-    """The b that maximises mutual information; ½ in the limit ε → 0, where the quotient is 0/0."""
+    """Return the b that maximises mutual information; ½ in the limit ε → 0, where the quotient is 0/0."""
     if epsilon < 1e-3:
         return 0.5 - epsilon / 6  # (ε e^ε − e^ε + 1)/(2 e^ε(e^ε − 1 − ε)) = ½ − ε/6 + O(ε²)
     grown = math.exp(epsilon)
@@ -157,7 +177,7 @@ def half_width(epsilon: float) -> float:
 
 
 def square_width(epsilon: float, confidence: float, points: int = 201) -> float:
-    """The mean width of the smallest set of true values with this posterior probability, prior uniform on [0, 1]."""
+    """Return the mean width of the smallest set of true values with this posterior probability, prior uniform on [0, 1]."""
     b, ratio = half_width(epsilon), math.exp(epsilon)
     place = np.linspace(0.0, 1 + 2 * b, points)
     near = np.minimum.reduce(

@@ -22,11 +22,41 @@ from sfumato.schema import Attribute, Missing
 
 @dataclass(frozen=True)
 class Substitution(Discrete):
-    """The gamma-diagonal matrix M = ((γ−1) I + J)/(γ+N−1), or any column-stochastic matrix that is given.
+    """Keep the value with some probability, else draw any value of the domain.
 
-    Keep the value with probability a = (γ−1)/(γ+N−1), else draw uniformly from all N values: the same law as picking row h
-    of column k, at constant cost. `gamma`, `epsilon` = ln γ, and the pair `rho1`, `rho2` say the same thing. `privacy` asks
-    for the width of the 95 % interval, as for noise; it cannot exceed the domain.
+    Parameters
+    ----------
+    gamma : float, optional
+        γ, the ratio of keeping a value to any one replacement. Give this, or one of the next five.
+    epsilon : float, optional
+        ln γ.
+    rho1, rho2 : float, optional
+        A belief of ρ₁ must not become one of ρ₂.
+    privacy : float, optional
+        Width of the interval that holds the true value with `confidence`, as a fraction of the domain; less than 1.
+    signal : float, optional
+        Correlation of true and released value under a uniform prior, a = (γ−1)/(γ+N−1).
+    matrix : tuple of tuple of float, optional
+        A column-stochastic matrix: row h, column k is P(k → h).
+    confidence : float, default 0.95
+        The confidence at which `privacy` is meant.
+    bins : int, default 20
+        N, the number of bins of a numeric domain.
+
+    Notes
+    -----
+    The gamma-diagonal matrix is M = ((γ−1) I + J)/(γ+N−1). Keeping with probability a = (γ−1)/(γ+N−1), else drawing from
+    all N values, is the same law as picking row h of column k, at constant cost.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> colour = sf.Attribute("colour", sf.Kind.CATEGORICAL, sf.Categories(("red", "green", "blue")))
+    >>> law = sf.Substitution(gamma=4).on(colour)
+    >>> law.keep
+    0.5
+    >>> law.in_words()
+    'kept, or replaced by any of 3 values at random (γ = 4)'
     """
 
     law: ClassVar[str] = "substitution"
@@ -90,7 +120,7 @@ class Substitution(Discrete):
             )
         bound = type(self)(edges=edges, values=values, size=size, spacing=(attribute.step or None) if edges else None)
         if self.matrix is not None:
-            return replace(bound, matrix=_checked(where, self.matrix, size))
+            return replace(bound, matrix=_check_matrix(where, self.matrix, size))
         return replace(bound, gamma=self.gamma_on(where, size))
 
     def gamma_on(self, where: str, size: int) -> float:
@@ -170,11 +200,11 @@ class Substitution(Discrete):
 
     @property
     def keep(self) -> float:
-        """A = (γ−1)/(γ+N−1), the probability of not drawing at all."""
+        """a = (γ−1)/(γ+N−1), the probability of not drawing at all."""
         return (self._gamma - 1) / (self._gamma + self._size - 1)
 
     def sample(self, values: FloatArray, words: WordArray) -> FloatArray:
-        """Keep, or draw from all N values (Algorithm 1 for a matrix that is given)."""
+        """Keep the value, or draw from all N values (Algorithm 1 for a matrix that is given)."""
         bins = self.bins_of(values)
         first = uniform(words[:, 0])
         if self.matrix is None:
@@ -191,13 +221,13 @@ class Substitution(Discrete):
         return (cumulative + np.arange(self._size, dtype=np.float64)[:, None]).ravel()
 
     def matrix_product(self, shares: FloatArray) -> FloatArray:
-        """M @ shares; for gamma-diagonal a·shares + (1−a)/N × column sums."""
+        """Return M @ shares; for gamma-diagonal a·shares + (1−a)/N × column sums."""
         if self.matrix is not None:
             return np.array(self.matrix) @ shares
         return self.keep * shares + (1 - self.keep) / self._size * shares.sum(axis=0, keepdims=True)
 
     def guarantee(self) -> Guarantee:
-        """γ itself; for a given matrix the largest ratio within a row."""
+        """Return γ itself; for a given matrix the largest ratio within a row."""
         if self.matrix is None:
             return Guarantee(self._gamma)
         rows = np.array(self.matrix)
@@ -207,7 +237,7 @@ class Substitution(Discrete):
         return Guarantee(float((rows.max(axis=1) / rows.min(axis=1)).max()))
 
     def interval_width(self, confidence: float) -> float:
-        """The smallest set of values with this posterior probability, on a uniform prior; in bins times the bin's width."""
+        """Return the width of the smallest set of values with this posterior probability, on a uniform prior."""
         if self.matrix is None:
             bins = gamma_width(self._gamma, self._size, confidence)
         else:
@@ -230,7 +260,7 @@ def equal_signal(privacy: float) -> float:
 
 
 def gamma_of_rho(where: str, rho1: float | None, rho2: float | None) -> float:
-    """γ = ρ2(1−ρ1)/(ρ1(1−ρ2)): the largest amplification that keeps a belief of ρ1 from becoming ρ2 (section 4)."""
+    """Return γ = ρ2(1−ρ1)/(ρ1(1−ρ2)): the largest amplification that keeps a belief of ρ1 from becoming ρ2 (section 4)."""
     if rho1 is None or rho2 is None or not 0 < rho1 < rho2 < 1:
         raise UsageError(
             f"{where}: rho1 = {rho1} and rho2 = {rho2} must satisfy 0 < rho1 < rho2 < 1; for example 0.05 and 0.5"
@@ -239,7 +269,7 @@ def gamma_of_rho(where: str, rho1: float | None, rho2: float | None) -> float:
 
 
 def gamma_width(gamma: float, size: int, confidence: float) -> float:
-    """How many values the smallest posterior set of this confidence holds, on a uniform prior.
+    """Return how many values the smallest posterior set of this confidence holds, on a uniform prior.
 
     The likeliest value has γ/t, t = γ+N−1, each other one 1/t; so 1 + (c − γ/t)·t values, or c·t/γ of the likeliest alone.
     """
@@ -250,7 +280,7 @@ def gamma_width(gamma: float, size: int, confidence: float) -> float:
 
 
 def gamma_of_width(width: float, size: int, confidence: float) -> float:
-    """The inverse of `gamma_width`: γ = (1 + c(N−1) − w)/(1−c) above one value, c(N−1)/(w−c) up to it."""
+    """Return the inverse of `gamma_width`: γ = (1 + c(N−1) − w)/(1−c) above one value, c(N−1)/(w−c) up to it."""
     if width <= 1:
         return confidence * (size - 1) / (width - confidence) if width > confidence else math.inf
     return (1 + confidence * (size - 1) - width) / (1 - confidence)
@@ -261,7 +291,7 @@ def _width_of(row: FloatArray, confidence: float) -> float:
     return float(np.interp(confidence, below, np.arange(len(below))))
 
 
-def _checked(where: str, matrix: tuple[tuple[float, ...], ...], size: int) -> tuple[tuple[float, ...], ...]:
+def _check_matrix(where: str, matrix: tuple[tuple[float, ...], ...], size: int) -> tuple[tuple[float, ...], ...]:
     array = np.array([list(r) for r in matrix if len(r) == size], dtype=np.float64)
     if array.shape != (size, size):
         raise UsageError(f"{where}: the matrix must be {size} × {size}, one row and column for each value")

@@ -17,7 +17,31 @@ from sfumato.randomness import uniform
 
 @dataclass(frozen=True)
 class Uniform(Additive):
-    """Uniform noise of half-width `alpha`, or as much as `privacy` asks for: 0.95 × 2α = privacy × range."""
+    """Add uniform noise, rounded to a fixed grid.
+
+    Parameters
+    ----------
+    privacy : float, optional
+        Width of the interval that holds the true value with `confidence`, as a fraction of the domain's range: at 95 %,
+        0.95 × 2α = privacy × range. Give this or `alpha`.
+    confidence : float, default 0.95
+        The confidence at which `privacy` is meant.
+    step : float, optional
+        Grid of the released values; the attribute's own unless given.
+    alpha : float, optional
+        Half-width of the noise, in the attribute's own unit.
+
+    Notes
+    -----
+    No finite ε: a released value near the end of one person's reach is impossible for another.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> age = sf.Attribute("age", sf.Kind.INTEGER, sf.Interval(0, 100))
+    >>> round(sf.Uniform(privacy=0.5).on(age).alpha, 2)
+    26.32
+    """
 
     law: ClassVar[str] = "uniform"
     alpha: float | None = wish("half-width of the noise, in the attribute's own unit")
@@ -30,7 +54,7 @@ class Uniform(Additive):
         return self.alpha
 
     def with_scale(self, scale: float) -> Self:
-        """The law with α settled."""
+        """Return the law with this α."""
         return replace(self, privacy=None, alpha=scale)
 
     def noise_in_words(self) -> str:
@@ -38,24 +62,24 @@ class Uniform(Additive):
         return f"uniform noise between −{self._alpha:.6g} and {self._alpha:.6g}"
 
     def cdf(self, t: FloatArray) -> FloatArray:
-        """(t + α)/2α within the support."""
+        """Return (t + α)/2α within the support."""
         return np.clip((t + self._alpha) / (2 * self._alpha), 0.0, 1.0)
 
     def cdf_integral(self, t: FloatArray) -> FloatArray:
-        """(t + α)²/4α within the support, t beyond it."""
+        """Return (t + α)²/4α within the support, t beyond it."""
         inside = np.clip(t, -self._alpha, self._alpha)
         return (inside + self._alpha) ** 2 / (4 * self._alpha) + np.maximum(t - self._alpha, 0.0)
 
     def density(self, t: FloatArray) -> FloatArray:
-        """1/2α within the support."""
+        """Return 1/2α within the support."""
         return (np.abs(t) <= self._alpha) / (2 * self._alpha)
 
     def quantile_width(self, confidence: float) -> float:
-        """C × 2α."""
+        """Return 2 × confidence, in units of α."""
         return 2 * confidence
 
     def noise(self, words: WordArray) -> FloatArray:
-        """α (2U − 1)."""
+        """Draw α (2U − 1)."""
         draws = uniform(words)
         draws *= 2 * self._alpha
         draws -= self._alpha
@@ -67,5 +91,5 @@ class Uniform(Additive):
         return self._alpha + self._step
 
     def guarantee(self) -> Guarantee:
-        """None: a released value near the end of one person's support is impossible for another."""
+        """Return none: a released value near the end of one person's support is impossible for another."""
         return Guarantee(math.inf, "some released values are possible for one true value and impossible for another")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.attacks import AtItsWord, Claim, Recovery
+from sfumato.attacks import AtItsWord, Claim, NearestLinkage, Recovery, Targets
 from sfumato.attacks._belief import smallest_sets
 from sfumato.attacks.base import Sets
 from sfumato.auditing.promises import Promise
@@ -99,9 +99,11 @@ def test_widened_sets_cover_as_much_as_they_say():
 def test_a_success_must_exceed_both_baseline_and_control_to_count():
     credit = np.repeat([1.0, 0.0], [60, 40])
     beside = {"baseline": 0.3, "seed": 0}
-    assert score_people(AtItsWord(), credit, ("x",), **beside).gains
-    assert not score_people(AtItsWord(), credit, ("x",), control=np.repeat([1.0, 0.0], [58, 42]), **beside).gains
-    alone = score_people(AtItsWord(), credit, ("x",), control=np.repeat([1.0, 0.0], [20, 80]), **beside)
+    assert score_people(NearestLinkage(Targets({})), credit, ("x",), **beside).gains
+    assert not score_people(
+        NearestLinkage(Targets({})), credit, ("x",), control=np.repeat([1.0, 0.0], [58, 42]), **beside
+    ).gains
+    alone = score_people(NearestLinkage(Targets({})), credit, ("x",), control=np.repeat([1.0, 0.0], [20, 80]), **beside)
     assert alone.gains
     assert alone.advantage == pytest.approx((0.6 - 0.3) / 0.7)
 

@@ -6,7 +6,16 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.attacks import ColumnPosterior, Pairs, View
+from sfumato.attacks import (
+    PEOPLE,
+    AtItsWord,
+    ColumnPosterior,
+    Knowledge,
+    LearnedPosterior,
+    Pairs,
+    View,
+    learn_beliefs,
+)
 from sfumato.auditing.runner import audit
 from sfumato.channels import CHANNELS, JOINT_LAWS
 from sfumato.guided.base import METHODS, make_method
@@ -41,7 +50,7 @@ def test_labels_whose_learned_sets_miss_the_truth_have_a_row_too(seed, tmp_path)
         "german_credit", Plan.propose("german_credit"), make_method("leaf-swap", {}), tmp_path / "r", key=KEY
     )
     found = audit(made.release, "german_credit", targets=40, seed=seed)
-    missed = [f for f in found.findings if f.name == "posterior" and f.details.get("coverage_95", 1.0) < 0.93]
+    missed = [f for f in found.findings if f.name == "learned-posterior" and f.details.get("coverage_95", 1.0) < 0.93]
     assert missed
     assert all(f.left for f in missed)
     every_column_has_a_row(found, made.release.manifest)
@@ -119,18 +128,37 @@ def test_a_law_learned_from_known_records_is_near_the_true_one():
         Attribute("c", Kind.CATEGORICAL, Categories(("p", "q", "r"))),
     )
     rows = np.arange(400)
-    friends = Pairs(rows, {"x": x[rows], "c": c[rows]})
+    pairs = Pairs(rows, {"x": x[rows], "c": c[rows]})
     columns = tuple(Column(a, None, released[a.name]) for a in attributes)
-    view = View(columns, guided={"x": "some", "c": "some"}, friends=friends)
-    matrix = view.beliefs["c"].kernel
+    view = View(columns, guided={"x": "some", "c": "some"})
+    matrix = learn_beliefs(view, pairs)["c"].kernel
     assert np.diag(matrix.dense()) == pytest.approx(0.8, abs=0.08)
-    found = {r.attribute: r for r in ColumnPosterior().run(view).recoveries}
+    found = {r.attribute: r for r in LearnedPosterior(pairs).run(view).recoveries}
     assert 0.92 < found["x"].sets.covers(x).mean() < 0.99
     assert np.sqrt(np.mean((found["x"].mean - x) ** 2)) < 5.1
 
 
-def test_without_known_records_a_guided_column_is_taken_at_its_word():
+def test_without_known_rows_a_guided_column_is_taken_at_its_word():
     values = np.linspace(0, 100, 50)
-    column = Column(Attribute("x", Kind.REAL, Interval(0, 100)), None, values)
-    (recovery,) = ColumnPosterior().run(View((column,), guided={"x": "some"})).recoveries
+    view = View((Column(Attribute("x", Kind.REAL, Interval(0, 100)), None, values),), guided={"x": "some"})
+    (recovery,) = AtItsWord().run(view).recoveries
     assert np.array_equal(recovery.mean, values)
+    assert recovery.width is None
+    assert ColumnPosterior().run(view).skipped
+    few = Pairs(np.arange(3), {"x": values[:3]})
+    assert LearnedPosterior(few).run(view).skipped
+
+
+def test_rows_that_an_attack_knew_are_not_scored(tmp_path):
+    found = audited("racc", "iris", tmp_path / "r")
+    for finding in found.findings:
+        if Knowledge.KNOWN_ROWS in finding.attack.knowledge and finding.unit != PEOPLE and finding.control is None:
+            assert finding.trials == 150 - 30
+    learned = ("posterior", "bayes", "linkage", "assignment", "inference")
+    assert {f"learned-{kind}" for kind in learned} <= {f.name for f in found.findings}
+
+
+def test_laws_are_learned_only_where_none_is_stated(tmp_path):
+    found = audit(release("iris", Plan.propose("iris"), tmp_path / "r", key=KEY), "iris", targets=20)
+    assert not [f.name for f in found.findings if f.name.startswith("learned")]
+    assert not [name for name in found.notes if name.startswith("learned")]

@@ -39,7 +39,7 @@ def test_correlated_noise_is_not_recommended_to_a_release_that_has_it(correlated
     ]
     assert through_others
     assert all("correlated already" in p.remedy for p in through_others)
-    assert not [a for a in correlated.alarms() if "--method correlated-gaussian" in a["remedy"]]
+    assert not [a for a in correlated.alarms() if "the method correlated-gaussian" in a["remedy"]]
 
 
 @pytest.mark.parametrize("tied", [True, False])

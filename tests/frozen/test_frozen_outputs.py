@@ -369,7 +369,19 @@ def parts_of_audit(folder: Path, about: Any) -> dict[str, Any]:
     return attacks | sections
 
 
-SECTIONS = ("risk", "alarms", "promised", "domains", "promises", "not_run", "records", "utility", "privacy", "repeats")
+SECTIONS = (
+    "risk",
+    "alarms",
+    "promised",
+    "domains",
+    "promises",
+    "not_run",
+    "records",
+    "utility",
+    "privacy",
+    "repeats",
+    "granted",
+)
 OUTPUTS: dict[str, Callable[[Path, Any], dict[str, Any]]] = {
     "release": files_of_release,
     "plan": files_of_plan,

@@ -7,8 +7,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from sfumato.auditing.case import read_beside
 from sfumato.auditing.comparison import compare
-from sfumato.auditing.runner import FOUND, _beside, audit
+from sfumato.auditing.result import FOUND
+from sfumato.auditing.runner import audit
 from sfumato.engines import Local
 from sfumato.errors import DataError, UsageError
 from sfumato.guided.base import make_method
@@ -145,7 +147,7 @@ def test_another_release_is_laid_beside_row_by_row_though_rows_are_left_out(tmp_
     made(table, tmp_path / "r")
     made(table, tmp_path / "c", law="class-random")
     rows = np.delete(np.arange(400), [RARE, NONE])
-    view = _beside(Release.open(tmp_path / "c"), rows, table, "utf-8")
+    view = read_beside(Release.open(tmp_path / "c"), rows, table, "utf-8")
     np.testing.assert_array_equal(view["y"].values, table["y"].to_numpy()[rows])  # class noise leaves y in clear
     assert audit(tmp_path / "r", table, others=[tmp_path / "c"], targets=60).rows == 398
     with pytest.raises(DataError, match="leaves rows out that the release has; audit that one instead"):

@@ -11,10 +11,13 @@ here. Start with base.py; column_posterior.py is the attack that the others are 
 """
 
 # ruff: isort: skip_file
-from sfumato.attacks._belief import CONFIDENCE, TOLERANCE, cell_widths, smallest_sets
-from sfumato.attacks.base import ATTACKS, Attack, Claim, Claimed, Pairs, RankedSets, Recovery, View, Targets
+from sfumato.attacks._belief import CONFIDENCE, TOLERANCE, Belief, cell_widths, smallest_sets
+from sfumato.attacks.base import (
+    ATTACKS, PEOPLE, Attack, Claim, Claimed, Grants, Knowledge, KnowsRows, LinkAttack, Pairs, RankedSets, Recovery, Remedy, Scope,
+    SecretAttack, Targets, ValueAttack, View,
+)  # fmt: skip
 from sfumato.attacks.naive import AtItsWord
-from sfumato.attacks.posterior.column_posterior import ColumnPosterior, InformedPosterior
+from sfumato.attacks.posterior.column_posterior import DISTRIBUTION, ColumnPosterior, InformedPosterior
 from sfumato.attacks.posterior.conditional_posterior import GivenAnother
 from sfumato.attacks.posterior.row_order import RowOrder
 from sfumato.attacks.linear.spectral import Spectral
@@ -24,36 +27,53 @@ from sfumato.attacks.repeats.averaging import Averaging
 from sfumato.attacks.repeats.noise_reuse import NoiseReuse
 from sfumato.attacks.repeats.repeated_perturbation import RepeatedPerturbation
 from sfumato.attacks.low_bits import LowBits
+from sfumato.attacks.known_rows.learned_law import LearnedBayes, LearnedPosterior, learn_beliefs
 from sfumato.attacks.known_rows.known_input import KnownInput
 from sfumato.attacks.known_rows.cluster_linear import ClusterLinear, Reflection, clustered
-from sfumato.attacks.linkage.row_linkage import Assignment, LikelihoodLinkage, NearestLinkage
-from sfumato.attacks.linkage.linkability import Linkability, chance
-from sfumato.attacks.linkage.inference import LikelihoodInference, NearestInference
+from sfumato.attacks.linkage.row_linkage import (
+    Assignment,
+    LearnedAssignment,
+    LearnedLinkage,
+    LikelihoodLinkage,
+    NearestLinkage,
+)
+from sfumato.attacks.linkage.linkability import Linkability
+from sfumato.attacks.linkage.inference import LearnedInference, LikelihoodInference, NearestInference
 from sfumato.attacks.linkage.leaf_class import LeafClass
 from sfumato.attacks.linear._moments import linear_view
-from sfumato.attacks.posterior._conditional import MOST_CELLS
 
 __all__ = [
     "ATTACKS",
     "CONFIDENCE",
-    "MOST_CELLS",
+    "DISTRIBUTION",
     "PCA",
+    "PEOPLE",
     "TOLERANCE",
     "Assignment",
     "AtItsWord",
     "Attack",
     "Averaging",
     "BayesEstimate",
+    "Belief",
     "Claim",
     "Claimed",
     "ClusterLinear",
     "ColumnPosterior",
     "GivenAnother",
+    "Grants",
     "InformedPosterior",
+    "Knowledge",
     "KnownInput",
+    "KnowsRows",
     "LeafClass",
+    "LearnedAssignment",
+    "LearnedBayes",
+    "LearnedInference",
+    "LearnedLinkage",
+    "LearnedPosterior",
     "LikelihoodInference",
     "LikelihoodLinkage",
+    "LinkAttack",
     "Linkability",
     "LowBits",
     "NearestInference",
@@ -63,14 +83,18 @@ __all__ = [
     "RankedSets",
     "Recovery",
     "Reflection",
+    "Remedy",
     "RepeatedPerturbation",
     "RowOrder",
+    "Scope",
+    "SecretAttack",
     "Spectral",
     "Targets",
+    "ValueAttack",
     "View",
     "cell_widths",
-    "chance",
     "clustered",
+    "learn_beliefs",
     "linear_view",
     "smallest_sets",
 ]

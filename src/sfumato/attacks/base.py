@@ -1,26 +1,26 @@
-"""What an intruder holds, and what an attack hands over. No signature here has a place for the original.
+"""What an attacker sees, what an attack is granted, and what it claims. No signature here has a place for the original.
 
-An attack is a frozen dataclass: its fields are the side knowledge it is granted, `run` takes what anybody can see of a
-release, and what comes back is a claim. Only `score` lays a claim beside the truth.
+An attack is a frozen dataclass: its fields are the knowledge that it is granted, `run` takes what anybody sees of a release, and
+what comes back is a claim. Only `sfumato.auditing.score` compares a claim with the truth.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from enum import Enum, StrEnum
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.attacks._belief import CONFIDENCE, Belief
-from sfumato.attacks._learned import learned_belief
 from sfumato.attacks._ranked_labels import RankedLabels
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.errors import UsageError
-from sfumato.releases import Release
+from sfumato.releases import Manifest, Release
 from sfumato.table import Column, Table
 from sfumato.text import join_names
 
@@ -28,6 +28,8 @@ ATTACKS: dict[str, type[Attack]] = {}
 """Every attack by its name; importing its module enters it here."""
 CHUNK = 2048
 """Rows whose posteriors are held at a time."""
+PEOPLE = "share of people found"
+"""The unit of attacks that find the rows of people."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +46,6 @@ class View:
     noise: FloatArray | None = None
     guided: Mapping[str, str] = field(default_factory=dict)
     """Columns that a method bent around a pattern of the table, and which: no law of single values is stated for them."""
-    friends: Pairs | None = None
-    """Records that the intruder knows, from which the law of a guided column can be learned."""
 
     @classmethod
     def of(cls, release: Release, table: Table | None = None) -> View:
@@ -79,17 +79,16 @@ class View:
     @cached_property
     def beliefs(self) -> Mapping[str, Belief]:
         """For every column: the reconstructed distribution, and the posterior of each released cell."""
-        return {c.name: self._belief(c) for c in self.columns}
+        return {c.name: Belief.of(c) for c in self.columns}
 
-    def _belief(self, column: Column) -> Belief:
-        if column.name in self.guided and self.friends is not None and column.name in self.friends.values:
-            return learned_belief(column, self.friends.rows, self.friends.values[column.name])
-        return Belief.of(column)
+    def is_clear(self, name: str) -> bool:
+        """Whether a column is released as it is: no law and no guided method changed it."""
+        return self[name].channel is None and name not in self.guided
 
     def take(self, rows: NDArray[np.bool_] | IntArray) -> View:
         """Some of the rows."""
-        part = replace(self, columns=tuple(c.take(rows) for c in self.columns), friends=None)
-        if "beliefs" in self.__dict__ or self.guided:
+        part = replace(self, columns=tuple(c.take(rows) for c in self.columns))
+        if "beliefs" in self.__dict__:
             # What the whole release taught is kept: only the rows are fewer.
             part.__dict__["beliefs"] = {c.name: replace(self.beliefs[c.name], column=c) for c in part.columns}
         return part
@@ -207,8 +206,8 @@ class RankedSets:
 class Recovery:
     """Guesses at the values of one attribute.
 
-    ``mean`` is meant to have the least squared error, ``pick`` to be near the truth most often; ``width`` is the size of
-    the interval or set in which the attack places the value with 95 %, where it says so.
+    ``mean`` is meant to have the least squared error, ``pick`` to be near the truth most often. ``width`` is the size of
+    the interval or set in which the attack places the value with 95 %, where it says so. ``title`` takes the place of the attack's.
     """
 
     attribute: str
@@ -216,32 +215,228 @@ class Recovery:
     pick: FloatArray
     width: FloatArray | None = None
     sets: Claimed | None = None
+    title: str = ""
 
 
 @dataclass(frozen=True, eq=False)
 class Claim:
-    """What an attack hands over: recovered values, or a note why it does not apply."""
+    """What an attack hands over: recovered values, and notes on them.
+
+    ``skipped`` says why nothing was recovered, ``untried`` which columns the attack passed over: what was not tried must not
+    count as kept.
+    """
 
     recoveries: tuple[Recovery, ...] = ()
     notes: Mapping[str, Any] = field(default_factory=dict)
+    skipped: str = ""
+    untried: str = ""
+
+
+class Knowledge(StrEnum):
+    """What an attack may be granted beside the release and its manifest."""
+
+    KNOWN_ROWS = "known rows"
+    KNOWN_PEOPLE = "known people"
+    OTHER_RELEASES = "other releases"
+    DISTRIBUTIONS = "true distributions"
+
+
+class Scope(Enum):
+    """What an attack looks at to find a value."""
+
+    VALUE = "the released value"
+    COLUMN = "the column's own law and distribution"
+    COLUMNS = "other columns"
+    BEYOND = "other rows, other releases or known rows"
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """What an owner can do against an attack that narrowed a promise.
+
+    Parameters
+    ----------
+    words : str
+        The advice.
+    instead : str
+        The advice to a release that has taken the first one already.
+    taken : callable
+        Whether a release with this manifest has taken it.
+    needs_gain : bool
+        Whether the advice holds only where the attack leaves clearly less than the column's own law does.
+    """
+
+    words: str = ""
+    instead: str = ""
+    taken: Callable[[Manifest], bool] = lambda _: False
+    needs_gain: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Grants:
+    """What an audit grants one attack: what the attack's `knowledge` names, and nothing else.
+
+    `people` are the true values of the people attacked, `among` the rows that they fill together. `columns` are those that somebody
+    who links people is said to know. `without` serves controls, as in `Targets`.
+    """
+
+    view: View
+    seed: int = 0
+    pairs: Pairs | None = None
+    people: Mapping[str, FloatArray] | None = None
+    columns: tuple[str, ...] = ()
+    among: IntArray | None = None
+    without: IntArray | None = None
+    others: tuple[View, ...] | None = None
+    redrawn: tuple[View, ...] = ()
+    population: Mapping[str, tuple[Grid, FloatArray]] | None = None
+
+    def only(self, knowledge: Collection[Knowledge]) -> Grants:
+        """Return the grants without what `knowledge` does not name."""
+        of: dict[Knowledge, dict[str, Any]] = {
+            Knowledge.KNOWN_ROWS: {"pairs": None},
+            Knowledge.KNOWN_PEOPLE: {"people": None, "among": None, "without": None},
+            Knowledge.OTHER_RELEASES: {"others": None, "redrawn": ()},
+            Knowledge.DISTRIBUTIONS: {"population": None},
+        }
+        nothing: dict[str, Any] = {}
+        for kind, empty in of.items():
+            if kind not in knowledge:
+                nothing |= empty
+        return replace(self, **nothing)
+
+    @property
+    def targets(self) -> Targets | None:
+        """The people, with the columns that somebody who links people is said to know."""
+        return None if self.people is None else self.of_people(self.columns)
+
+    def of_people(self, names: Collection[str]) -> Targets:
+        """Return the people attacked with the named columns known."""
+        if self.people is None:
+            raise UsageError("the attack does not name the knowledge of people; declare KNOWN_PEOPLE")
+        return Targets({n: self.people[n] for n in names}, self.without)
 
 
 @dataclass(frozen=True)
 class Attack(ABC):
-    """One way to learn more than was meant. Subclasses are frozen dataclasses of what the intruder is granted."""
+    """One way to learn more than was meant. Subclasses are frozen dataclasses of what the attacker is granted.
+
+    An attack speaks for itself: an audit, its report and the documentation know of it only what stands here. ``in_audit`` is false
+    where somebody has to choose a field first; ``guided_only`` is true where only guided columns are attacked.
+    """
 
     name: ClassVar[str]
     title: ClassVar[str]
     assumes: ClassVar[str]
+    knowledge: ClassVar[frozenset[Knowledge]] = frozenset()
+    scope: ClassVar[Scope] = Scope.BEYOND
+    remedy: ClassVar[Remedy] = Remedy()
+    in_audit: ClassVar[bool] = True
+    guided_only: ClassVar[bool] = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "name" in cls.__dict__:
             ATTACKS[cls.name] = cls
 
+    @classmethod
+    def prepare(cls, grants: Grants) -> Self | str:
+        """Return the attack with what it is granted, or the reason why it cannot be run."""
+        return cls.granted(grants)
+
+    @classmethod
+    def granted(cls, grants: Grants, **own: Any) -> Self:
+        """Return the attack with every field that is named like a grant filled by it, and the others by `own`."""
+        given = {f.name: getattr(grants, f.name) for f in fields(cls) if hasattr(grants, f.name)} | own
+        for name, value in given.items():
+            if value is None:
+                raise UsageError(f"{cls.name}: the field {name} is not in its knowledge; declare it")
+        return cls(**given)
+
+    @property
+    def known_rows(self) -> IntArray:
+        """Rows whose true values the attacker knew beforehand: they are not counted as success."""
+        return np.empty(0, np.int64)
+
+    def beliefs(self, view: View) -> Mapping[str, Belief]:
+        """What the attacker holds to be the law of each column: what the release states."""
+        return view.beliefs
+
     @abstractmethod
     def run(self, view: View) -> Any:
-        """The claim."""
+        """Return the claim."""
+
+
+@dataclass(frozen=True)
+class ValueAttack(Attack):
+    """An attack that recovers values of all rows.
+
+    ``together`` says whether all columns make up one finding, or each column its own.
+    """
+
+    together: ClassVar[bool] = True
+
+    @abstractmethod
+    def run(self, view: View) -> Claim:
+        """Return one recovery per column that the attack says something about."""
+
+    def without_order(self, claim: Claim) -> Self | None:  # noqa: ARG002 - only some attacks look at the order
+        """Return the attack to run on shuffled rows as the control of `claim`; None where the order of rows plays no part."""
+        return None
+
+
+@dataclass(frozen=True)
+class SecretAttack(Attack):
+    """An attack that recovers values of people; its control is the same attack on people who are not in the release."""
+
+    knowledge: ClassVar[frozenset[Knowledge]] = frozenset({Knowledge.KNOWN_PEOPLE})
+    targets: Targets
+
+    @abstractmethod
+    def run(self, view: View) -> Claim:
+        """Return one recovery per secret column, with one guess per target."""
+
+
+@dataclass(frozen=True)
+class LinkAttack(Attack):
+    """An attack that looks for the rows of people.
+
+    ``controlled`` says whether the same attack on people who are not in the release serves as a control.
+    """
+
+    knowledge: ClassVar[frozenset[Knowledge]] = frozenset({Knowledge.KNOWN_PEOPLE})
+    controlled: ClassVar[bool] = False
+    targets: Targets
+
+    @property
+    def unit(self) -> str:
+        """What the success is a share of."""
+        return PEOPLE
+
+    def chance(self, rows: int) -> float:
+        """Return the success of a random pick."""
+        return 1 / rows
+
+    def credit(self, links: Any, own: IntArray) -> FloatArray:
+        """Return for each target the credit for what `run` returned, given the target's own row; 1/t for a guess among t equals."""
+        return np.asarray(links == own, dtype=np.float64)
+
+    def details(self, links: Any, own: IntArray) -> dict[str, Any]:  # noqa: ARG002 - few have any
+        """Return further figures about the links."""
+        return {}
+
+
+@dataclass(frozen=True)
+class KnowsRows(Attack):
+    """An attack by somebody who knows the true values of a few rows, and which rows they are."""
+
+    knowledge: ClassVar[frozenset[Knowledge]] = frozenset({Knowledge.KNOWN_ROWS})
+    pairs: Pairs
+
+    @property
+    def known_rows(self) -> IntArray:
+        """The rows of the pairs."""
+        return self.pairs.rows
 
 
 def _varies(values: FloatArray) -> bool:

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.base import Attack, Claim, Recovery, View
+from sfumato.attacks.base import Claim, Recovery, Remedy, ValueAttack, View
 from sfumato.counts import FloatArray
 from sfumato.table import Column
 
@@ -23,12 +23,15 @@ CHUNK = 8192
 
 
 @dataclass(frozen=True)
-class LowBits(Attack):
+class LowBits(ValueAttack):
     """Try each noise of a coarse grid, and keep the true value that alone fits the resolution of the data."""
 
     name: ClassVar[str] = "low-bits"
     title: ClassVar[str] = "Low digits of released numbers"
     assumes: ClassVar[str] = "The resolution of the true values, as the manifest or common sense has it."
+    remedy: ClassVar[Remedy] = Remedy(
+        "The digits below the noise are the true ones. Release on the attribute's own grid."
+    )
 
     def run(self, view: View) -> Claim:
         """A recovery for each numeric column whose released values stand off the grid of their law."""
@@ -46,7 +49,7 @@ class LowBits(Attack):
                     guess = np.where(np.isnan(found), column.values, found)
                     out.append(Recovery(column.name, guess, guess))
         if not out:
-            return Claim(notes={"skipped": "all released numbers lie on the grid of their law", "columns": notes})
+            return Claim(notes={"columns": notes}, skipped="all released numbers lie on the grid of their law")
         return Claim(tuple(out), {"columns": notes})
 
 

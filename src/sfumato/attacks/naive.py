@@ -7,18 +7,20 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.base import Attack, Claim, Recovery, View
+from sfumato.attacks.base import Claim, Recovery, Remedy, Scope, ValueAttack, View
 from sfumato.counts import FloatArray
 from sfumato.table import Column
 
 
 @dataclass(frozen=True)
-class AtItsWord(Attack):
+class AtItsWord(ValueAttack):
     """Guess the released value, brought back into the domain where noise led out of it."""
 
     name: ClassVar[str] = "at-its-word"
     title: ClassVar[str] = "Released value taken at its word"
     assumes: ClassVar[str] = "Nothing: the release is read as if it were the original."
+    scope: ClassVar[Scope] = Scope.VALUE
+    remedy: ClassVar[Remedy] = Remedy("The released value itself is closer than promised. Check the law.")
 
     def run(self, view: View) -> Claim:
         """One recovery a column."""

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sfumato.auditing.promises import ABOUT_OTHERS, Promise, shown
+from sfumato.attacks import Scope
+from sfumato.auditing.promises import Promise, shown
 from sfumato.text import join_names
 
 
 def narrowers(narrowed: Sequence[Promise], of: int) -> str:
     """How many are narrowed, and by what: the column's own distribution, or what lies outside the column."""
     causes = [
-        (sum(p.by_itself for p in narrowed), "by the distribution of their column"),
-        (sum(p.remedy in ABOUT_OTHERS for p in narrowed), "through other columns"),
+        (sum(p.scope is Scope.COLUMN for p in narrowed), "by the distribution of their column"),
+        (sum(p.scope is Scope.COLUMNS for p in narrowed), "through other columns"),
     ]
     causes.append((len(narrowed) - sum(n for n, _ in causes), "by other attacks"))
     given = [(n, words) for n, words in causes if n]

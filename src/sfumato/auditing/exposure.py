@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.attacks import LikelihoodLinkage, Targets, View
+from sfumato.attacks import Belief, LearnedLinkage, Pairs, Targets, View, learn_beliefs
 from sfumato.auditing.redaction import to_unit, unit
 from sfumato.channels import CorrelatedGaussian, Marginal
 from sfumato.counts import FloatArray, IntArray
@@ -75,20 +75,19 @@ class Exposure:
         return edges, np.histogram(self.bits, edges)[0].astype(np.int64)
 
 
-def column_bits(view: View, name: str, truth: FloatArray) -> FloatArray:
+def column_bits(belief: Belief, truth: FloatArray) -> FloatArray:
     """log₂ P(y | x)/P(y) for each row of one column; a cell missing in both says what share is missing."""
-    column = view[name]
+    column = belief.column
     out = np.zeros(len(truth))
     missing = np.isnan(column.values)
     if missing.any() and not missing.all():
         share = float(missing.mean())
         out[missing] -= math.log2(share)
         out[~missing] -= math.log2(1 - share)
-    if view.beliefs[name].clear:
+    if belief.clear:
         _, places, counts = np.unique(column.values[~missing], return_inverse=True, return_counts=True)
         out[~missing] -= np.log2(counts[places] / counts.sum()) if len(counts) else 0.0
         return out
-    belief = view.beliefs[name]
     seen = (belief.codes >= 0) & ~np.isnan(truth)
     given = belief.given(belief.codes[seen], belief.grid.locate(truth[seen]))
     out[seen] += np.log2(np.maximum(given, LEAST)) - np.log2(np.maximum(belief.evidence[belief.codes[seen]], LEAST))
@@ -129,7 +128,7 @@ def record_information(view: View, bits: Mapping[str, float]) -> dict[str, Any]:
 
     Of columns whose noise was drawn together it is h(Z) − h(R) ≤ ½ log₂ |Σ_z|/|Σ_r|, as a normal Z is the most uncertain.
     """
-    if any(view.beliefs[n].clear or view[n].channel is None for n in view.names if n != view.target):
+    if any(view[n].channel is None for n in view.names if n != view.target):
         return {"bits_at_most": None, "privacy_loss_at_most": None}
     groups = joint_groups(view)
     together = [n for names in groups.values() for n in names]
@@ -148,9 +147,13 @@ def record_information(view: View, bits: Mapping[str, float]) -> dict[str, Any]:
     return {"bits_at_most": total, "privacy_loss_at_most": 1 - 2**-total, "information_in_words": words}
 
 
-def exposure(view: View, truth: Mapping[str, FloatArray], worst: int = WORST) -> Exposure:
-    """Bits of all records; for the worst, the chance that an intruder who knows them picks their row."""
-    by_column = np.stack([column_bits(view, n, truth[n]) for n in view.names])
+def exposure(view: View, truth: Mapping[str, FloatArray], pairs: Pairs, worst: int = WORST) -> Exposure:
+    """Bits of all records; for the worst, the chance that an intruder who knows them picks their row.
+
+    The law of a guided column, which no release states, is learned from the `pairs`.
+    """
+    beliefs = {**view.beliefs, **learn_beliefs(view, pairs)}
+    by_column = np.stack([column_bits(beliefs[n], truth[n]) for n in view.names])
     for law, names in joint_groups(view).items():
         places = [view.names.index(n) for n in names]
         together = joint_bits(view, law, names, truth)
@@ -159,7 +162,7 @@ def exposure(view: View, truth: Mapping[str, FloatArray], worst: int = WORST) ->
         by_column[places] += missing
     bits = by_column.sum(axis=0)
     rows = np.argsort(-bits, kind="stable")[: min(worst, len(bits))].astype(np.int64)
-    links = LikelihoodLinkage(Targets({n: truth[n][rows] for n in view.names})).run(view)
+    links = LearnedLinkage(pairs, Targets({n: truth[n][rows] for n in view.names})).run(view)
     leading = tuple(view.names[int(i)] for i in by_column[:, rows].argmax(axis=0))
     needed = math.log2(max(view.rows, 1))
     return Exposure(bits, needed, rows, bits[rows], links.probability(rows), links.effective, leading)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from sfumato.attacks import View, cell_widths, smallest_sets
+from sfumato.attacks import ATTACKS, DISTRIBUTION, Remedy, Scope, cell_widths, smallest_sets
+from sfumato.auditing.case import Case
 from sfumato.auditing.rates import central_width
 from sfumato.auditing.score import Finding
 from sfumato.auditing.truth import distribution
@@ -34,65 +35,17 @@ UNDONE = 0.1
 BEYOND = 0.9
 """An attack that leaves less than this share of what the column's own law leaves has found a way around the law."""
 
-OWN_LAW = ("posterior", "informed-posterior")
-"""Attacks that use nothing but the column's own law and distribution."""
-DISTRIBUTION = (
-    "The distribution of the column, which the release is meant to tell, narrows it. "
-    "Ask for more privacy, or state the smaller figure."
-)
-OTHER_COLUMNS = (
-    "The other columns give it away. Release fewer of them, or use correlated noise (covariance c·Σx): "
-    "sfumato release TABLE -o DIR --method correlated-gaussian --set ratio=c (or --set privacy=p)."
-)
-MORE_NOISE = (
-    "All columns together leave less than was promised, though the noise is correlated already. Release fewer of them, or "
-    "ask for more of the same noise: a greater --set ratio=c (or --set privacy=p)."
-)
-GIVEN = (
-    "Another column, named above, says which group a person belongs to, and the group is narrower than the promise. Withhold that "
-    "column, blur it (or blur it more), or state the smaller figure."
-)
-SHUFFLE = (
-    "The order of the rows gives it away: neighbours are alike, and their noise averages out. Shuffle the rows of the table "
-    "before you release it; nobody needs their order."
-)
-FRESH = "Several releases with fresh noise average out. Keep to one release, or tie the noise to people with --id."
-TIED = (
-    "Several releases with fresh noise average out. The noise of this one is tied to people already, so the others were made "
-    "under another law, another key or without --id: keep to one law and one key, and withdraw what you can."
-)
 COARSE_GRID = (
     "The steps of the column's grid are wide against the noise, which is rounded away in most cells. Ask for more privacy, or "
     "declare the column categorical and use substitution."
 )
-REMEDIES = {
-    "posterior": DISTRIBUTION,
-    "informed-posterior": DISTRIBUTION,
-    "given-another": GIVEN,
-    "row-order": SHUFFLE,
-    "spectral": OTHER_COLUMNS,
-    "pca": OTHER_COLUMNS,
-    "bayes": OTHER_COLUMNS,
-    "averaging": FRESH,
-    "noise-reuse": "One draw of noise at two scales cancels. Withdraw one of the releases, and give each law its own noise.",
-    "known-input": "A few known records undo what was done to all rows alike. Add noise of its own to every row.",
-    "cluster-linear": "Inside clusters the release is nearly a linear function of the original. Perturb each record alone.",
-    "reflection": "The release is a reflection and can be undone. Use another method.",
-    "low-bits": "The digits below the noise are the true ones. Release on the attribute's own grid.",
-    "repeated-perturbation": "The law undoes itself. Use another law.",
-    "at-its-word": "The released value itself is closer than promised. Check the law.",
-}
+NEARLY_TRUE = "The released values are nearly the true ones. Use a method that changes this column, or add noise."
 
 
-ABOUT_OTHERS = (OTHER_COLUMNS, MORE_NOISE, GIVEN)
-INSTEAD = {OTHER_COLUMNS: MORE_NOISE, FRESH: TIED}
-"""What to say where a remedy has been taken already."""
-
-
-def remedies_taken(manifest: Manifest) -> tuple[str, ...]:
-    """Remedies that a release has taken: correlated noise by a joint law, noise that belongs to people by an identifier."""
-    taken = {OTHER_COLUMNS: manifest.joint is not None, FRESH: manifest.addressing == "entity"}
-    return tuple(remedy for remedy, is_taken in taken.items() if is_taken)
+def remedies_taken(manifest: Manifest) -> tuple[Remedy, ...]:
+    """Return the remedies of attacks that a release has taken already, such as correlated noise."""
+    remedies = dict.fromkeys(attack.remedy for attack in ATTACKS.values())
+    return tuple(remedy for remedy in remedies if remedy.taken(manifest))
 
 
 def shown(value: float) -> str:
@@ -119,7 +72,7 @@ class Promise:
     """The 1 % of records that the column's posterior pins down most have no wider interval than this."""
     typical: float | None = None
     """The mean of that posterior's intervals over all records."""
-    done: tuple[str, ...] = ()
+    done: tuple[Remedy, ...] = ()
     """Remedies that the release has taken already, which are not to be recommended once more."""
     exactly_true: float | None = None
     """The share of cells that the law leaves exactly true on the column's grid, where that is most of them."""
@@ -183,19 +136,23 @@ class Promise:
         """What to do."""
         if self.verdict in (KEPT, CLEAR, NONE, UNMEASURED):
             return ""
-        if self.promised is None and self.attack in (*OWN_LAW, "at-its-word"):
-            return "The released values are nearly the true ones. Use a method that changes this column, or add noise."
-        if self.exactly_true is not None and self.attack in (*OWN_LAW, "at-its-word"):
-            return COARSE_GRID
-        remedy = REMEDIES.get(self.attack, "")
-        if remedy == GIVEN and self.left >= BEYOND * self.own_law:
-            remedy = DISTRIBUTION  # The other column adds little to what the column's own law and distribution tell.
-        return INSTEAD[remedy] if remedy in self.done else remedy
+        if ATTACKS[self.attack].scope in (Scope.VALUE, Scope.COLUMN):
+            if self.promised is None:
+                return NEARLY_TRUE
+            if self.exactly_true is not None:
+                return COARSE_GRID
+        remedy = DISTRIBUTION if self.adds_little else ATTACKS[self.attack].remedy
+        return remedy.instead if remedy in self.done else remedy.words
 
     @property
-    def by_itself(self) -> bool:
-        """Whether what narrows it most is its own law and distribution, and no other column or release."""
-        return self.attack in OWN_LAW or self.remedy == DISTRIBUTION
+    def adds_little(self) -> bool:
+        """Whether the attack adds little to what the column's own law and distribution tell, and its remedy needs more."""
+        return ATTACKS[self.attack].remedy.needs_gain and self.left >= BEYOND * self.own_law
+
+    @property
+    def scope(self) -> Scope:
+        """What the strongest attack looks at; the column itself where its distribution does most of the work."""
+        return Scope.COLUMN if self.adds_little else ATTACKS[self.attack].scope
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -236,17 +193,15 @@ def own_width(column: Column, truth: FloatArray) -> float:
     return min(smallest, central_width(known)) if column.attribute.kind.numeric else smallest
 
 
-def promises(
-    view: View, truth: Mapping[str, FloatArray], findings: Iterable[Finding], done: tuple[str, ...] = ()
-) -> list[Promise]:
-    """One promise a column, beside the attack that leaves least of it, or the reason why none could be measured."""
-    findings = list(findings)
+def promises(case: Case, findings: Sequence[Finding], done: tuple[Remedy, ...] = ()) -> list[Promise]:
+    """Return one promise per column, with the attack that leaves least of it, or the reason why none could be measured."""
+    view, truth = case.view, case.truth
     out = []
     for column in view.columns:
         name, channel = column.name, column.channel
         unit = "" if column.attribute.kind.numeric else f"of {len(column.attribute.categories)} labels"
         free = own_width(column, truth[name])
-        if view.beliefs[name].clear:
+        if view.is_clear(name):
             out.append(Promise(name, "none", unit, 0.0, free, 0.0, (0.0, 0.0), 0.0, "posterior", "Reading it"))
             continue
         mechanism = view.guided.get(name, "") if channel is None else law_name(channel)
@@ -263,9 +218,12 @@ def promises(
             )
             continue
         (value, low, high), strongest = min(left, key=lambda pair: pair[0][0])
-        own = min((w[0] for w, f in left if f.name in OWN_LAW), default=value)
-        narrow = view.beliefs[name].of_rows(view.beliefs[name].set_widths)
-        narrow = narrow[~np.isnan(narrow)]
+        own = min((w[0] for w, f in left if f.attack.scope is Scope.COLUMN), default=value)
+        narrow = np.empty(0)
+        if name not in view.guided or name in case.learned:
+            belief = case.learned.get(name, view.beliefs[name])
+            narrow = belief.of_rows(belief.set_widths)
+            narrow = narrow[~np.isnan(narrow)]
         out.append(
             Promise(
                 name,

@@ -9,7 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.attacks import CONFIDENCE, TOLERANCE, Attack, Claim, Claimed, RankedSets, Recovery, smallest_sets
+from sfumato.attacks import (
+    CONFIDENCE,
+    TOLERANCE,
+    Attack,
+    Claim,
+    Claimed,
+    LinkAttack,
+    RankedSets,
+    Recovery,
+    smallest_sets,
+)
 from sfumato.auditing.rates import (
     Rate,
     advantage,
@@ -20,13 +30,12 @@ from sfumato.auditing.rates import (
     surprise,
     wilson,
 )
-from sfumato.counts import FloatArray
+from sfumato.counts import FloatArray, IntArray
 from sfumato.schema import Attribute
 
 NUMBERS = f"share of values found to within {TOLERANCE:.0%} of the range"
 LABELS = "share of labels found"
 BOTH = f"share of cells found (numbers to within {TOLERANCE:.0%} of the range)"
-PEOPLE = "share of people found"
 LEAST_COVERAGE, MOST_COVERAGE = 0.93, 0.97
 BEYOND_CHANCE = 0.001
 """The probability of a success by chance below which it is none; an audit has some forty findings."""
@@ -36,7 +45,7 @@ BEYOND_CHANCE = 0.001
 class Finding:
     """One attack, measured: its success beside the best guess without the release, and beside a release without the person."""
 
-    name: str
+    attack: type[Attack]
     title: str
     attributes: tuple[str, ...]
     success: float
@@ -45,7 +54,6 @@ class Finding:
     unit: str
     seed: int
     trials: int
-    assumes: str
     control: float | None = None
     control_interval: tuple[float, float] | None = None
     left: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
@@ -53,6 +61,11 @@ class Finding:
     details: Mapping[str, Any] = field(default_factory=dict)
     judged: bool | None = None
     """Whether it gains, where the figures here are rounded and can no longer tell."""
+
+    @property
+    def name(self) -> str:
+        """The name of the attack."""
+        return self.attack.name
 
     @property
     def reference(self) -> float:
@@ -88,7 +101,7 @@ class Finding:
             "trials": self.trials,
             "advantage": self.advantage,
             "gains": self.gains,
-            "assumes": self.assumes,
+            "assumes": self.attack.assumes,
             "interval_left_95": {n: w[0] for n, w in self.left.items()},
             "details": dict(self.details),
         }
@@ -160,9 +173,15 @@ def score_values(
     seed: int,
     together: bool = False,
     leaves: bool = True,
+    known: IntArray | None = None,
 ) -> list[Finding]:
-    """Findings for recovered values: one an attribute, or one for all of them `together`."""
-    scored = [_scored(r, attributes[r.attribute], truth[r.attribute], seed, leaves) for r in claim.recoveries]
+    """Findings for recovered values: one per attribute, or one for all of them `together`.
+
+    What the attack knew beforehand is left out: the guesses `known`, by default those at its known rows. Only the baseline, which no
+    attack can change, counts them.
+    """
+    known = attack.known_rows if known is None else known
+    scored = [_scored(r, attributes[r.attribute], truth[r.attribute], known, seed, leaves) for r in claim.recoveries]
     scored = [s for s in scored if len(s.hits)]
     if not scored:
         return []
@@ -174,13 +193,20 @@ def score_values(
 @dataclass(frozen=True, eq=False)
 class _Scored:
     attribute: Attribute
+    title: str
     hits: FloatArray
     baseline: float
     left: tuple[float, float, float] | None
     details: dict[str, Any]
 
 
-def _scored(recovery: Recovery, attribute: Attribute, truth: FloatArray, seed: int, leaves: bool) -> _Scored:
+def _scored(
+    recovery: Recovery, attribute: Attribute, truth: FloatArray, known_rows: IntArray, seed: int, leaves: bool
+) -> _Scored:
+    baseline = best_constant(attribute, truth)
+    if len(known_rows):
+        truth = truth.copy()
+        truth[known_rows] = np.nan
     found = hits(attribute, recovery.pick, truth)
     details: dict[str, Any] = {}
     known = ~np.isnan(recovery.mean) & ~np.isnan(truth)
@@ -202,15 +228,15 @@ def _scored(recovery: Recovery, attribute: Attribute, truth: FloatArray, seed: i
     numeric = attribute.kind.numeric
     step = attribute.step if numeric else 0.0
     left = interval_left(recovery, truth, coverage, numeric, seed, step) if leaves else None
-    return _Scored(attribute, found[~np.isnan(found)], best_constant(attribute, truth), left, details)
+    return _Scored(attribute, recovery.title, found[~np.isnan(found)], baseline, left, details)
 
 
 def _finding(attack: Attack, scored: _Scored, notes: Mapping[str, Any], seed: int) -> Finding:
     rate = Rate.of(scored.hits)
     name = scored.attribute.name
     return Finding(
-        attack.name,
-        attack.title,
+        type(attack),
+        scored.title or attack.title,
         (name,),
         rate.value,
         scored.baseline,
@@ -218,7 +244,6 @@ def _finding(attack: Attack, scored: _Scored, notes: Mapping[str, Any], seed: in
         NUMBERS if scored.attribute.kind.numeric else LABELS,
         seed,
         rate.trials,
-        attack.assumes,
         left={} if scored.left is None else {name: scored.left},
         details=scored.details | dict(notes),
     )
@@ -234,7 +259,7 @@ def _joined(attack: Attack, scored: list[_Scored], notes: Mapping[str, Any], see
         s.attribute.name: {"success": float(s.hits.mean()), "baseline": s.baseline} | s.details for s in scored
     }
     return Finding(
-        attack.name,
+        type(attack),
         attack.title,
         tuple(s.attribute.name for s in scored),
         success,
@@ -243,21 +268,19 @@ def _joined(attack: Attack, scored: list[_Scored], notes: Mapping[str, Any], see
         BOTH if len(kinds) > 1 else NUMBERS if True in kinds else LABELS,
         seed,
         rows,
-        attack.assumes,
         left={s.attribute.name: s.left for s in scored if s.left is not None},
         details={"by_attribute": by_attribute} | dict(notes),
     )
 
 
 def score_people(
-    attack: Attack,
+    attack: LinkAttack,
     credit: FloatArray,
     attributes: tuple[str, ...],
     *,
     baseline: float,
     seed: int,
     control: FloatArray | None = None,
-    unit: str = PEOPLE,
     details: Mapping[str, Any] | None = None,
 ) -> Finding:
     """A finding about people found or linked; credit 1/t for a guess among t equals."""
@@ -265,16 +288,15 @@ def score_people(
     shadow = None if control is None else Rate.of(control)
     value = 0.0 if math.isnan(rate.value) else rate.value
     return Finding(
-        attack.name,
+        type(attack),
         attack.title,
         attributes,
         value,
         baseline,
         rate.interval,
-        unit,
+        attack.unit,
         seed,
         rate.trials,
-        attack.assumes,
         None if shadow is None else shadow.value,
         None if shadow is None else shadow.interval,
         details=details or {},

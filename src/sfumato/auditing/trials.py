@@ -1,221 +1,93 @@
-"""Which attacks an audit makes, in which order, with what each intruder is granted, and what each is compared with."""
+"""How an attack of each kind is run and scored; what is special to one attack stands in the attack."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from sfumato import attacks as a
-from sfumato.attacks import MOST_CELLS, Claim, Pairs, Targets, View, chance
+from sfumato.attacks import Attack, LinkAttack, SecretAttack, ValueAttack
+from sfumato.auditing.case import Case
 from sfumato.auditing.score import Finding, score_people, score_values
-from sfumato.auditing.truth import Truth, distribution
-from sfumato.counts import FloatArray, IntArray
-from sfumato.schema import Attribute
 
-ASSIGNED = 400
-"""People in the one-to-one linkage: the assignment costs their number cubed."""
-FEWEST = 3
-"""Rows below which a release without one person is none."""
-NEIGHBOURS, MANY = 10, 10_000
-"""Neighbours in which two holders may meet; one alone where there are fewer rows than `MANY`."""
+Outcome = tuple[list[Finding], str]
+"""The findings of an attack, and why it was not run, or not on all columns; both empty where it does not apply."""
 
 
-@dataclass(frozen=True, eq=False)
-class Case:
-    """All that the single trials share."""
-
-    view: View
-    truth: Truth
-    attributes: Mapping[str, Attribute]
-    others: tuple[View, ...]
-    people: IntArray
-    known: tuple[str, ...]
-    control: Truth | None
-    pairs: Pairs
-    seed: int
-    stand_ins: tuple[View, ...] = ()
-    """Releases that the ledger knows and nobody gave, drawn again under their laws."""
-
-    def targets(self, names: Sequence[str], rows: IntArray | None = None, *, without: bool = False) -> Targets:
-        """Some people of the original, with the named values known."""
-        rows = self.people if rows is None else rows
-        return Targets({n: self.truth[n][rows] for n in names}, rows if without else None)
-
-    def outsiders(self, names: Sequence[str]) -> Targets:
-        """The control group: people of another table, or the same ones with their rows struck out."""
-        if self.control is None:
-            return self.targets(names, without=True)
-        return Targets({n: self.control[n][: len(self.people)] for n in names})
-
-    def secrets(self) -> Truth:
-        """The true values of the people attacked."""
-        return {n: v[self.people] for n, v in self.truth.items()}
-
-    def control_secrets(self) -> Truth:
-        """The true values of the control group."""
-        return self.secrets() if self.control is None else {n: v[: len(self.people)] for n, v in self.control.items()}
+def try_attack(kind: type[Attack], case: Case) -> Outcome:
+    """Run an attack with what it is granted, and compare what it claims with the truth."""
+    if not kind.in_audit or (kind.guided_only and not case.view.guided):
+        return [], ""
+    attack = kind.prepare(case.grants(kind.knowledge))
+    if isinstance(attack, str):
+        return [], attack
+    if isinstance(attack, ValueAttack):
+        return _try_values(attack, case)
+    if isinstance(attack, SecretAttack):
+        return _try_secrets(attack, case)
+    if isinstance(attack, LinkAttack):
+        return _try_links(attack, case)
+    raise TypeError(f"{kind.__name__} is neither a ValueAttack nor a SecretAttack nor a LinkAttack")
 
 
-Trial = Callable[[Case], tuple[list[Finding], dict[str, str]]]
+def _outsiders(attack: Attack, case: Case) -> Attack:
+    """Return the same attack on the control group."""
+    shadow = attack.prepare(case.grants(attack.knowledge, outside=True))
+    assert not isinstance(shadow, str)
+    return shadow
 
 
-def _values(attack: a.Attack, case: Case, *, together: bool = True) -> tuple[list[Finding], dict[str, str]]:
-    claim: Claim = attack.run(case.view)
-    if "skipped" in claim.notes:
-        return [], {attack.name: str(claim.notes["skipped"])}
-    found = score_values(attack, claim, case.attributes, case.truth, seed=case.seed, together=together)
-    return found, {}
-
-
-def _alone(case: Case) -> tuple[list[Finding], dict[str, str]]:
-    return _values(a.ColumnPosterior(), case, together=False)
-
-
-def _informed(case: Case) -> tuple[list[Finding], dict[str, str]]:
-    population = {c.name: distribution(c, case.truth[c.name]) for c in case.view.columns}
-    return _values(a.InformedPosterior(population), case, together=False)
-
-
-def _large(case: Case, name: str) -> dict[str, str]:
-    """A note where an attack passes over columns of too many labels: what was not tried must not count as kept."""
-    large = [c.name for c in case.view.columns if c.channel and case.view.beliefs[c.name].grid.size > MOST_CELLS]
-    return {name: f"not tried on {', '.join(large)}: more than {MOST_CELLS:,} labels"} if large else {}
-
-
-def _given(case: Case) -> tuple[list[Finding], dict[str, str]]:
-    found, notes = _values(a.GivenAnother(), case, together=False)
-    notes |= _large(case, a.GivenAnother.name)
-    return [replace(f, title=a.GivenAnother.titled(f.details["given"][f.attributes[0]])) for f in found], notes
-
-
-def _row_order(case: Case) -> tuple[list[Finding], dict[str, str]]:
-    """The control is the same attack on the same rows in an order that chance has made."""
-    found, notes = _values(a.RowOrder(), case, together=False)
-    notes |= _large(case, a.RowOrder.name)
-    if not found:
-        return found, notes
-    order = np.random.default_rng(case.seed).permutation(case.view.rows)
-    attack = a.RowOrder(tuple(f.attributes[0] for f in found))
-    truth = {name: values[order] for name, values in case.truth.items()}
-    shuffled = score_values(
-        attack, attack.run(case.view.take(order)), case.attributes, truth, seed=case.seed, leaves=False
-    )
-    control = {f.attributes[0]: f for f in shuffled}
-    return [_with_control(f, control[f.attributes[0]]) for f in found], notes
-
-
-def _whole(make: Callable[[Case], a.Attack]) -> Trial:
-    return lambda case: _values(make(case), case)
-
-
-def _likelihood_linkage(case: Case) -> tuple[list[Finding], dict[str, str]]:
-    attack = a.LikelihoodLinkage(case.targets(case.known))
-    links = attack.run(case.view)
-    details = {
-        "probability_of_own_row": float(links.probability(case.people).mean()),
-        "hidden_among_median": float(np.median(links.effective)),
-    }
-    chance_ = 1 / case.view.rows
-    return [
-        score_people(attack, links.credit(case.people), case.known, baseline=chance_, seed=case.seed, details=details)
-    ], {}
-
-
-def _nearest_linkage(case: Case) -> tuple[list[Finding], dict[str, str]]:
-    attack = a.NearestLinkage(case.targets(case.known), case.seed)
-    right: FloatArray = (attack.run(case.view) == case.people).astype(np.float64)
-    return [score_people(attack, right, case.known, baseline=1 / case.view.rows, seed=case.seed)], {}
-
-
-def _assignment(case: Case) -> tuple[list[Finding], dict[str, str]]:
-    rows = case.people[:ASSIGNED]
-    attack = a.Assignment(case.targets(case.known, rows), case.seed)
-    right: FloatArray = (attack.run(case.view.take(rows)) == np.arange(len(rows))).astype(np.float64)
-    return [score_people(attack, right, case.known, baseline=1 / len(rows), seed=case.seed)], {}
-
-
-def _linkability(case: Case) -> tuple[list[Finding], dict[str, str]]:
-    names = case.view.names
-    if len(names) < 2 or case.view.rows < FEWEST:
-        return [], {"linkability": "too few columns or rows to be split between two holders"}
-    left, right = names[::2], names[1::2]
-    near = NEIGHBOURS if case.view.rows >= MANY else 1
-
-    def run(targets: Targets) -> tuple[a.Attack, FloatArray]:
-        attack = a.Linkability(targets, left, right, near, case.seed)
-        return attack, attack.run(case.view)
-
-    attack, linked = run(case.targets(names))
-    _, control = run(case.outsiders(names))
-    unit = f"share of people whose two halves meet among {near} nearest rows"
-    details = {"left": list(left), "right": list(right), "neighbours": near}
-    base = chance(case.view.rows, near)
-    return [
-        score_people(attack, linked, names, baseline=base, control=control, seed=case.seed, unit=unit, details=details)
-    ], {}
-
-
-def _inference(case: Case) -> tuple[list[Finding], dict[str, str]]:
-    names = case.view.names
-    if len(names) < 2 or case.view.rows < FEWEST:
-        return [], {"inference": "too few columns or rows to infer anything from"}
-    attack = a.LikelihoodInference(case.targets(names), names)
+def _try_values(attack: ValueAttack, case: Case) -> Outcome:
     claim = attack.run(case.view)
-    shadow = a.LikelihoodInference(case.outsiders(names), names).run(case.view)
-    own = score_values(attack, claim, case.attributes, case.secrets(), seed=case.seed, leaves=False)
-    outside = score_values(attack, shadow, case.attributes, case.control_secrets(), seed=case.seed, leaves=False)
-    return [_with_control(f, g) for f, g in zip(own, outside, strict=True)], {}
+    why = claim.untried or claim.skipped
+    if claim.skipped:
+        return [], why
+    findings = score_values(attack, claim, case.attributes, case.truth, seed=case.seed, together=attack.together)
+    shadow = attack.without_order(claim)
+    if shadow is None or not findings:
+        return findings, why
+    order = np.random.default_rng(case.seed).permutation(case.view.rows)
+    truth = {name: values[order] for name, values in case.truth.items()}
+    control = shadow.run(case.view.take(order))
+    shuffled = score_values(shadow, control, case.attributes, truth, seed=case.seed, leaves=False)
+    by_column = {f.attributes: f for f in shuffled}
+    return [_with_control(f, by_column[f.attributes]) for f in findings], why
 
 
-def _leaf(case: Case) -> tuple[list[Finding], dict[str, str]]:
-    if case.view.classes() is None:
-        return [], {"leaf-class": "the release has no class of labels"}
-    names = [n for n in case.view.names if n != case.view.target]
-    attack = a.LeafClass(case.targets(names))
-    claim, shadow = attack.run(case.view), a.LeafClass(case.outsiders(names)).run(case.view)
-    if "skipped" in claim.notes or "skipped" in shadow.notes:
-        return [], {"leaf-class": str(claim.notes.get("skipped") or shadow.notes["skipped"])}
-    own = score_values(attack, claim, case.attributes, case.secrets(), seed=case.seed, leaves=False)
-    outside = score_values(attack, shadow, case.attributes, case.control_secrets(), seed=case.seed, leaves=False)
-    return [_with_control(f, g) for f, g in zip(own, outside, strict=True)], {}
+def _try_secrets(attack: SecretAttack, case: Case) -> Outcome:
+    claims = attack.run(case.view), _outsiders(attack, case).run(case.view)
+    if skipped := next((c.skipped for c in claims if c.skipped), ""):
+        return [], skipped
+    known = np.flatnonzero(np.isin(case.people, attack.known_rows))
+    scored = [
+        score_values(
+            attack, claim, case.attributes, case.secrets(outside=outside), seed=case.seed, known=known, leaves=False
+        )
+        for claim, outside in zip(claims, (False, True), strict=True)
+    ]
+    return [_with_control(f, g) for f, g in zip(*scored, strict=True)], ""
+
+
+def _try_links(attack: LinkAttack, case: Case) -> Outcome:
+    own = case.people[: attack.targets.size]
+    counted = ~np.isin(own, attack.known_rows)
+    links = attack.run(case.view)
+    control = None
+    if attack.controlled:
+        shadow = _outsiders(attack, case)
+        assert isinstance(shadow, LinkAttack)
+        control = shadow.credit(shadow.run(case.view), own)[counted]
+    finding = score_people(
+        attack,
+        attack.credit(links, own)[counted],
+        tuple(attack.targets.known),
+        baseline=attack.chance(case.view.rows),
+        control=control,
+        seed=case.seed,
+        details=attack.details(links, own),
+    )
+    return [finding], ""
 
 
 def _with_control(finding: Finding, control: Finding) -> Finding:
     return replace(finding, control=control.success, control_interval=control.interval)
-
-
-def _several(make: Callable[[Case], a.Averaging | a.NoiseReuse]) -> Trial:
-    def trial(case: Case) -> tuple[list[Finding], dict[str, str]]:
-        attack = make(case)
-        if not attack.others:
-            return [], {attack.name: "no other release of the same rows was given"}
-        return _values(attack, case)
-
-    return trial
-
-
-TRIALS: tuple[Trial, ...] = (
-    _whole(lambda _: a.AtItsWord()),
-    _alone,
-    _informed,
-    _given,
-    _row_order,
-    _whole(lambda _: a.Spectral()),
-    _whole(lambda _: a.PCA()),
-    _whole(lambda _: a.BayesEstimate()),
-    _several(lambda c: a.Averaging((*c.others, *c.stand_ins))),
-    _several(lambda c: a.NoiseReuse(c.others)),
-    _whole(lambda c: a.RepeatedPerturbation(seed=c.seed)),
-    _whole(lambda _: a.LowBits()),
-    _whole(lambda c: a.KnownInput(c.pairs)),
-    _whole(lambda c: a.ClusterLinear(c.pairs, seed=c.seed)),
-    _whole(lambda c: a.Reflection(c.pairs, seed=c.seed)),
-    _likelihood_linkage,
-    _nearest_linkage,
-    _assignment,
-    _linkability,
-    _inference,
-    _leaf,
-)

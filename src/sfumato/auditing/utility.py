@@ -43,7 +43,7 @@ def distances(view: View, truth: Mapping[str, FloatArray]) -> dict[str, dict[str
     out = {}
     for column in view.columns:
         belief = view.beliefs[column.name]
-        if belief.clear:
+        if view.is_clear(column.name):
             continue
         grid = belief.grid
         known = truth[column.name][~np.isnan(truth[column.name])]

@@ -83,7 +83,7 @@ def _alarm(alarm: Mapping[str, Any]) -> str:
 def _figures(about: Mapping[str, Any]) -> str:
     promises, risk = about["promises"], about["risk"]
     stated = sum(promises[k] for k in ("kept", "narrowed", "broken"))
-    links = [f for f in about["attacks"] if f["name"] == "likelihood-linkage"]
+    links = [f for f in about["attacks"] if f["unit"] == "share of people found"]
     out = [_figure(f"{risk:.0%}", "of what was unknown is given away by the worst attack", risk > 0.2, risk < 0.05)]
     if stated and not promises["no promise"]:
         words = "promised intervals kept against every attack"
@@ -99,11 +99,13 @@ def _figures(about: Mapping[str, Any]) -> str:
             )
         )
     if links:
-        rate = links[0]["success"]
+        # The worst of those that look among all rows, by the least chance of a random pick.
+        worst = max(links, key=lambda f: (-f["baseline"], f["success"]))
+        rate = worst["success"]
         out.append(
             _figure(
                 f"{rate:.1%}",
-                f"of people found by whoever knows their {len(links[0]['attributes'])} columns",
+                f"of people found by whoever knows their {len(worst['attributes'])} columns",
                 rate > 0.1,
                 rate < 0.01,
             )
@@ -203,7 +205,8 @@ def _attacks(about: Mapping[str, Any]) -> str:
     clear = {n for n, p in about["promised"].items() if p["verdict"] == "in the clear"}
     hidden = [f for f in about["attacks"] if set(f["attributes"]) - clear] or about["attacks"]
     kinds = {f["name"]: (f["title"], f["assumes"]) for f in about["attacks"]}
-    assumed = [[title, words] for title, words in kinds.values()]
+    granted = {name: ", ".join(words) or "nothing" for name, words in about["granted"].items()}
+    assumed = [[title, words, granted[name]] for name, (title, words) in kinds.items()]
     skipped = [[name, why] for name, why in about["not_run"].items()]
     return page.section(
         "Every attack, beside what could be guessed anyway",
@@ -218,7 +221,7 @@ def _attacks(about: Mapping[str, Any]) -> str:
             ["attack", "on", "success", "95 % interval", "baseline", "control", "trials", "unit"], rows, (2, 3, 4, 5, 6)
         )
         + "</details><details><summary>What each attack assumes</summary>"
-        + _table(["attack", "assumes"], assumed)
+        + _table(["attack", "assumes", "granted"], assumed)
         + (_table(["not run", "because"], skipped) if skipped else "")
         + "</details>",
     )

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.base import Attack, Claim, Pairs, View
+from sfumato.attacks.base import Claim, KnowsRows, Remedy, ValueAttack, View
 from sfumato.attacks.known_rows.known_input import Paired
 from sfumato.counts import FloatArray, IntArray
 
@@ -31,13 +31,15 @@ def clustered(table: FloatArray, k: int, seed: int) -> tuple[IntArray, FloatArra
 
 
 @dataclass(frozen=True)
-class ClusterLinear(Attack):
+class ClusterLinear(KnowsRows, ValueAttack):
     """In every cluster of the release, the regression of the known records on their released rows, applied to the others."""
 
     name: ClassVar[str] = "cluster-linear"
     title: ClassVar[str] = "Linear reconstruction inside clusters"
     assumes: ClassVar[str] = "True values of some rows in every cluster, and which rows they are."
-    pairs: Pairs
+    remedy: ClassVar[Remedy] = Remedy(
+        "Inside clusters the release is nearly a linear function of the original. Perturb each record alone."
+    )
     clusters: int = 3
     seed: int = 0
 
@@ -45,7 +47,7 @@ class ClusterLinear(Attack):
         """One recovery a numeric column, without the known rows."""
         paired = Paired.of(view, self.pairs)
         if paired is None:
-            return Claim(notes={"skipped": "fewer than two numeric columns with complete rows"})
+            return Claim(skipped="fewer than two numeric columns with complete rows")
         labels, _ = clustered(paired.released, self.clusters, self.seed)
         estimate = np.empty_like(paired.released)
         for cluster in np.unique(labels):
@@ -69,7 +71,7 @@ def _regressed(rows: FloatArray, released: FloatArray, known: FloatArray, defaul
 
 
 @dataclass(frozen=True)
-class Reflection(Attack):
+class Reflection(KnowsRows, ValueAttack):
     """Guess 2c − y, c the centre of the row's cluster: it undoes a reflection, which linkage and variance take for safe."""
 
     name: ClassVar[str] = "reflection"
@@ -77,7 +79,7 @@ class Reflection(Attack):
     assumes: ClassVar[str] = (
         "A few known records, to see whether the reflected row fits them better than the row itself."
     )
-    pairs: Pairs
+    remedy: ClassVar[Remedy] = Remedy("The release is a reflection and can be undone. Use another method.")
     clusters: int = 3
     seed: int = 0
 
@@ -85,12 +87,12 @@ class Reflection(Attack):
         """A recovery only where the known records say that the release was reflected."""
         paired = Paired.of(view, self.pairs)
         if paired is None:
-            return Claim(notes={"skipped": "fewer than two numeric columns with complete rows"})
+            return Claim(skipped="fewer than two numeric columns with complete rows")
         labels, centres = clustered(paired.released, self.clusters, self.seed)
         mirrored = 2 * centres[labels] - paired.released
         as_is = float(np.mean((paired.released[paired.at] - paired.known) ** 2))
         turned = float(np.mean((mirrored[paired.at] - paired.known) ** 2))
         notes = {"fits_as_is": as_is, "fits_reflected": turned, "reflected": turned < as_is}
         if turned >= as_is:
-            return Claim(notes=notes | {"skipped": "known records fit the release as it is better than its reflection"})
+            return Claim(notes=notes, skipped="known records fit the release as it is better than its reflection")
         return Claim(paired.claimed(mirrored), notes)

@@ -11,8 +11,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.base import Attack, Claim, Pairs, Recovery, View
-from sfumato.counts import FloatArray
+from sfumato.attacks.base import Claim, KnowsRows, Pairs, Recovery, Remedy, ValueAttack, View
+from sfumato.counts import FloatArray, IntArray
 from sfumato.errors import UsageError
 
 
@@ -31,9 +31,9 @@ class Paired:
     """The numeric columns of the complete rows, and the known pairs among them, on the scale of the domains."""
 
     names: tuple[str, ...]
-    rows: np.ndarray[tuple[int, ...], np.dtype[np.int64]]
+    rows: IntArray
     released: FloatArray
-    at: np.ndarray[tuple[int, ...], np.dtype[np.int64]]
+    at: IntArray
     known: FloatArray
     low: FloatArray
     span: FloatArray
@@ -65,25 +65,26 @@ class Paired:
         for i, name in enumerate(self.names):
             full = np.full(self.total, np.nan)
             full[self.rows] = scaled[:, i] * self.span[i] + self.low[i]
-            full[self.rows[self.at]] = np.nan  # what the intruder knew beforehand is no success
             out.append(Recovery(name, full, np.clip(full, self.low[i], self.low[i] + self.span[i])))
         return tuple(out)
 
 
 @dataclass(frozen=True)
-class KnownInput(Attack):
+class KnownInput(KnowsRows, ValueAttack):
     """Rotation and translation from known pairs, then turn everybody back."""
 
     name: ClassVar[str] = "known-input"
     title: ClassVar[str] = "Rotation undone by known records"
     assumes: ClassVar[str] = "True values of a few rows of the release, and which rows they are."
-    pairs: Pairs
+    remedy: ClassVar[Remedy] = Remedy(
+        "A few known records undo what was done to all rows alike. Add noise of its own to every row."
+    )
 
     def run(self, view: View) -> Claim:
         """One recovery a numeric column, without the known rows."""
         paired = Paired.of(view, self.pairs)
         if paired is None:
-            return Claim(notes={"skipped": "fewer than two numeric columns with complete rows"})
+            return Claim(skipped="fewer than two numeric columns with complete rows")
         rotation, shift = procrustes(paired.known, paired.released[paired.at])
         turned = float(np.abs(rotation - np.eye(len(rotation))).max())
         return Claim(

@@ -6,13 +6,13 @@ gamma-diagonal substitution this is exact with a = (γ−1)/(γ+N−1) and b = (
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from sfumato.attacks._belief import Belief
-from sfumato.attacks.base import Recovery, View
+from sfumato.attacks.base import Recovery, Remedy, View
 from sfumato.channels import Marginal
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.table import Column
@@ -20,6 +20,17 @@ from sfumato.table import Column
 PROBES = 33
 CLEAR = 1e-9
 """Noise of a column released as true, as a share of its variance: none, but a matrix wants to be inverted."""
+
+FILTERED = Remedy(
+    "The other columns give it away. Release fewer of them, or use correlated noise (covariance c·Σx): the method "
+    "correlated-gaussian with ratio=c (or privacy=p).",
+    instead=(
+        "All columns together leave less than was promised, though the noise is correlated already. Release fewer of them, or "
+        "ask for more of the same noise: a greater ratio=c (or privacy=p)."
+    ),
+    taken=lambda manifest: manifest.joint is not None,
+)
+"""What to do where a filter over correlated columns narrows a promise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +69,7 @@ class LinearView:
         return tuple(out)
 
 
-def linear_view(view: View) -> LinearView | None:
+def linear_view(view: View, beliefs: Mapping[str, Belief] | None = None) -> LinearView | None:
     """The unbiased view of the numeric columns; None where fewer than two of them, or too few complete rows, are there."""
     columns = view.numeric
     if len(columns) < 2:
@@ -67,7 +78,7 @@ def linear_view(view: View) -> LinearView | None:
     complete = np.flatnonzero(~np.isnan(table).any(axis=1))
     if len(complete) <= 2 * len(columns):
         return None
-    laws = [line_of(view.beliefs[c.name]) for c in columns]
+    laws = [line_of((beliefs or view.beliefs)[c.name]) for c in columns]
     gain, shift = np.array([law[0] for law in laws]), np.array([law[1] for law in laws])
     values = (table[complete] - shift) / gain
     floor = CLEAR * values.var(axis=0)

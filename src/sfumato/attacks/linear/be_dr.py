@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.base import Attack, Claim, View
-from sfumato.attacks.linear._moments import linear_view
+from sfumato.attacks.base import Claim, Remedy, Scope, ValueAttack, View
+from sfumato.attacks.linear._moments import FILTERED, linear_view
 from sfumato.counts import FloatArray
 
 
@@ -22,17 +22,19 @@ def bayes_estimate(values: FloatArray, mean: FloatArray, signal: FloatArray, noi
 
 
 @dataclass(frozen=True)
-class BayesEstimate(Attack):
+class BayesEstimate(ValueAttack):
     """BE-DR with Σ_x = Σ_u − Σ_r."""
 
     name: ClassVar[str] = "bayes"
     title: ClassVar[str] = "Bayes estimate from all columns"
     assumes: ClassVar[str] = "The manifest; that the true values are roughly jointly normal."
+    scope: ClassVar[Scope] = Scope.COLUMNS
+    remedy: ClassVar[Remedy] = FILTERED
 
     def run(self, view: View) -> Claim:
-        """One recovery a numeric column."""
-        linear = linear_view(view)
+        """One recovery per numeric column."""
+        linear = linear_view(view, self.beliefs(view))
         if linear is None:
-            return Claim(notes={"skipped": "fewer than two numeric columns with complete rows"})
+            return Claim(skipped="fewer than two numeric columns with complete rows")
         estimate = bayes_estimate(linear.values, linear.mean, linear.signal, linear.noise)
         return Claim(linear.claimed(estimate), {"columns": len(linear.names)})

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.base import Attack, Claim, View
-from sfumato.attacks.linear._moments import linear_view
+from sfumato.attacks.base import Claim, Remedy, Scope, ValueAttack, View
+from sfumato.attacks.linear._moments import FILTERED, linear_view
 from sfumato.counts import FloatArray
 
 
@@ -21,18 +21,20 @@ def dominant(values: FloatArray, noise: FloatArray) -> int:
 
 
 @dataclass(frozen=True)
-class PCA(Attack):
+class PCA(ValueAttack):
     """X̂ = μ + (u − μ) Q Qᵀ, Q the leading eigenvectors of Σ_x = Σ_u − Σ_r."""
 
     name: ClassVar[str] = "pca"
     title: ClassVar[str] = "PCA data reconstruction"
     assumes: ClassVar[str] = "The manifest; that columns are correlated and the noise has a known covariance."
+    scope: ClassVar[Scope] = Scope.COLUMNS
+    remedy: ClassVar[Remedy] = FILTERED
 
     def run(self, view: View) -> Claim:
         """One recovery a numeric column."""
         linear = linear_view(view)
         if linear is None:
-            return Claim(notes={"skipped": "fewer than two numeric columns with complete rows"})
+            return Claim(skipped="fewer than two numeric columns with complete rows")
         # Columns of unlike units are laid on one scale first, or the one with the largest numbers would be all there is.
         scale = np.sqrt(np.maximum(np.diag(linear.covariance), 1e-300))
         values, vectors = np.linalg.eigh(linear.signal / np.outer(scale, scale))

@@ -12,8 +12,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.base import Attack, Claim, View
-from sfumato.attacks.linear._moments import linear_view
+from sfumato.attacks.base import Claim, Remedy, Scope, ValueAttack, View
+from sfumato.attacks.linear._moments import FILTERED, linear_view
 from sfumato.counts import FloatArray
 
 
@@ -33,18 +33,20 @@ def root_and_inverse(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 @dataclass(frozen=True)
-class Spectral(Attack):
+class Spectral(ValueAttack):
     """Whiten the noise, keep the directions whose variance exceeds what noise alone can have, and turn back."""
 
     name: ClassVar[str] = "spectral"
     title: ClassVar[str] = "Spectral filtering"
     assumes: ClassVar[str] = "The manifest; that the noise is the same for all rows and independent of the values."
+    scope: ClassVar[Scope] = Scope.COLUMNS
+    remedy: ClassVar[Remedy] = FILTERED
 
     def run(self, view: View) -> Claim:
         """One recovery a numeric column."""
         linear = linear_view(view)
         if linear is None:
-            return Claim(notes={"skipped": "fewer than two numeric columns with complete rows"})
+            return Claim(skipped="fewer than two numeric columns with complete rows")
         root, inverse = root_and_inverse(linear.noise)
         white = (linear.values - linear.mean) @ inverse
         n, d = white.shape

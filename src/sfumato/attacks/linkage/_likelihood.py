@@ -129,8 +129,9 @@ class Likelihood:
     """Columns whose noise was drawn together."""
 
     @classmethod
-    def of(cls, view: View, targets: Targets) -> Likelihood:
-        """Through the laws of the release."""
+    def of(cls, view: View, targets: Targets, beliefs: Mapping[str, Belief] | None = None) -> Likelihood:
+        """Through the laws of the release, or through given beliefs about its columns."""
+        beliefs = view.beliefs if beliefs is None else beliefs
         if not targets.known:
             raise UsageError("linkage: the intruder knows no column of the targets; name at least one")
         columns: dict[str, ColumnLogs] = {}
@@ -139,12 +140,12 @@ class Likelihood:
             column = view[name]
             if column.channel is not None and (law := column.channel.joint) is not None:
                 joints.setdefault(law, []).append(name)
-            elif view.beliefs[name].clear:
+            elif beliefs[name].clear:
                 absent = -1e300  # absence equals absence, and NaN equals nothing
                 columns[name] = _Clear(_filled(values, absent), _filled(column.values, absent))
             else:
-                kind = _Blurred if view.beliefs[name].ranked is None else _Labels
-                columns[name] = kind.build(view.beliefs[name], values)
+                kind = _Blurred if beliefs[name].ranked is None else _Labels
+                columns[name] = kind.build(beliefs[name], values)
         together = tuple(
             JointLogs.build(law, {n: targets.known[n] for n in names}, {n: view[n].values for n in names})
             for law, names in joints.items()

@@ -7,12 +7,13 @@ So each attack has a control, the same attack on a release without the person.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
 from sfumato.attacks._belief import Belief, best_guesses
-from sfumato.attacks.base import Attack, Claim, Recovery, Targets, View
+from sfumato.attacks.base import Claim, Grants, Knowledge, Recovery, SecretAttack, View
+from sfumato.attacks.known_rows.learned_law import LearnsLaw
 from sfumato.attacks.linkage._correlated_likelihood import JointSecret
 from sfumato.attacks.linkage._likelihood import Likelihood
 from sfumato.attacks.linkage._logs import LogArray, weights_of
@@ -21,7 +22,7 @@ from sfumato.counts import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
-class LikelihoodInference(Attack):
+class LikelihoodInference(SecretAttack):
     """P(secret | known) = Σ_rows P(row | known) P(secret | released secret of the row), all through the channels.
 
     Every column of `secrets` is the secret in its turn, with the other columns known.
@@ -30,13 +31,21 @@ class LikelihoodInference(Attack):
     name: ClassVar[str] = "inference"
     title: ClassVar[str] = "Secret inferred from the other columns"
     assumes: ClassVar[str] = "True values of all other columns of the targets, and the manifest."
-    targets: Targets
     secrets: tuple[str, ...]
+
+    @classmethod
+    def prepare(cls, grants: Grants) -> Self | str:
+        """Return the attack with every column as a secret in its turn, or say that there are too few."""
+        names = grants.view.names
+        if len(names) < 2 or grants.view.rows < 3:
+            return "too few columns or rows to infer anything from"
+        return cls.granted(grants, targets=grants.of_people(names), secrets=names)
 
     def run(self, view: View) -> Claim:
         """One recovery a secret, one guess a target."""
-        likelihood = Likelihood.of(view, self.targets)
-        shares = {s: _Shares.of(view.beliefs[s]) for s in self.secrets}
+        beliefs = self.beliefs(view)
+        likelihood = Likelihood.of(view, self.targets, beliefs)
+        shares = {s: _Shares.of(beliefs[s]) for s in self.secrets}
         together_with = {s: _joint_secret(view, likelihood, s) for s in self.secrets}
         found: dict[str, list[tuple[FloatArray, FloatArray]]] = {s: [] for s in self.secrets}
         for part in likelihood.parts():
@@ -46,12 +55,22 @@ class LikelihoodInference(Attack):
                 mixed = shares[secret].mixed(weights)
                 joint = together_with[secret]
                 posterior = mixed if joint is None else joint.mixed(weights, part, mixed)
-                found[secret].append(_guessed(view.beliefs[secret], posterior))
+                found[secret].append(_guessed(beliefs[secret], posterior))
         recoveries = []
         for secret, parts in found.items():
             means, picks = (np.concatenate(kind) for kind in zip(*parts, strict=True))
             recoveries.append(Recovery(secret, means, picks))
         return Claim(tuple(recoveries))
+
+
+@dataclass(frozen=True)
+class LearnedInference(LikelihoodInference, LearnsLaw):
+    """The same where guided columns state no law: the attacker learns it from known rows."""
+
+    name: ClassVar[str] = "learned-inference"
+    title: ClassVar[str] = "Secret inferred from the other columns, law learned from known rows"
+    assumes: ClassVar[str] = "True values of all other columns of the targets, and true values of some other rows."
+    knowledge: ClassVar[frozenset[Knowledge]] = frozenset({Knowledge.KNOWN_PEOPLE, Knowledge.KNOWN_ROWS})
 
 
 def _guessed(belief: Belief, posterior: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -96,18 +115,18 @@ class _Shares:
 
 
 @dataclass(frozen=True)
-class NearestInference(Attack):
+class NearestInference(SecretAttack):
     """The secret of the nearest released row, taken at its word (Giomi et al. 2022)."""
 
     name: ClassVar[str] = "nearest-inference"
     title: ClassVar[str] = "Secret of the nearest row"
     assumes: ClassVar[str] = "True values of the named columns of the targets; nothing of the noise."
-    targets: Targets
+    in_audit: ClassVar[bool] = False
     secret: str
     seed: int = 0
 
     def run(self, view: View) -> Claim:
-        """One guess a target."""
+        """Return one guess per target."""
         space = Space.of(view, self.targets.known, list(self.targets.known), self.seed)
         guess = view[self.secret].at_its_word().values[space.nearest(self.targets, 1)[:, 0]]
         return Claim((Recovery(self.secret, guess, guess),))

@@ -7,23 +7,30 @@ Under class noise that permutes labels inside leaves this is all there is to lea
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
-from sfumato.attacks.base import Attack, Claim, Recovery, Targets, View
+from sfumato.attacks.base import Claim, Grants, Recovery, SecretAttack, View
 from sfumato.counts import FloatArray
 from sfumato.table import Column, Table
 
 
 @dataclass(frozen=True)
-class LeafClass(Attack):
+class LeafClass(SecretAttack):
     """Majority class of the leaf, in the tree that the miner would grow."""
 
     name: ClassVar[str] = "leaf-class"
     title: ClassVar[str] = "Class inferred from the leaf"
     assumes: ClassVar[str] = "True values of the other columns of the targets; that the class follows from them."
-    targets: Targets
+
+    @classmethod
+    def prepare(cls, grants: Grants) -> Self | str:
+        """Return the attack with every column but the class known, or say that there is no class."""
+        view = grants.view
+        if view.classes() is None:
+            return "the release has no class of labels"
+        return cls(grants.of_people([n for n in view.names if n != view.target]))
 
     def run(self, view: View) -> Claim:
         """One guess a target."""
@@ -35,7 +42,7 @@ class LeafClass(Attack):
             view = view.take(kept)
         table = view.classes()
         if table is None or len(np.unique(table.codes[table.codes >= 0])) < 2:
-            return Claim(notes={"skipped": "the release has no class of two or more labels"})
+            return Claim(skipped="the release has no class of two or more labels")
         tree = byclass(table)
         people = Table(tuple(Column(c.attribute, None, self.targets.known[c.name]) for c in table.columns))
         guess: FloatArray = tree.predict_codes(people).astype(np.float64)

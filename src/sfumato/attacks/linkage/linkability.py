@@ -7,27 +7,54 @@ common one, they have joined their knowledge.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from sfumato.attacks.base import Attack, Targets, View
+from sfumato.attacks.base import Grants, LinkAttack, Targets, View
 from sfumato.attacks.linkage._neighbours import Space
-from sfumato.counts import FloatArray
+from sfumato.counts import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
-class Linkability(Attack):
+class Linkability(LinkAttack):
     """Whether the `neighbours` nearest rows by the columns of `left` and by those of `right` share one."""
 
     name: ClassVar[str] = "linkability"
     title: ClassVar[str] = "Two partial records linked through the release"
     assumes: ClassVar[str] = "Two holders with true values of different columns of the same people."
-    targets: Targets
+    controlled: ClassVar[bool] = True
     left: tuple[str, ...]
     right: tuple[str, ...]
     neighbours: int = 1
     seed: int = 0
+
+    @classmethod
+    def prepare(cls, grants: Grants) -> Self | str:
+        """Return the attack with every other column for either holder, or say that there are too few."""
+        min_rows, many_rows = 3, 10_000  # with fewer rows the halves may meet in one row only, not among ten
+        view = grants.view
+        if len(view.names) < 2 or view.rows < min_rows:
+            return "too few columns or rows to be split between two holders"
+        neighbours = 10 if view.rows >= many_rows else 1
+        return cls(grants.of_people(view.names), view.names[::2], view.names[1::2], neighbours, grants.seed)
+
+    @property
+    def unit(self) -> str:
+        """What the success is a share of."""
+        return f"share of people whose two halves meet among {self.neighbours} nearest rows"
+
+    def chance(self, rows: int) -> float:
+        """Return the rate at which two random sets of neighbours meet."""
+        return chance(rows, self.neighbours)
+
+    def credit(self, links: FloatArray, own: IntArray) -> FloatArray:  # noqa: ARG002 - any row will do
+        """Return what `run` returned: whichever row they meet in, they have joined what they know."""
+        return links
+
+    def details(self, links: FloatArray, own: IntArray) -> dict[str, Any]:  # noqa: ARG002
+        """Return who knew what."""
+        return {"left": list(self.left), "right": list(self.right), "neighbours": self.neighbours}
 
     def run(self, view: View) -> FloatArray:
         """1 for each target whose two halves meet in a row, else 0."""

@@ -6,12 +6,13 @@ intruder, with the law of the release in the place of theirs).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from sfumato.attacks.base import Attack, Targets, View
+from sfumato.attacks.base import Grants, Knowledge, LinkAttack, View
+from sfumato.attacks.known_rows.learned_law import LearnsLaw
 from sfumato.attacks.linkage._likelihood import Likelihood
 from sfumato.attacks.linkage._logs import floored
 from sfumato.attacks.linkage._neighbours import Space
@@ -43,7 +44,7 @@ class Links:
 
 
 @dataclass(frozen=True)
-class LikelihoodLinkage(Attack):
+class LikelihoodLinkage(LinkAttack):
     """The posterior over all rows of the release, for targets of whom some attributes are known."""
 
     name: ClassVar[str] = "likelihood-linkage"
@@ -51,11 +52,10 @@ class LikelihoodLinkage(Attack):
     assumes: ClassVar[str] = (
         "True values of the named columns of the targets, that they are in the release, and the manifest."
     )
-    targets: Targets
 
     def run(self, view: View) -> Links:
-        """The posterior in short."""
-        likelihood = Likelihood.of(view, self.targets)
+        """Return the posterior in short."""
+        likelihood = Likelihood.of(view, self.targets, self.beliefs(view))
         size = self.targets.size
         best, logsum, effective = np.empty(size), np.empty(size), np.empty(size)
         ties = np.empty(size, np.int64)
@@ -72,41 +72,90 @@ class LikelihoodLinkage(Attack):
             effective[part] = np.exp(np.log(total) - spread / total)
         return Links(likelihood, best, ties, logsum, effective)
 
+    def credit(self, links: Links, own: IntArray) -> FloatArray:
+        """Return the chance that the likeliest pick is the target's own row."""
+        return links.credit(own)
 
-@dataclass(frozen=True)
-class Assignment(Attack):
-    """All targets of a sample at once: the one-to-one assignment of the greatest total likelihood."""
-
-    name: ClassVar[str] = "assignment"
-    title: ClassVar[str] = "One-to-one linkage of a sample"
-    assumes: ClassVar[str] = "True values of the targets, and that exactly these people make up the rows at hand."
-    targets: Targets
-    seed: int = 0
-
-    def run(self, view: View) -> IntArray:
-        """For each target a row of `view`, which holds as many rows as there are targets.
-
-        Rows are shuffled first: among equal assignments the solver keeps to the order it finds, which may be the true one.
-        """
-        from scipy.optimize import linear_sum_assignment
-
-        likelihood = Likelihood.of(view, self.targets)
-        cost = np.concatenate([-likelihood.logs(part) for part in likelihood.parts()])
-        order = np.random.default_rng(self.seed).permutation(cost.shape[1])
-        return order[np.asarray(linear_sum_assignment(cost[:, order])[1], dtype=np.int64)]
+    def details(self, links: Links, own: IntArray) -> dict[str, Any]:
+        """Return how sure the attacker is, and among how many rows a target is hidden."""
+        return {
+            "probability_of_own_row": float(links.probability(own).mean()),
+            "hidden_among_median": float(np.median(links.effective)),
+        }
 
 
 @dataclass(frozen=True)
-class NearestLinkage(Attack):
+class LearnedLinkage(LikelihoodLinkage, LearnsLaw):
+    """The same where guided columns state no law: the attacker learns it from known rows."""
+
+    name: ClassVar[str] = "learned-linkage"
+    title: ClassVar[str] = "Linkage by likelihood, law learned from known rows"
+    assumes: ClassVar[str] = (
+        "True values of the named columns of the targets, that they are in the release, and true values of some other rows."
+    )
+    knowledge: ClassVar[frozenset[Knowledge]] = frozenset({Knowledge.KNOWN_PEOPLE, Knowledge.KNOWN_ROWS})
+
+
+@dataclass(frozen=True)
+class NearestLinkage(LinkAttack):
     """The nearest row by Gower's distance; ties fall by chance."""
 
     name: ClassVar[str] = "nearest-linkage"
     title: ClassVar[str] = "Linkage to the nearest row"
     assumes: ClassVar[str] = "True values of the named columns of the targets, and that they are in the release."
-    targets: Targets
     seed: int = 0
 
     def run(self, view: View) -> IntArray:
         """A row for each target."""
         space = Space.of(view, self.targets.known, list(self.targets.known), self.seed)
         return space.nearest(self.targets, 1)[:, 0]
+
+
+@dataclass(frozen=True)
+class Assignment(LinkAttack):
+    """All targets of a sample at once: the one-to-one assignment of the greatest total likelihood."""
+
+    name: ClassVar[str] = "assignment"
+    title: ClassVar[str] = "One-to-one linkage of a sample"
+    assumes: ClassVar[str] = "True values of the targets, and that exactly these people make up the rows at hand."
+    seed: int = 0
+    among: IntArray | None = None
+
+    @classmethod
+    def prepare(cls, grants: Grants) -> Self | str:
+        """Return the attack on the first people only: the assignment costs their number cubed."""
+        max_people = 400
+        few = {n: values[:max_people] for n, values in (grants.people or {}).items()}
+        among = None if grants.among is None else grants.among[:max_people]
+        return super().prepare(replace(grants, people=few, among=among))
+
+    def run(self, view: View) -> IntArray:
+        """Return for each target one of the rows `among` which the targets are; all rows by default, as many as targets.
+
+        Rows are shuffled first: among equal assignments the solver keeps to the order it finds, which may be the true one.
+        """
+        from scipy.optimize import linear_sum_assignment
+
+        rows = np.arange(view.rows) if self.among is None else self.among
+        part = view.take(rows)
+        beliefs = {n: replace(b, column=part[n]) for n, b in self.beliefs(view).items()}
+        likelihood = Likelihood.of(part, self.targets, beliefs)
+        cost = np.concatenate([-likelihood.logs(part) for part in likelihood.parts()])
+        order = np.random.default_rng(self.seed).permutation(cost.shape[1])
+        return rows[order[np.asarray(linear_sum_assignment(cost[:, order])[1], dtype=np.int64)]]
+
+    def chance(self, rows: int) -> float:
+        """Return the success of a random pick among the rows at hand."""
+        return 1 / (rows if self.among is None else len(self.among))
+
+
+@dataclass(frozen=True)
+class LearnedAssignment(Assignment, LearnsLaw):
+    """The same where guided columns state no law: the attacker learns it from known rows."""
+
+    name: ClassVar[str] = "learned-assignment"
+    title: ClassVar[str] = "One-to-one linkage of a sample, law learned from known rows"
+    assumes: ClassVar[str] = (
+        "True values of the targets, that exactly these people make up the rows at hand, and true values of some other rows."
+    )
+    knowledge: ClassVar[frozenset[Knowledge]] = frozenset({Knowledge.KNOWN_PEOPLE, Knowledge.KNOWN_ROWS})

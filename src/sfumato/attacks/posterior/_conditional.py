@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from sfumato.attacks._belief import Belief, best_guesses, smallest_sets
-from sfumato.attacks.base import CHUNK, Recovery
+from sfumato.attacks.base import CHUNK, Recovery, View
 from sfumato.counts import FloatArray, Grid, IntArray
 
 MOST_CELLS = 1000
@@ -80,6 +80,12 @@ class Conditional:
             pick[rows] = best_guesses(self.grid, table, belief.tolerance)[place]
             width[rows] = (smallest_sets(table, belief.widths) @ belief.widths)[place]
         return Recovery(belief.column.name, mean, pick, width, self)
+
+
+def name_large(view: View) -> str:
+    """Return a note on modified columns of too many labels for priors of groups or rows; empty where there are none."""
+    large = [c.name for c in view.columns if c.channel and view.beliefs[c.name].grid.size > MOST_CELLS]
+    return f"not tried on {', '.join(large)}: more than {MOST_CELLS:,} labels" if large else ""
 
 
 def grouped_counts(groups: IntArray, codes: IntArray, size: tuple[int, int]) -> FloatArray:

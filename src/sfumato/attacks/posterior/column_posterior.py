@@ -13,21 +13,43 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.attacks._belief import Belief, refined
-from sfumato.attacks.base import Attack, Claim, RankedSets, Recovery, Sets, View
+from sfumato.attacks.base import (
+    Claim,
+    Knowledge,
+    RankedSets,
+    Recovery,
+    Remedy,
+    Scope,
+    Sets,
+    ValueAttack,
+    View,
+)
 from sfumato.counts import FloatArray, Grid
+
+DISTRIBUTION = Remedy(
+    "The distribution of the column, which the release is meant to tell, narrows it. Ask for more privacy, or state the smaller "
+    "figure."
+)
+"""What to do where a column's own law and distribution narrow its promise."""
 
 
 @dataclass(frozen=True)
-class ColumnPosterior(Attack):
+class ColumnPosterior(ValueAttack):
     """E[x | y] for the least squared error, the likeliest value for the most hits, the smallest 95 % set for its width."""
 
     name: ClassVar[str] = "posterior"
     title: ClassVar[str] = "Posterior of each column"
     assumes: ClassVar[str] = "The manifest, and the distribution of the column as reconstructed from the release."
+    together: ClassVar[bool] = False
+    scope: ClassVar[Scope] = Scope.COLUMN
+    remedy: ClassVar[Remedy] = DISTRIBUTION
 
     def run(self, view: View) -> Claim:
-        """One recovery a column."""
-        return Claim(tuple(recovered(belief) for belief in view.beliefs.values()))
+        """One recovery per column whose law is stated: a guided column has none, so there is no posterior."""
+        stated = [belief for name, belief in view.beliefs.items() if name not in view.guided]
+        if not stated:
+            return Claim(skipped="no column states a law of single values")
+        return Claim(tuple(recovered(belief) for belief in stated))
 
 
 def recovered(belief: Belief) -> Recovery:
@@ -48,12 +70,16 @@ def recovered(belief: Belief) -> Recovery:
 
 
 @dataclass(frozen=True)
-class InformedPosterior(Attack):
+class InformedPosterior(ValueAttack):
     """Bayes' rule with the distribution of the true values as prior."""
 
     name: ClassVar[str] = "informed-posterior"
     title: ClassVar[str] = "Posterior, distribution known"
     assumes: ClassVar[str] = "The manifest, and the true distribution of each column, though of no single value."
+    knowledge: ClassVar[frozenset[Knowledge]] = frozenset({Knowledge.DISTRIBUTIONS})
+    together: ClassVar[bool] = False
+    scope: ClassVar[Scope] = Scope.COLUMN
+    remedy: ClassVar[Remedy] = DISTRIBUTION
     population: Mapping[str, tuple[Grid, FloatArray]]
 
     def run(self, view: View) -> Claim:
@@ -64,4 +90,4 @@ class InformedPosterior(Attack):
                 continue
             grid, mass = refined(*self.population[column.name], column.channel.interval_width(0.95))
             out.append(recovered(Belief(column, column.transition(grid), mass)))
-        return Claim(tuple(out)) if out else Claim(notes={"skipped": "no column is modified"})
+        return Claim(tuple(out)) if out else Claim(skipped="no column is modified")

@@ -7,13 +7,13 @@ it. Numbers are cut into classes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.base import Attack, Claim, View
-from sfumato.attacks.posterior._conditional import MOST_CELLS, Conditional, grouped_counts
+from sfumato.attacks.base import Claim, Remedy, Scope, ValueAttack, View
+from sfumato.attacks.posterior._conditional import MOST_CELLS, Conditional, grouped_counts, name_large
 from sfumato.attacks.posterior._group_priors import group_priors
 from sfumato.counts import FloatArray, IntArray
 from sfumato.table import Column, drawn_together
@@ -32,7 +32,7 @@ NATS = 5.0
 
 
 @dataclass(frozen=True)
-class GivenAnother(Attack):
+class GivenAnother(ValueAttack):
     """Bayes' rule with the reconstructed distribution of the rows that share a label (or a class of numbers) in the column
     that tells most about this one, by the release itself.
     """
@@ -42,11 +42,13 @@ class GivenAnother(Attack):
     assumes: ClassVar[str] = (
         "The manifest, and the distribution of the column in each group of another, as reconstructed."
     )
-
-    @staticmethod
-    def titled(source: str) -> str:
-        """The title of a finding in which one column gave another away."""
-        return f"Posterior, given {source}"
+    together: ClassVar[bool] = False
+    scope: ClassVar[Scope] = Scope.COLUMNS
+    remedy: ClassVar[Remedy] = Remedy(
+        "Another column, named above, says which group a person belongs to, and the group is narrower than the promise. Withhold "
+        "that column, blur it (or blur it more), or state the smaller figure.",
+        needs_gain=True,
+    )
 
     def run(self, view: View) -> Claim:
         """One recovery for each modified column that another one tells something about."""
@@ -66,11 +68,12 @@ class GivenAnother(Attack):
                 continue
             found = _conditional(view, name, groups[source])
             if found is not None:
-                recoveries.append(found.recovery())
+                recoveries.append(replace(found.recovery(), title=f"Posterior, given {source}"))
                 given[name] = source
+        untried = name_large(view)
         if not recoveries:
-            return Claim(notes={"skipped": "no column tells enough about another"})
-        return Claim(tuple(recoveries), {"given": given})
+            return Claim(skipped="no column tells enough about another", untried=untried)
+        return Claim(tuple(recoveries), {"given": given}, untried=untried)
 
 
 def _conditional(view: View, name: str, groups: IntArray) -> Conditional | None:

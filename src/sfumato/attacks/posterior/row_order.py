@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sfumato.attacks._belief import Belief
-from sfumato.attacks.base import Attack, Claim, Recovery, View
-from sfumato.attacks.posterior._conditional import MOST_CELLS, Conditional, grouped_counts
+from sfumato.attacks.base import Claim, Recovery, Remedy, ValueAttack, View
+from sfumato.attacks.posterior._conditional import MOST_CELLS, Conditional, grouped_counts, name_large
 from sfumato.attacks.posterior._group_priors import Bells
 from sfumato.attacks.posterior._windows import (
     FEWEST_ROWS,
@@ -42,7 +42,7 @@ NATS = 10.0
 
 
 @dataclass(frozen=True)
-class RowOrder(Attack):
+class RowOrder(ValueAttack):
     """Bayes' rule with a prior for every row from the rows around it.
 
     ``regardless`` names columns for which a guess is handed over even where the order says nothing (the posterior of the
@@ -52,6 +52,11 @@ class RowOrder(Attack):
     name: ClassVar[str] = "row-order"
     title: ClassVar[str] = "Neighbours in the order of the rows"
     assumes: ClassVar[str] = "The manifest, and that the rows stand as they stood in the table."
+    together: ClassVar[bool] = False
+    remedy: ClassVar[Remedy] = Remedy(
+        "The order of the rows gives it away: neighbours are alike, and their noise averages out. Shuffle the rows of the table "
+        "before you release it; nobody needs their order."
+    )
     regardless: tuple[str, ...] = ()
 
     def run(self, view: View) -> Claim:
@@ -67,9 +72,14 @@ class RowOrder(Attack):
                 windows[column.name] = about
             elif column.name in self.regardless:
                 recoveries.append(recovered(belief))
+        untried = name_large(view)
         if not recoveries:
-            return Claim(notes={"skipped": "neighbouring rows are no more alike than any others"})
-        return Claim(tuple(recoveries), {"windows": windows})
+            return Claim(skipped="neighbouring rows are no more alike than any others", untried=untried)
+        return Claim(tuple(recoveries), {"windows": windows}, untried=untried)
+
+    def without_order(self, claim: Claim) -> RowOrder:
+        """Return the attack that guesses the same columns whether or not their order says anything."""
+        return RowOrder(tuple(r.attribute for r in claim.recoveries))
 
 
 def along_rows(belief: Belief) -> tuple[Recovery | None, dict[str, Any]]:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
 from sfumato.attacks._belief import Belief, best_guesses, smallest_sets
-from sfumato.attacks.base import CHUNK, Attack, Claim, Recovery, View
+from sfumato.attacks.base import CHUNK, Claim, Grants, Knowledge, Recovery, Remedy, ValueAttack, View
 from sfumato.channels import MAX_CELLS_AT_ONCE, DenseKernel, Kernel
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.table import Column
@@ -26,13 +26,28 @@ SAME = 0.9
 
 
 @dataclass(frozen=True)
-class Averaging(Attack):
+class Averaging(ValueAttack):
     """Combine this release with others of the same rows, laid side by side by position."""
 
     name: ClassVar[str] = "averaging"
     title: ClassVar[str] = "Averaging over repeated releases"
     assumes: ClassVar[str] = "The manifests of all releases, and that their rows stand in the same order."
+    knowledge: ClassVar[frozenset[Knowledge]] = frozenset({Knowledge.OTHER_RELEASES})
+    remedy: ClassVar[Remedy] = Remedy(
+        "Several releases with fresh noise average out. Keep to one release, or tie the noise to people with an id column.",
+        instead=(
+            "Several releases with fresh noise average out. The noise of this one is tied to people already, so the others were made "
+            "under another law, another key or without an id column: keep to one law and one key, and withdraw what you can."
+        ),
+        taken=lambda manifest: manifest.addressing == "entity",
+    )
     others: tuple[View, ...] = ()
+
+    @classmethod
+    def prepare(cls, grants: Grants) -> Self | str:
+        """Return the attack with the other releases and those that were drawn again, or say that there are none."""
+        others = (*(grants.others or ()), *grants.redrawn)
+        return cls(others) if others else "no other release of the same rows was given"
 
     def run(self, view: View) -> Claim:
         """One recovery for each column that occurs, with fresh noise, in another release."""
@@ -45,7 +60,7 @@ class Averaging(Attack):
             if len(views) > 1:
                 recoveries.append(combined(view.beliefs[column.name], views[1:]))
         if not recoveries:
-            return Claim(notes={"skipped": "the other releases add no independent noise", "views": fresh})
+            return Claim(notes={"views": fresh}, skipped="the other releases add no independent noise")
         return Claim(tuple(recoveries), {"views": fresh})
 
 

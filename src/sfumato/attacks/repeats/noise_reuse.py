@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
-from sfumato.attacks.base import Attack, Claim, Recovery, View
+from sfumato.attacks.base import Claim, Grants, Knowledge, Recovery, Remedy, ValueAttack, View
 from sfumato.channels import Additive
 from sfumato.counts import FloatArray
 from sfumato.table import Column
@@ -25,13 +25,23 @@ def solved(first: FloatArray, second: FloatArray, scales: tuple[float, float]) -
 
 
 @dataclass(frozen=True)
-class NoiseReuse(Attack):
+class NoiseReuse(ValueAttack):
     """Look for additive columns whose noise in two releases is one draw at two scales."""
 
     name: ClassVar[str] = "noise-reuse"
     title: ClassVar[str] = "Noise used twice"
     assumes: ClassVar[str] = "Two releases of the same rows in the same order, and both manifests."
+    knowledge: ClassVar[frozenset[Knowledge]] = frozenset({Knowledge.OTHER_RELEASES})
+    remedy: ClassVar[Remedy] = Remedy(
+        "One draw of noise at two scales cancels. Withdraw one of the releases, and give each law its own noise."
+    )
     others: tuple[View, ...] = ()
+
+    @classmethod
+    def prepare(cls, grants: Grants) -> Self | str:
+        """Return the attack with the other releases, or say that there are none."""
+        others = grants.others or ()
+        return cls(others) if others else "no other release of the same rows was given"
 
     def run(self, view: View) -> Claim:
         """One recovery for each column whose noise was used twice; notes on those that repeat the same values."""
@@ -48,7 +58,7 @@ class NoiseReuse(Attack):
                     fresh.append(column.name)
         notes = {"same_values_again": repeated, "independent_noise": fresh}
         if not recoveries:
-            return Claim(notes=notes | {"skipped": "no noise was used twice at different scales"})
+            return Claim(notes=notes, skipped="no noise was used twice at different scales")
         return Claim(tuple(recoveries), notes)
 
 

@@ -11,17 +11,18 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.base import Attack, Claim, Recovery, View
+from sfumato.attacks.base import Claim, Recovery, Remedy, ValueAttack, View
 from sfumato.attacks.naive import clipped
 
 
 @dataclass(frozen=True)
-class RepeatedPerturbation(Attack):
+class RepeatedPerturbation(ValueAttack):
     """Send the released values through the public law once more, `times` times over, with chance of the intruder's own."""
 
     name: ClassVar[str] = "repeated-perturbation"
     title: ClassVar[str] = "Perturbing the release again"
     assumes: ClassVar[str] = "The manifest; that doing the same again may undo it."
+    remedy: ClassVar[Remedy] = Remedy("The law undoes itself. Use another law.")
     times: int = 1
     seed: int = 0
 

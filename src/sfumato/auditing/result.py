@@ -1,0 +1,186 @@
+"""The result of an audit: what was promised, what is left, and what to do, as data and as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from sfumato.attacks import PEOPLE, Scope
+from sfumato.auditing.alarms import alarm, grouped, narrowers, repeated, shown_rows
+from sfumato.auditing.exposure import Exposure
+from sfumato.auditing.promises import BROKEN, CLEAR, KEPT, NARROWED, NONE, UNMEASURED, Promise, shown
+from sfumato.auditing.redaction import coarse_finding, coarse_promise, coarse_repeat, coarse_utility
+from sfumato.auditing.score import Finding
+from sfumato.errors import UsageError
+
+EDITIONS = ("owner", "public")
+FOUND, NOTHING_HIDDEN = "people found", "nothing hidden"
+"""Levels of alarms that are as grave as a broken promise and are none."""
+WHOLE = "Some records are released as they are in every modified column, and no other row is like theirs: whoever knows one finds it."
+UNMOVED = "Leave these rows out (leaf-swap: small=suppress), merge rare labels, or perturb more of the columns."
+LINKED = "Withhold columns that others may know, release fewer of them as they are, or add noise."
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """What was promised, what is left, who is exposed, and what the release is still good for."""
+
+    name: str
+    rows: int
+    findings: tuple[Finding, ...]
+    promises: tuple[Promise, ...]
+    exposure: Exposure
+    utility: Mapping[str, Any]
+    privacy: Mapping[str, Any]
+    domains: Mapping[str, float]
+    """The range of each numeric attribute, the number of labels of the others."""
+    notes: Mapping[str, str] = field(default_factory=dict)
+    seed: int = 0
+    seconds: float = 0.0
+    again: tuple[str, ...] = ()
+    """Earlier releases of the same rows with independent noise, as the manifest names them."""
+    repeats: Mapping[str, Any] | None = None
+    """What the owner's ledger knows of other releases of the same rows; None where it was not asked."""
+    whole: tuple[int, ...] = ()
+    """Rows of the original, from 1 on, that a guided method left as they are, and that are like no other."""
+    min_people_found: float = 0.05  # share of people found, beyond chance, from which linkage is an alarm
+
+    @property
+    def risk(self) -> float:
+        """The greatest advantage of any attack on what was meant to be hidden; 1 where nothing was."""
+        hidden = {p.attribute for p in self.promises if p.verdict != CLEAR}
+        if not hidden:
+            return 1.0
+        return max((f.advantage for f in self.findings if hidden & set(f.attributes) and f.gains), default=0.0)
+
+    @property
+    def broken(self) -> list[Promise]:
+        """Promises that an attack broke, the worst first."""
+        return sorted((p for p in self.promises if p.verdict == BROKEN), key=lambda p: p.kept_share)
+
+    @property
+    def _linked(self) -> list[Finding]:
+        """Attacks that find people; they break no promise, since no interval of a value speaks of rows."""
+        return [f for f in self.findings if f.unit == PEOPLE and f.gains and f.advantage >= self.min_people_found]
+
+    def alarms(self, edition: str = "owner") -> list[dict[str, Any]]:
+        """What must be read first, in words, with what to do; the public edition names no rows."""
+        out = []
+        clear = [p.attribute for p in self.promises if p.verdict == CLEAR]
+        if len(clear) == len(self.promises):
+            out.append(
+                alarm(NOTHING_HIDDEN, "Every column is released as it is: the risk is 100 %.", "Release it with noise.")
+            )
+        out += grouped("broken", self.broken)
+        if found := self._linked:
+            rates = [f"{f.title}: {f.success:.1%} (by chance {shown(100 * f.baseline)} %)" for f in found]
+            out.append(alarm(FOUND, "People can be found in the release by whoever knows them.", LINKED, rates))
+        if self.whole:
+            out.append(alarm(FOUND, WHOLE, UNMOVED, [] if edition == "public" else [shown_rows(self.whole)]))
+        out += grouped("narrowed", [p for p in self.promises if p.verdict == NARROWED])
+        if self.repeats is not None and self.repeats["columns"]:
+            out.append(repeated(self.repeats))
+        elif self.again:
+            words = f"The same rows were released before with independent noise: {', '.join(self.again)}."
+            remedy = (
+                "Whoever holds both can average; audit them together as `others`, or give the `ledger` that knows them."
+            )
+            out.append(alarm("narrowed", words, remedy))
+        if unmeasured := [p for p in self.promises if p.verdict == UNMEASURED]:
+            items = [f"{p.attribute}: {p.unmeasured}" for p in unmeasured]
+            out.append(alarm(UNMEASURED, "Not measured, so nothing is known of it.", "Do not count it as kept.", items))
+        if clear and len(clear) < len(self.promises):
+            out.append(alarm("clear", f"Released as it is: {', '.join(clear)}.", "As asked for; nothing hides it."))
+        return out
+
+    def to_dict(self, edition: str = "owner") -> dict[str, Any]:
+        """The content of the report as plain data; the public edition says nothing about single people."""
+        if edition not in EDITIONS:
+            raise UsageError(f"there is no edition {edition!r}; choose owner or public")
+        is_public = edition == "public"
+        seen = self._coarse() if is_public else self
+        kept = [p.verdict for p in seen.promises]
+        about = {
+            "release": self.name,
+            "edition": edition,
+            "rows": self.rows,
+            "risk": seen.risk,
+            "verdict": seen.verdict,
+            "alarms": seen.alarms(edition),
+            "promised": {p.attribute: p.to_dict() for p in seen.promises},
+            "domains": dict(self.domains),
+            "promises": {v: kept.count(v) for v in (KEPT, NARROWED, BROKEN, NONE, CLEAR, UNMEASURED)},
+            "attacks": [f.to_dict() for f in seen.findings],
+            "granted": {f.name: sorted(f.attack.knowledge) for f in seen.findings},
+            "not_run": dict(self.notes),
+            "records": self.exposure.to_dict(public=is_public),
+            "utility": dict(seen.utility),
+            "privacy": dict(self.privacy),
+            "repeats": _without(seen.repeats, "names", "given_as_folders") if is_public else seen.repeats,
+            "seed": self.seed,
+            "seconds": round(self.seconds, 2),
+        }
+        return _three_digits(about) if is_public else about
+
+    def _coarse(self) -> Audit:
+        """The same audit in figures that no count can be read from."""
+        known = {
+            f.attributes[0]: f.trials
+            for f in self.findings
+            if len(f.attributes) == 1 and f.attack.scope is Scope.COLUMN
+        }
+        repeats_ = self.repeats
+        if repeats_ is not None:
+            repeats_ = dict(repeats_) | {
+                "columns": {n: coarse_repeat(c, self.rows) for n, c in repeats_["columns"].items()}
+            }
+        return replace(
+            self,
+            findings=tuple(coarse_finding(f) for f in self.findings),
+            promises=tuple(coarse_promise(p, known.get(p.attribute, self.rows)) for p in self.promises),
+            utility=coarse_utility(self.utility, self.rows, known, self.domains),
+            repeats=repeats_,
+        )
+
+    @property
+    def verdict(self) -> str:
+        """One sentence."""
+        hidden = [p for p in self.promises if p.verdict not in (CLEAR, UNMEASURED)]
+        if not hidden:
+            if any(p.verdict == UNMEASURED for p in self.promises):
+                return "No promise could be measured."
+            return "Nothing is hidden: the risk is 100 %."
+        if all(p.promised is None for p in hidden):
+            undone = f"; {len(self.broken)} of {len(hidden)} columns are undone by an attack" if self.broken else ""
+            found = " Some records are released whole." if self.whole else ""
+            return f"{hidden[0].mechanism} promises no interval{undone}. The worst attack gives {self.risk:.0%} away.{found}"
+        if self.broken:
+            return f"{len(self.broken)} of {len(hidden)} promises are broken by an attack."
+        if narrowed := [p for p in hidden if p.verdict == NARROWED]:
+            return f"No promise is broken; {narrowers(narrowed, len(hidden))}."
+        kept = f"All {len(hidden)} promises are kept against every attack tried"
+        return f"{kept}; but people can be found in the release." if self._linked else f"{kept}."
+
+    def html(self, edition: str = "owner") -> str:
+        """The report as one self-contained page."""
+        from sfumato.report import audit_page
+
+        return audit_page(self.to_dict(edition))
+
+
+def _without(about: Mapping[str, Any] | None, *keys: str) -> dict[str, Any] | None:
+    return None if about is None else {k: v for k, v in about.items() if k not in keys}
+
+
+def _three_digits(value: Any) -> Any:
+    """Three significant digits, which is all that the laws' own figures need, too."""
+    if isinstance(value, dict):
+        return {k: _three_digits(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_three_digits(v) for v in value]
+    if isinstance(value, float) and np.isfinite(value):
+        return float(f"{value:.3g}")
+    return value

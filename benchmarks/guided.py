@@ -17,7 +17,7 @@ from sfumato.guided.tree.detective import Detective
 from sfumato.guided.tree.framework import Framework
 from sfumato.guided.tree.innocent import Innocent
 from sfumato.guided.tree.leaf_swap import LeafSwap
-from sfumato.papers.owners import bundled
+from sfumato.papers.owners import bundled_table
 from sfumato.randomness import SecretKey, Stream
 from sfumato.schema import Attribute, Categories, Interval, Kind
 from sfumato.table import Column, Table
@@ -69,7 +69,7 @@ def releases() -> None:
     methods = (ClassRandom(), Innocent(), Detective(), LeafSwap(), Framework(), Framework(numbers="swap", chained=True))
     print("\n| table | rows × columns | method | cpu s | cells changed | in clear |\n|---|---|---|---|---|---|")
     for name in ("german_credit", "mushroom", "adult"):
-        table = bundled(name, complete=False)
+        table = bundled_table(name, complete=False)
         for method in methods:
             if isinstance(method, Innocent) and not any(c.attribute.kind.numeric for c in table.columns):
                 continue

@@ -13,7 +13,7 @@ from sfumato.counts import FloatArray, Grid
 from sfumato.io import open_new_folder
 from sfumato.mining import Model, View, distributions, mine
 from sfumato.plans import Plan
-from sfumato.releases import Release, create_key, described, load_key, true_table
+from sfumato.releases import Release, create_key, describe_manifest, load_key, true_table
 from sfumato.releasing import release
 from sfumato.report import charts, page
 from sfumato.table import Column
@@ -71,7 +71,7 @@ def run_demo(
         best = models["release, reconstructed"]
         best.save(hidden / "model.json")
         drawn = [v.drawn(alone=False, original=masses[n]) for n, v in views.items()]
-        (hidden / "distributions.svg").write_text(charts.stacked(drawn), "utf-8")
+        (hidden / "distributions.svg").write_text(charts.stack(drawn), "utf-8")
         (hidden / "tree.svg").write_text(tree_svg(best.body), "utf-8")  # type: ignore[arg-type]
         say("4/4  writing the report")
         distance = {n: _distances(v, masses[n]) for n, v in views.items()}
@@ -98,7 +98,7 @@ def _distances(view: View, truth: FloatArray) -> tuple[float, float]:
 def _report(
     result: DemoResult, made: Release, views: dict[str, View], masses: dict[str, FloatArray], model: Model
 ) -> str:
-    about = described(made.manifest)
+    about = describe_manifest(made.manifest)
     before, after = (sum(d[i] for d in result.distance.values()) for i in (0, 1))
     accuracy = result.accuracy
     drawings = [v.drawn(alone=False, original=masses[n]) for n, v in views.items()]

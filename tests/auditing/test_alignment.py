@@ -13,7 +13,7 @@ from sfumato.auditing.comparison import compare
 from sfumato.channels import Channel, Gaussian, Intervals, Laplace, Projective, SquareWave, Substitution, Uniform
 from sfumato.errors import DataError
 from sfumato.randomness import SecretKey
-from sfumato.releases.alignment import follows, refuse_other_rows
+from sfumato.releases.alignment import check_same_rows, rows_follow_law
 from sfumato.schema import Attribute, Categories, Consent, Interval, Kind
 from sfumato.table import Column
 
@@ -41,23 +41,23 @@ def drawn(attribute: Attribute, law: Channel, seed: int, rows: int = 2000) -> tu
 @pytest.mark.parametrize(("attribute", "law", "seed"), RELEASED)
 def test_the_right_rows_follow_their_law_and_others_do_not(attribute: Attribute, law: Channel, seed: int) -> None:
     column, truth = drawn(attribute, law, seed)
-    assert follows(column, truth)
-    assert not follows(column, np.random.default_rng(seed).permutation(truth))
-    assert not follows(column, np.roll(truth, 1))
+    assert rows_follow_law(column, truth)
+    assert not rows_follow_law(column, np.random.default_rng(seed).permutation(truth))
+    assert not rows_follow_law(column, np.roll(truth, 1))
 
 
 @pytest.mark.parametrize("rows", [1, 2, 10])
 def test_too_few_rows_to_tell_are_let_through(rows: int) -> None:
     column, truth = drawn(AGE, Gaussian(privacy=0.5), 1, rows)
-    assert follows(column, truth)
-    assert follows(column, truth[::-1])
+    assert rows_follow_law(column, truth)
+    assert rows_follow_law(column, truth[::-1])
 
 
 def test_what_a_law_does_not_tell_is_let_through() -> None:
     reports, truth = drawn(WARD, Projective(epsilon=1.0), 2)
-    assert follows(reports, np.roll(truth, 1))
+    assert rows_follow_law(reports, np.roll(truth, 1))
     nothing, truth = drawn(AGE, Gaussian(privacy=500.0), 2)
-    assert follows(nothing, np.roll(truth, 1))
+    assert rows_follow_law(nothing, np.roll(truth, 1))
 
 
 def test_a_few_cells_may_have_been_corrected_since() -> None:
@@ -66,20 +66,20 @@ def test_a_few_cells_may_have_been_corrected_since() -> None:
     truth[5] = np.nan
     column = Column(AGE, None, truth.copy())
     column.values[:10] = 7.0
-    refuse_other_rows([column], {"age": truth})
+    check_same_rows([column], {"age": truth})
     column.values[:12] = np.nan
     with pytest.raises(DataError, match="age, row 1: the value is released as it is, and differs in 1% of the rows"):
-        refuse_other_rows([column], {"age": truth})
-    refuse_other_rows([column], {"age": truth}, guided={"age"})
+        check_same_rows([column], {"age": truth})
+    check_same_rows([column], {"age": truth}, guided={"age"})
 
 
 def test_cells_left_missing_give_the_order_away() -> None:
     column, truth = drawn(AGE, Gaussian(privacy=500.0), 3)
     gaps = np.random.default_rng(3).random(len(truth)) < 0.1
     column.values[gaps], truth[gaps] = np.nan, np.nan
-    refuse_other_rows([column], {"age": truth})
+    check_same_rows([column], {"age": truth})
     with pytest.raises(DataError, match="missing in one of them only"):
-        refuse_other_rows([column], {"age": np.roll(truth, 1)})
+        check_same_rows([column], {"age": np.roll(truth, 1)})
 
 
 def test_audit_and_comparison_refuse_the_table_in_another_order(tmp_path: Path) -> None:

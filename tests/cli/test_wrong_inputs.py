@@ -222,7 +222,7 @@ CASES = [
     ("mine r_text", 1, "age, row 1: 'x' is not a number; get the release again"),
     ("mine r_short", 1, "holds 50 rows, and the manifest states 200; get the release again"),
     ("reconstruct r --attribute Age", 2, "no column 'Age'; the columns are age"),
-    ("cluster r -k 0", 2, "k: 0 clusters cannot be"),
+    ("cluster r -k 0", 2, "k: 0 is not a number of clusters"),
     ("cluster r -k 300", 1, "take a smaller k"),
     # models and originals
     ("predict model_cut.json people.csv -o p.csv", 1, "is not a model of this program"),
@@ -235,7 +235,7 @@ CASES = [
     ("compare lacking.csv r", 1, "no column age; its columns are id, income, job, seen, class; give the same table"),
     ("compare fewer.csv r", 1, "the original has 99 rows and the release 200; give the same table"),
     ("compare outside.csv r", 1, "age, row 3: 212 is outside [20, 69]; give the same table"),
-    ("compare people.csv r -k 0", 2, "k: 0 clusters cannot be"),
+    ("compare people.csv r -k 0", 2, "k: 0 is not a number of clusters"),
     ("compare people.csv r --sample 0", 2, "sample: 0 rows cannot be compared"),
     ("audit outside.csv r", 1, "age, row 3: 212 is outside [20, 69]; give the same table"),
     ("audit people.csv r --control lacking.csv", 1, "give people who are not in the release, in a table of the same columns"),

@@ -5,7 +5,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from sfumato.clusters.agreement import Spread, agreement, fixed_point, rerun, single_start
+from sfumato.clusters.agreement import Spread, agreement, fixed_point_agreement, rerun_agreement, single_start_agreement
 from sfumato.clusters.kmeans import kmeans
 from sfumato.errors import UsageError
 
@@ -38,27 +38,27 @@ def table() -> np.ndarray:
 def test_the_original_agrees_with_itself_under_every_protocol():
     x = table()
     fit = kmeans(x, 3)
-    assert rerun(x, fit.labels, 3) == 1.0
-    assert fixed_point(x, fit.labels, fit.centres) == 1.0
-    assert single_start(x, x, 3, seed=3) == 1.0
+    assert rerun_agreement(x, fit.labels, 3) == 1.0
+    assert fixed_point_agreement(x, fit.labels, fit.centres) == 1.0
+    assert single_start_agreement(x, x, 3, seed=3) == 1.0
 
 
 def test_the_protocols_tell_apart_what_they_should():
     x = table()
     fit = kmeans(x, 3)
     moved = x + 5.0  # the same clusters elsewhere
-    assert rerun(moved, fit.labels, 3) == 1.0
-    assert single_start(x, moved, 3) == 1.0
-    assert fixed_point(moved, fit.labels, fit.centres) < 1.0
+    assert rerun_agreement(moved, fit.labels, 3) == 1.0
+    assert single_start_agreement(x, moved, 3) == 1.0
+    assert fixed_point_agreement(moved, fit.labels, fit.centres) < 1.0
     shuffled = x[np.random.default_rng(2).permutation(len(x))]
-    assert rerun(shuffled, fit.labels, 3) < 0.6
+    assert rerun_agreement(shuffled, fit.labels, 3) < 0.6
 
 
 def test_single_start_needs_the_same_rows():
     with pytest.raises(UsageError, match="same rows"):
-        single_start(table(), table()[:5], 2)
+        single_start_agreement(table(), table()[:5], 2)
     with pytest.raises(UsageError, match="cannot start"):
-        single_start(table()[:2], table()[:2], 3)
+        single_start_agreement(table()[:2], table()[:2], 3)
 
 
 def test_a_spread_by_hand():

@@ -55,7 +55,7 @@ def test_tree_and_plain_comparison_agree(monkeypatch):
     x = rng.uniform(size=(400, 6))
     y = x + rng.normal(size=x.shape) * 0.1
     by_tree = nearest_neighbour_linkage(x, y)
-    monkeypatch.setattr(privacy, "TREE_DIMENSIONS", 0)
+    monkeypatch.setattr(privacy, "MAX_TREE_DIMENSIONS", 0)
     assert nearest_neighbour_linkage(x, y) == by_tree
 
 

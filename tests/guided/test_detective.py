@@ -9,7 +9,7 @@ from tests.support.owned_tables import category, mixed, table
 from sfumato.errors import UsageError
 from sfumato.guided.tree._segments import Segments, similar_values, value_pairs
 from sfumato.guided.tree.detective import Detective, dealt, expected_change, similarity_table
-from sfumato.papers.owners import synthetic
+from sfumato.papers.owners import synthetic_table
 from sfumato.randomness import SecretKey, Stream
 
 
@@ -17,7 +17,7 @@ def stream(key=0):
     return Stream(SecretKey(bytes([key]) * 32))
 
 
-CSD = synthetic("csd", 5)
+CSD = synthetic_table("csd", 5)
 CAR = Segments.of(CSD, "car")
 
 

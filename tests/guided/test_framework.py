@@ -11,7 +11,7 @@ from sfumato.guided.base import METHODS, make_method
 from sfumato.guided.tree.base import TreeMethod
 from sfumato.guided.tree.framework import Framework
 from sfumato.guided.tree.owner_tree import Leaves
-from sfumato.papers.owners import synthetic
+from sfumato.papers.owners import synthetic_table
 from sfumato.randomness import SecretKey, Stream
 from sfumato.trees.grow.c45 import c45
 
@@ -86,7 +86,7 @@ def test_no_rows_and_no_columns_are_refused(law):
 
 @pytest.mark.parametrize("numbers", ["noise", "swap"])
 def test_the_framework_perturbs_every_attribute(numbers):
-    owned = synthetic("crd", 3)
+    owned = synthetic_table("crd", 3)
     done = Framework(numbers=numbers).perturb(owned, stream())
     assert all(share > 0 for share in done.changed.values())
     assert done.warnings == ()

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from sfumato.auditing.comparison import compare
-from sfumato.clusters.agreement import fixed_point
+from sfumato.clusters.agreement import fixed_point_agreement
 from sfumato.clusters.kmeans import kmeans
 from sfumato.clusters.scaling import Scaling
 from sfumato.guided.base import METHODS, make_method
@@ -137,7 +137,7 @@ def test_whole_numbers_that_swaps_cannot_place_are_released_as_real_ones_and_sta
     owned = kmeans(scaling.apply(x.astype(float)), 4)
     means = np.array([scaling.apply(seen)[owned.labels == k].mean(axis=0) for k in range(4)])
     np.testing.assert_allclose(means, owned.centres, atol=1e-6)
-    assert fixed_point(scaling.apply(seen), owned.labels, owned.centres) == 1.0
+    assert fixed_point_agreement(scaling.apply(seen), owned.labels, owned.centres) == 1.0
 
 
 def test_whole_numbers_that_swaps_do_place_stay_whole(tmp_path):

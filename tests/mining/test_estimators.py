@@ -28,8 +28,8 @@ def test_scikit_learns_own_checks(estimator, check):
 
 @pytest.fixture(scope="module")
 def noisy():
-    train, test = loans.records(10_000, 1, 5), loans.records(2_000, 1, 1005)
-    table = loans.observed(train, Gaussian(privacy=1.0), 5)
+    train, test = loans.draw_applicants(10_000, 1, 5), loans.draw_applicants(2_000, 1, 1005)
+    table = loans.perturb(train, Gaussian(privacy=1.0), 5)
     names = [c.name for c in table.columns]
     return {
         "X": np.column_stack([c.values for c in table.columns]),

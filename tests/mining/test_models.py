@@ -93,8 +93,8 @@ def test_a_file_that_is_no_model_is_refused(tmp_path):
 
 def test_reconstruction_recovers_most_of_what_noise_destroys():
     # Function 1 depends on age alone: bands that noise at 100 % of the range blurs beyond recognition.
-    train, test = loans.records(20_000, 1, 1), loans.records(4_000, 1, 1001)
-    table = loans.observed(train, Gaussian(privacy=1.0), 1)
+    train, test = loans.draw_applicants(20_000, 1, 1), loans.draw_applicants(4_000, 1, 1001)
+    table = loans.perturb(train, Gaussian(privacy=1.0), 1)
     truth = loans.classes(test)
     naive = mine(table, "randomized").body.accuracy(test, truth)
     corrected = mine(table, "byclass").body.accuracy(test, truth)

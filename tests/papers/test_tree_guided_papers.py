@@ -8,7 +8,7 @@ import pytest
 from sfumato.errors import DataError, UsageError
 from sfumato.papers import detective2005, ib2003
 from sfumato.papers.base import Bench
-from sfumato.papers.owners import boston, bundled, decimals, synthetic
+from sfumato.papers.owners import boston_table, bundled_table, count_decimals, synthetic_table
 
 
 def test_every_row_of_2005_has_a_verdict(monkeypatch):
@@ -38,13 +38,13 @@ def test_changes_of_glass_and_yeast_are_those_measured_before():
 
 
 def test_tables_are_read_with_their_domains_and_resolutions():
-    wbc = bundled("breast_cancer_wisconsin")
+    wbc = bundled_table("breast_cancer_wisconsin")
     assert (wbc.rows, len(wbc.columns), wbc.labels) == (683, 9, ("benign", "malignant"))
-    assert bundled("breast_cancer_wisconsin", complete=False).rows == 699
-    assert bundled("glass")["RI"].attribute.resolution == pytest.approx(1e-5)
-    assert decimals(np.array([1.0, 2.5, 3.25])) == 2
-    assert synthetic("csd", 1).rows == 399
+    assert bundled_table("breast_cancer_wisconsin", complete=False).rows == 699
+    assert bundled_table("glass")["RI"].attribute.resolution == pytest.approx(1e-5)
+    assert count_decimals(np.array([1.0, 2.5, 3.25])) == 2
+    assert synthetic_table("csd", 1).rows == 399
     with pytest.raises(DataError, match="no such file"):
-        boston("nowhere.csv")
+        boston_table("nowhere.csv")
     with pytest.raises(UsageError, match="not shipped"):
         ib2003.table_of("boston")

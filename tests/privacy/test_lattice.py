@@ -17,7 +17,7 @@ from sfumato.plans import Plan
 from sfumato.privacy import figures
 from sfumato.privacy.rounding import exactly_true, hides_little
 from sfumato.randomness import Rows, SecretKey
-from sfumato.releases.description import described
+from sfumato.releases.description import describe_manifest
 from sfumato.releasing import release
 from sfumato.schema import Attribute, Interval, Kind, Schema
 from sfumato.table import Column
@@ -93,7 +93,7 @@ def test_mostly_true_cells_are_a_figure_and_a_caution(tmp_path):
     made = release(
         pa.table({"rating": [1, 5, 12] * 10}), Plan(Schema((RATING,)), {"rating": Gaussian(sigma=0.2)}), tmp_path / "r"
     )
-    about = described(made.manifest)
+    about = describe_manifest(made.manifest)
     privacy = about["attributes"]["rating"]["privacy"]
     assert privacy["exactly_true"] == pytest.approx(math.erf(2.5 / math.sqrt(2)))
     assert privacy["in_words"].endswith("; but 98.76 % of the cells are exactly true")
@@ -103,7 +103,7 @@ def test_mostly_true_cells_are_a_figure_and_a_caution(tmp_path):
 def test_a_fine_grid_has_no_caution(tmp_path):
     age = Attribute("age", Kind.INTEGER, Interval(0, 100))
     made = release(pa.table({"age": [1, 50, 99]}), Plan(Schema((age,)), {"age": Gaussian(privacy=0.5)}), tmp_path / "r")
-    about = described(made.manifest)
+    about = describe_manifest(made.manifest)
     assert about["attributes"]["age"]["privacy"]["in_words"] == "50 (50 % of the range)"
     assert not any("exactly" in line for line in about["cautions"])
 

@@ -20,7 +20,7 @@ from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
 from sfumato.reconstruction import reconstruct, reconstruct_joint
 from sfumato.releases import Manifest, Release
-from sfumato.releases.description import described
+from sfumato.releases.description import describe_manifest
 from sfumato.releasing import release
 from sfumato.releasing.joint_noise import with_joint_noise
 from sfumato.schema import Attribute, Categories, Consent, Interval, Kind, Role, Schema
@@ -106,7 +106,7 @@ def test_the_manifest_states_the_joint_law_once_and_each_column_as_gaussian(made
     again = Manifest.from_dict(about)
     assert again == made.manifest
     assert isinstance(again["weight"].channel, Marginal)
-    assert described(again)["joint"]["ratio"] == 0.5
+    assert describe_manifest(again)["joint"]["ratio"] == 0.5
 
 
 def test_a_manifest_whose_columns_contradict_the_joint_law_is_refused(made):

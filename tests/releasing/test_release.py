@@ -20,7 +20,7 @@ from sfumato.errors import DataError, OutputError, UsageError
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
 from sfumato.releases import Manifest, Release
-from sfumato.releases.description import described
+from sfumato.releases.description import describe_manifest
 from sfumato.releasing import release
 from sfumato.schema import Attribute, Categories, Consent, Interval, Kind, Missing, Role, Schema, day_number
 
@@ -546,7 +546,7 @@ def test_a_full_disk_is_told_in_words_and_leaves_nothing(tmp_path: Path, table: 
 def test_a_true_column_leaves_the_record_without_a_bound_and_the_others_with_theirs(tmp_path: Path) -> None:
     table = pa.table({"a": ["x", "y"] * 50, "c": ["p", "q"] * 50})
     plan = replace(Plan.propose(table, target="c"), channels={"a": Substitution(gamma=3.0)})
-    record = described(release(table, plan, tmp_path / "r").manifest)["record"]
+    record = describe_manifest(release(table, plan, tmp_path / "r").manifest)["record"]
     assert record["epsilon"] is None
     assert record["infinite"] == ["c"]
     assert record["modified_only"]["epsilon"] == pytest.approx(np.log(3))
@@ -556,7 +556,9 @@ def test_a_true_column_leaves_the_record_without_a_bound_and_the_others_with_the
 def test_an_epsilon_beside_visible_gaps_says_what_it_covers(tmp_path: Path) -> None:
     table = pa.table({"a": ["x", "y", None, "y"] * 30})
     plan = replace(Plan.propose(table), channels={"a": Substitution(gamma=3.0)})
-    words = described(release(table, plan, tmp_path / "r").manifest)["attributes"]["a"]["privacy"]["epsilon_in_words"]
+    words = describe_manifest(release(table, plan, tmp_path / "r").manifest)["attributes"]["a"]["privacy"][
+        "epsilon_in_words"
+    ]
     assert words == "1.099 among values that are there; who has none is seen"
 
 
@@ -587,7 +589,7 @@ def _weights_and_labels(gaps: bool, target: str | None = None) -> tuple[pa.Table
 
 def test_a_record_with_visible_gaps_is_given_no_bound_in_words_or_numbers(tmp_path: Path) -> None:
     table, plan = _weights_and_labels(gaps=True)
-    about = described(release(table, plan, tmp_path / "r").manifest)
+    about = describe_manifest(release(table, plan, tmp_path / "r").manifest)
     record = about["record"]
     assert (record["epsilon"], record["gamma"], "rho" in record) == (None, None, False)
     assert record["infinite"] == record["missing_public"] == ["weight"]
@@ -603,14 +605,14 @@ def test_a_record_with_visible_gaps_is_given_no_bound_in_words_or_numbers(tmp_pa
 
 
 def test_a_record_without_gaps_keeps_its_bound(tmp_path: Path) -> None:
-    record = described(release(*_weights_and_labels(gaps=False), tmp_path / "r").manifest)["record"]
+    record = describe_manifest(release(*_weights_and_labels(gaps=False), tmp_path / "r").manifest)["record"]
     assert record["epsilon"] == pytest.approx(2.0)
     assert "Per record over all attributes: ε = 2.00" in record["in_words"]
     assert "missing_public" not in record
 
 
 def test_visible_gaps_and_a_true_column_are_both_named(tmp_path: Path) -> None:
-    record = described(release(*_weights_and_labels(gaps=True, target="c"), tmp_path / "r").manifest)["record"]
+    record = describe_manifest(release(*_weights_and_labels(gaps=True, target="c"), tmp_path / "r").manifest)["record"]
     assert record["epsilon"] is None
     assert set(record["infinite"]) == {"weight", "c"}
     assert record["modified_only"]["epsilon"] is None
@@ -623,5 +625,5 @@ def test_visible_gaps_and_a_true_column_are_both_named(tmp_path: Path) -> None:
 
 
 def test_labels_with_missing_among_them_are_counted_with_it(tmp_path: Path) -> None:
-    about = described(release(*_weights_and_labels(gaps=False), tmp_path / "r").manifest)
+    about = describe_manifest(release(*_weights_and_labels(gaps=False), tmp_path / "r").manifest)
     assert about["attributes"]["label"]["privacy"]["in_words"].endswith(" of 3 labels, missing among them")

@@ -23,7 +23,7 @@ def test_a_long_title_has_the_legend_below_it():
 
 @pytest.mark.parametrize(("value", "text"), [(20_000, "20K"), (1_350_000, "1.35M"), (0.25, "0.25"), (1234, "1234")])
 def test_labels_are_short(value, text):
-    assert svg.label(value) == text
+    assert svg.format_tick(value) == text
 
 
 def test_a_distribution_chart_is_well_formed_and_repeatable():

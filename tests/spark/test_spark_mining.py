@@ -20,7 +20,7 @@ from sfumato.mining.model import mine
 from sfumato.plans import Plan
 from sfumato.reconstruction.columns import CellCounts
 from sfumato.releases import Release
-from sfumato.releases.description import described
+from sfumato.releases.description import describe_manifest
 from sfumato.releasing import release
 from sfumato.table import Table
 
@@ -84,7 +84,7 @@ def test_strategies_that_need_all_records_are_refused_with_those_that_do_not(spa
 
 
 def test_descriptions_speak_of_the_same_laws(alone: Release, spread: Release) -> None:
-    here, there = described(alone.manifest), described(spread.manifest)
+    here, there = describe_manifest(alone.manifest), describe_manifest(spread.manifest)
     assert here["attributes"] == there["attributes"]
     assert here["record"] == there["record"]
 

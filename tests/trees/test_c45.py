@@ -12,7 +12,7 @@ from tests.support import weka_j48 as weka
 from tests.support.owned_tables import category, mixed, number, table
 
 from sfumato.errors import DataError, UsageError
-from sfumato.papers.owners import boston, bundled
+from sfumato.papers.owners import boston_table, bundled_table
 from sfumato.trees import text
 from sfumato.trees.grow.c45 import c45
 from sfumato.trees.grow.pruning import Pessimistic, added_errors
@@ -51,7 +51,7 @@ def test_other_leaf_sizes_and_confidences_are_the_twins_too():
 
 @pytest.mark.parametrize("name", ["iris", "breast_cancer_wisconsin"])
 def test_the_trees_of_iris_and_wbc_are_those_agreed_with_j48(name):
-    found = text(c45(bundled(name, complete=False)))
+    found = text(c45(bundled_table(name, complete=False)))
     assert found + "\n" == (HERE / "expected" / f"c45_{name}.txt").read_text("utf-8")
 
 
@@ -60,7 +60,7 @@ def test_the_trees_of_iris_and_wbc_are_those_agreed_with_j48(name):
     ("name", "rows"), [("iris", None), ("breast_cancer_wisconsin", None), ("german_credit", None), ("adult", 2000)]
 )
 def test_the_builder_agrees_with_j48_node_for_node(name, rows, tmp_path):
-    owned = bundled(name, complete=False)
+    owned = bundled_table(name, complete=False)
     owned = owned if rows is None else owned.take(np.arange(rows))
     weka.write_arff(owned, tmp_path / "table.arff")
     assert weka.same(weka.lines(c45(owned)), weka.j48(tmp_path / "table.arff")) is None
@@ -71,7 +71,7 @@ def test_the_builder_agrees_with_j48_node_for_node(name, rows, tmp_path):
     reason="weka or Boston Housing is not at hand (its path goes into SFUMATO_BOSTON)",
 )
 def test_the_builder_agrees_with_j48_on_boston(tmp_path):
-    owned = boston(os.environ["SFUMATO_BOSTON"])
+    owned = boston_table(os.environ["SFUMATO_BOSTON"])
     weka.write_arff(owned, tmp_path / "table.arff")
     assert weka.same(weka.lines(c45(owned)), weka.j48(tmp_path / "table.arff")) is None
 

@@ -16,7 +16,7 @@ from sfumato.auditing.truth import Truth, attributes_of, distribution, read_orig
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.engines import Engine
 from sfumato.errors import DataError, UsageError
-from sfumato.releases import Manifest, Release, refuse_other_rows
+from sfumato.releases import Manifest, Release, check_same_rows
 from sfumato.schema import Attribute
 
 
@@ -135,7 +135,7 @@ def read_case(
         truth, views, rows = read_sample(release, original, opened, engine, sample, encoding)
     if not views[0].columns:
         raise UsageError(f"{release.folder} releases no column beside the identifier; there is nothing to audit")
-    refuse_other_rows(views[0].columns, truth, views[0].guided)
+    check_same_rows(views[0].columns, truth, views[0].guided)
     return Case(release.manifest, views[0], truth, rows, tuple(views[1:]))
 
 

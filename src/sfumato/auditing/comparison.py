@@ -8,13 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.clusters import Scaling, cluster_privacy, fixed_point, kmeans, rerun, single_start
+from sfumato.clusters import (
+    Scaling,
+    cluster_privacy,
+    fixed_point_agreement,
+    kmeans,
+    rerun_agreement,
+    single_start_agreement,
+)
 from sfumato.counts import FloatArray
 from sfumato.engines import Engine
 from sfumato.errors import GIVE_SAME_TABLE, DataError, UsageError
 from sfumato.guided import kept_rows
 from sfumato.io import check_columns, name_files_in_errors, open_table, read_blocks
-from sfumato.releases import SAMPLE, CountedTable, Reader, Release, Sampled, refuse_other_rows, sampled
+from sfumato.releases import SAMPLE, CountedTable, Reader, Release, Sampled, check_same_rows, sampled
 from sfumato.schema import Kind
 from sfumato.table import Column, Table
 from sfumato.trees import c45, compare_trees
@@ -53,7 +60,7 @@ def original_of(release: Release, table: Any, encoding: str = "utf-8") -> Table:
 def _same_order(release: Release, original: Table, seen: Table) -> None:
     guided = {c.attribute.name for c in release.manifest.columns if c.guided is not None}
     truth = {c.name: c.values for c in original.all_columns}
-    refuse_other_rows(seen.all_columns, truth, guided)
+    check_same_rows(seen.all_columns, truth, guided)
 
 
 def _same_rows(rows: int, release: Release) -> None:
@@ -92,7 +99,7 @@ def compare(
     engine neither table is held: both are compared by the same `sample` of their rows.
     """
     if k is not None and k < 1:
-        raise UsageError(f"k: {k} clusters cannot be; give a whole number from 1 on")
+        raise UsageError(f"k: {k} is not a number of clusters; give a whole number from 1 on")
     if sample < 1:
         raise UsageError(f"sample: {sample} rows cannot be compared; give a whole number from 1 on")
     release = release if isinstance(release, Release) else Release.open(release)
@@ -188,11 +195,11 @@ def _clusters(release: Release, original: Table, seen: Table, k: int | None) -> 
         "k": found.k,
         "sizes": list(found.sizes),
         "chosen_by": found.chosen_by,
-        "agreement": rerun(y, found.labels, found.k),
+        "agreement": rerun_agreement(y, found.labels, found.k),
         "protocols": {
-            "rerun": rerun(y, found.labels, found.k),
-            "fixed_point": fixed_point(y, found.labels, found.centres),
-            "single_start": single_start(x, y, found.k),
+            "rerun": rerun_agreement(y, found.labels, found.k),
+            "fixed_point": fixed_point_agreement(y, found.labels, found.centres),
+            "single_start": single_start_agreement(x, y, found.k),
         },
         "privacy": privacy.to_dict(),
         "verdict": privacy.verdict,

@@ -128,7 +128,7 @@ def repeats(ledger: Ledger, manifest: Manifest) -> Repeats:
     this = next((e for e in reversed(own) if e.laws == stated), own[-1])
     others = {}
     for number, entry in enumerate(known):
-        columns = tuple(n for n in this.freshened_by(entry) if n in this.noise) if entry is not this else ()
+        columns = tuple(n for n in this.columns_redrawn_by(entry) if n in this.noise) if entry is not this else ()
         if columns:
-            others[f"{number}:{entry.name}"] = (entry, columns, not this.moved_in(entry))
+            others[f"{number}:{entry.name}"] = (entry, columns, not this.is_moved_in(entry))
     return Repeats(this, others)

@@ -153,9 +153,9 @@ def _domain_sizes(view: View) -> dict[str, float]:
 
 def _privacy(made: Release, view: View) -> dict[str, Any]:
     """The figures of the laws alone, and what each column tells with its reconstructed distribution as prior."""
-    from sfumato.releases import described
+    from sfumato.releases import describe_manifest
 
-    about = described(made.manifest)
+    about = describe_manifest(made.manifest)
     told = dict(_informations(view))
     return {
         "attributes": {n: v["privacy"] for n, v in about["attributes"].items()},

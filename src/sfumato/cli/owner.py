@@ -323,9 +323,9 @@ def describe(folder: Path, engine: str, master: str | None, as_json: bool) -> No
 
     All of it stands in the manifest, so either engine says the same, and no cluster is asked.
     """
-    from sfumato.releases import Release, described
+    from sfumato.releases import Release, describe_manifest
 
-    about = described(Release.open(folder).manifest)
+    about = describe_manifest(Release.open(folder).manifest)
     if as_json:
         give(about)
         return

@@ -1,6 +1,15 @@
-"""Clusters: k-means and its scaling, agreement of clusterings, and the privacy of tables released around them."""
+"""Clusters: k-means and its scaling, agreement of clusterings, and the privacy of tables released around them.
 
-from sfumato.clusters.agreement import Spread, agreement, fixed_point, rerun, single_start
+scaling.py     the scale on which distances are measured
+kmeans.py      k-means++ starts and Lloyd's iteration
+partition.py   a table ordered by cluster
+agreement.py   how alike two clusterings are
+disclosure.py  what a release around clusters gives away
+
+Start with kmeans.py. scikit-learn is imported when it is used. Methods that perturb around clusters are in `guided`.
+"""
+
+from sfumato.clusters.agreement import Spread, agreement, fixed_point_agreement, rerun_agreement, single_start_agreement
 from sfumato.clusters.disclosure import (
     cluster_privacy,
     known_sample_attack,
@@ -8,22 +17,22 @@ from sfumato.clusters.disclosure import (
     nearest_neighbour_linkage,
     random_known_rows,
 )
-from sfumato.clusters.kmeans import ROWS, KMeans, kmeans, lloyd, nearest_centre
-from sfumato.clusters.partition import LabelArray, Partition, checked_labels, finite_table
+from sfumato.clusters.kmeans import BLOCK_ROWS, KMeans, kmeans, lloyd, nearest_centre
+from sfumato.clusters.partition import LabelArray, Partition, check_finite, check_labels
 from sfumato.clusters.scaling import Scaling
 
 __all__ = [
-    "ROWS",
+    "BLOCK_ROWS",
     "KMeans",
     "LabelArray",
     "Partition",
     "Scaling",
     "Spread",
     "agreement",
-    "checked_labels",
+    "check_finite",
+    "check_labels",
     "cluster_privacy",
-    "finite_table",
-    "fixed_point",
+    "fixed_point_agreement",
     "kmeans",
     "known_sample_attack",
     "linear_residual",
@@ -31,6 +40,6 @@ __all__ = [
     "nearest_centre",
     "nearest_neighbour_linkage",
     "random_known_rows",
-    "rerun",
-    "single_start",
+    "rerun_agreement",
+    "single_start_agreement",
 ]

@@ -1,8 +1,8 @@
-"""How alike two clusterings are, and the three ways to ask it of a release, which measure three different things.
+"""How alike two clusterings are, and three ways to ask it of a release, which measure three different things.
 
 - *fixed point*: Lloyd from the original centres. Does the release still hold the clustering?
-- *rerun*: the best of ten fresh starts, on the stated scale. Would a careful miner find it?
-- *single start*: one start from the same records, each table on its own min-max scale, as Weka does by default. It
+- *rerun*: the best of ten new starts, on the stated scale. Would a careful miner find it?
+- *single start*: one start from the same rows, each table on its own min-max scale, as Weka does by default. It
   measures k-means' own instability as much as the release.
 """
 
@@ -15,14 +15,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sfumato.clusters.kmeans import kmeans, lloyd
-from sfumato.clusters.partition import LabelArray, finite_table
+from sfumato.clusters.partition import LabelArray, check_finite
 from sfumato.clusters.scaling import Scaling
 from sfumato.counts import FloatArray
 from sfumato.errors import UsageError
 
 
 def agreement(first: ArrayLike, second: ArrayLike) -> float:
-    """Share of records in matched clusters under the best one-to-one matching (Hungarian); their numbers may differ."""
+    """Return the share of rows in matched clusters under the best one-to-one matching (Hungarian); cluster counts may differ.
+
+    >>> agreement([0, 0, 1, 1], [1, 1, 0, 1])
+    0.75
+    """
     from scipy.optimize import linear_sum_assignment
 
     a, b = np.asarray(first), np.asarray(second)
@@ -37,20 +41,22 @@ def agreement(first: ArrayLike, second: ArrayLike) -> float:
     return float(table[rows, columns].sum() / len(a))
 
 
-def rerun(released: ArrayLike, labels: LabelArray, k: int, *, starts: int = 10, seed: int = 0) -> float:
-    """Agreement of the original labels with the best of `starts` k-means++ starts on the release."""
+def rerun_agreement(released: ArrayLike, labels: LabelArray, k: int, *, starts: int = 10, seed: int = 0) -> float:
+    """Return the agreement of the original labels with the best of `starts` k-means++ starts on the release."""
     found = kmeans(released, k, starts=starts, seed=seed, least=1)
     return agreement(labels, found.labels)
 
 
-def fixed_point(released: ArrayLike, labels: LabelArray, centres: FloatArray, *, rounds: int = 300) -> float:
-    """Agreement after Lloyd's iteration on the release from the original centres."""
-    return agreement(labels, lloyd(finite_table(released), centres, rounds).labels)
+def fixed_point_agreement(released: ArrayLike, labels: LabelArray, centres: FloatArray, *, rounds: int = 300) -> float:
+    """Return the agreement after Lloyd's iteration on the release from the original centres."""
+    return agreement(labels, lloyd(check_finite(released), centres, rounds).labels)
 
 
-def single_start(original: ArrayLike, released: ArrayLike, k: int, *, seed: int = 0, rounds: int = 500) -> float:
-    """Agreement of two single runs, both from the same k distinct records, each table min-max scaled on its own."""
-    x, y = finite_table(original), finite_table(released)
+def single_start_agreement(
+    original: ArrayLike, released: ArrayLike, k: int, *, seed: int = 0, rounds: int = 500
+) -> float:
+    """Return the agreement of two single runs from the same k distinct rows, each table min-max scaled on its own."""
+    x, y = check_finite(original), check_finite(released)
     if x.shape[0] != y.shape[0]:
         raise UsageError(
             f"single start: {len(x)} original and {len(y)} released rows; the protocol needs the same rows"
@@ -65,7 +71,7 @@ def single_start(original: ArrayLike, released: ArrayLike, k: int, *, seed: int 
 
 @dataclass(frozen=True)
 class Spread:
-    """A mean is never shown without how far single runs lie from it."""
+    """How far single runs lie from their mean, which is never shown without it."""
 
     mean: float
     sd: float
@@ -75,7 +81,7 @@ class Spread:
 
     @classmethod
     def of(cls, values: Iterable[float]) -> Spread:
-        """The spread of some runs; sd is 0 for a single one."""
+        """Return the spread of some runs; sd is 0 for a single one."""
         v = np.fromiter(values, np.float64)
         if not len(v):
             raise UsageError("a spread needs at least one run")
@@ -83,5 +89,5 @@ class Spread:
         return cls(float(v.mean()), sd, float(v.min()), float(np.median(v)), len(v))
 
     def to_dict(self) -> dict[str, float]:
-        """The five numbers."""
+        """Return the five numbers."""
         return asdict(self)

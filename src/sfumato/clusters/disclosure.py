@@ -12,25 +12,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sfumato.clusters.partition import LabelArray, Partition, checked_labels, finite_table
+from sfumato.clusters.partition import LabelArray, Partition, check_finite, check_labels
 from sfumato.counts import FloatArray
 from sfumato.errors import UsageError
 from sfumato.reconstruction import wilson
 
-INVERTIBLE = 0.01
-"""A release whose residual share is below this part of its ceiling is a disguise, not a perturbation."""
-
-PAIR_BUDGET = 4e8
-"""Coordinate differences that one linkage may compute by brute force: about a second of work."""
-
-TREE_DIMENSIONS = 12
-"""Above this many attributes a k-d tree visits nearly every record, and plain comparison is faster."""
-
-CHUNK = 256
+MAX_TREE_DIMENSIONS = 12
+"""With more attributes a k-d tree visits nearly every row, and plain comparison is faster."""
 
 
 def _pair(original: ArrayLike, released: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    x, y = finite_table(original, "the original"), finite_table(released, "the release")
+    x, y = check_finite(original, "the original"), check_finite(released, "the release")
     if x.shape != y.shape:
         raise UsageError(f"the original has shape {x.shape} and the release {y.shape}; give the same rows and columns")
     if len(x) < 2:
@@ -39,7 +31,7 @@ def _pair(original: ArrayLike, released: ArrayLike) -> tuple[FloatArray, FloatAr
 
 
 def variance_ratio(original: ArrayLike, released: ArrayLike) -> float:
-    """Mean over attributes of Var(X − Y)/Var(X), the classical security figure of perturbation; constants left out."""
+    """Return the mean over attributes of Var(X − Y)/Var(X), the classical security figure of perturbation; constants are left out."""
     x, y = _pair(original, released)
     varying = np.ptp(x, axis=0) > 0
     if not varying.any():
@@ -52,9 +44,9 @@ class Residual:
     """Mean over attributes of the share of Var(X) that is left after linear reconstruction inside each cluster.
 
     `ceiling` is W/T, what the cluster alone leaves; no release that keeps the clusters leaves more.
-    `in_sample` is what least squares leaves in the very table it was fitted to, never more than the ceiling; d useless
-    columns still fit d/(n−1) of a cluster by luck, more where a few records lie far out.
-    `held_out` reconstructs every record by the regression on all the others, or by the mean of the others where that is
+    `in_sample` is what least squares leaves in the same table it was fitted to, never more than the ceiling; d useless
+    columns still fit d/(n−1) of a cluster by luck, more where a few rows lie far out.
+    `held_out` reconstructs every row by the regression on all the others, or by the mean of the others where that is
     better: what an intruder who knows the rest of the table gains, free of luck.
     """
 
@@ -65,14 +57,14 @@ class Residual:
     @property
     def invertible(self) -> bool:
         """Whether the release, given the clusters, is the original in a linear disguise."""
-        return self.held_out <= INVERTIBLE * self.ceiling
+        return self.held_out <= 0.01 * self.ceiling
 
 
 def linear_residual(original: ArrayLike, released: ArrayLike, labels: ArrayLike) -> Residual:
     """Regress X on (1, Y) in every cluster by least squares: the best that linear reconstruction can do."""
     x, y = _pair(original, released)
     clusters = int(np.asarray(labels).max(initial=0)) + 1
-    partition = Partition.of(checked_labels(labels, len(x), clusters), clusters)
+    partition = Partition.of(check_labels(labels, len(x), clusters), clusters)
     total = ((x - x.mean(axis=0)) ** 2).sum(axis=0)
     within, left, held_out = np.zeros_like(total), np.zeros_like(total), np.zeros_like(total)
     for _, place in partition.slices():
@@ -88,9 +80,9 @@ def linear_residual(original: ArrayLike, released: ArrayLike, labels: ArrayLike)
 
 
 def _cluster_residuals(u: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Sums of squares per attribute of centred u: as it is, after regression on centred v, and that with one left out.
+    """Return sums of squares per attribute of centred u: as it is, after regression on centred v, and that with one row left out.
 
-    Leaving record i out turns its residual e into e/(1 − h), h its leverage, and its deviation u into u n/(n − 1).
+    Leaving row i out turns its residual e into e/(1 − h), h its leverage, and its deviation u into u n/(n − 1).
     """
     n = len(u)
     basis, sizes, _ = np.linalg.svd(v, full_matrices=False)
@@ -108,9 +100,9 @@ def _cluster_residuals(u: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatA
 
 @dataclass(frozen=True)
 class Linkage:
-    """Share of targets whose nearest released record is their own, beside what guessing would give.
+    """Share of targets whose nearest released row is their own, beside what guessing would give.
 
-    Where several released records are equally near, the intruder picks one of them, so a target counts 1/ties. `low`
+    Where several released rows are equally near, the intruder picks one of them, so a target counts 1/ties. `low`
     and `high` are the 95 % Wilson interval when only a sample of the targets was tried, else the rate itself.
     """
 
@@ -124,21 +116,25 @@ class Linkage:
 def nearest_neighbour_linkage(
     original: ArrayLike, released: ArrayLike, *, targets: int = 5000, seed: int = 0
 ) -> Linkage:
-    """The intruder knows whole original records and looks up the nearest released one; at most `targets` are tried."""
+    """Return how often an intruder who knows a whole original row finds it as the nearest released one.
+
+    At most `targets` rows are tried.
+    """
     x, y = _pair(original, released)
     n, d = x.shape
     allowed = min(n, targets)
-    if d > TREE_DIMENSIONS:
-        allowed = min(allowed, max(200, int(PAIR_BUDGET / (n * d))))
+    if d > MAX_TREE_DIMENSIONS:
+        max_differences = 4e8  # that brute force may compute: about a second of work
+        allowed = min(allowed, max(200, int(max_differences / (n * d))))
     pick = np.arange(n) if allowed >= n else np.sort(np.random.default_rng(seed).choice(n, allowed, replace=False))
-    credit = _tree_credit(x[pick], y, pick) if d <= TREE_DIMENSIONS else _brute_credit(x[pick], y, pick)
+    credit = _tree_credit(x[pick], y, pick) if d <= MAX_TREE_DIMENSIONS else _brute_credit(x[pick], y, pick)
     rate, size = float(credit.mean()), len(pick)
     low, high = (rate, rate) if size == n else (float(end) for end in wilson(np.asarray(rate), size))
     return Linkage(rate, 1.0 / n, size, low, high)
 
 
-def _near(distance: FloatArray, scale: float) -> FloatArray:
-    """`distance`, widened by rounding: records at the same place must tie, however their distances were rounded."""
+def _widen(distance: FloatArray, scale: float) -> FloatArray:
+    """Return the distances, widened by rounding: rows at the same place must tie, however their distances were rounded."""
     return distance * (1 + 1e-9) + 1e-12 * scale
 
 
@@ -148,7 +144,7 @@ def _tree_credit(targets: FloatArray, y: FloatArray, own: LabelArray) -> FloatAr
     scale = float(np.abs(y).max())
     tree = cKDTree(y, balanced_tree=False, compact_nodes=False)
     nearest, _ = tree.query(targets)
-    limit = _near(np.asarray(nearest), scale)
+    limit = _widen(np.asarray(nearest), scale)
     hit = np.flatnonzero(np.linalg.norm(targets - y[own], axis=1) <= limit)
     credit = np.zeros(len(targets))
     if len(hit):
@@ -161,21 +157,21 @@ def _brute_credit(targets: FloatArray, y: FloatArray, own: LabelArray) -> FloatA
 
     scale = float(np.abs(y).max())
     credit = np.zeros(len(targets))
-    rows = max(1, min(CHUNK, int(2e7 // max(len(y), 1))))
+    rows = max(1, min(256, int(2e7 // max(len(y), 1))))
     for begin in range(0, len(targets), rows):
         part = slice(begin, begin + rows)
         distances = cdist(targets[part], y)
-        limit = _near(distances.min(axis=1), scale)
+        limit = _widen(distances.min(axis=1), scale)
         mine = distances[np.arange(len(distances)), own[part]] <= limit
         credit[part] = mine / (distances <= limit[:, None]).sum(axis=1)
     return credit
 
 
 def known_sample_attack(original: ArrayLike, released: ArrayLike, known: ArrayLike) -> FloatArray:
-    """The table that an attacker sees who undoes rotation and translation from a few known records (Procrustes).
+    """Return the table that an attacker sees who undoes rotation and translation from a few known rows (Procrustes).
 
     Chen, Sun & Liu 2007 name this attack against their own geometric perturbation. With Y = X Rᵀ + t and known pairs
-    centred, min |X R' − Y| over orthogonal R' is solved by U Vᵀ of the SVD of XᵀY; d + 1 records in general position
+    centred, min |X R' − Y| over orthogonal R' is solved by U Vᵀ of the SVD of XᵀY; d + 1 rows in general position
     give R exactly when there is no noise.
     """
     x, y = _pair(original, released)
@@ -188,7 +184,7 @@ def known_sample_attack(original: ArrayLike, released: ArrayLike, known: ArrayLi
 
 
 def random_known_rows(rows: int, attributes: int, *, seed: int = 0) -> LabelArray:
-    """2d records that an attacker is taken to know."""
+    """Return 2d rows that an attacker is assumed to know."""
     return np.random.default_rng(seed).choice(rows, min(rows, 2 * attributes), replace=False).astype(np.int64)
 
 
@@ -202,7 +198,7 @@ class ClusterPrivacy:
 
     @property
     def verdict(self) -> str:
-        """No privacy, if the release can be undone or its records found; else what is left to learn."""
+        """No privacy, if the release can be undone or its rows found; else what is left to learn."""
         if self.residual.invertible:
             return (
                 "no privacy: inside each cluster the release is a linear function of the original and can be undone, "
@@ -215,7 +211,7 @@ class ClusterPrivacy:
         return "the release narrows records down beyond their cluster"
 
     def to_dict(self) -> dict[str, Any]:
-        """The figures as plain data."""
+        """Return the figures as plain data."""
         return {
             "variance_ratio": self.variance_ratio,
             "linkage": asdict(self.linkage),
@@ -227,7 +223,7 @@ class ClusterPrivacy:
 def cluster_privacy(
     original: ArrayLike, released: ArrayLike, labels: ArrayLike, *, targets: int = 5000, seed: int = 0
 ) -> ClusterPrivacy:
-    """Variance ratio, linkage and residual of one release, on the scale on which it was made."""
+    """Return variance ratio, linkage and residual of one release, on the scale on which it was made."""
     return ClusterPrivacy(
         variance_ratio(original, released),
         nearest_neighbour_linkage(original, released, targets=targets, seed=seed),

@@ -11,24 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sfumato.clusters.partition import LabelArray, cluster_means, finite_table
+from sfumato.clusters.partition import LabelArray, check_finite, cluster_means
 from sfumato.counts import FloatArray
 from sfumato.errors import DataError, UsageError
 from sfumato.text import join_names
 
-LEAST = 10
-"""Fewest records of a cluster: below it a cluster is neither stable nor private (a swap in a pair is half no swap)."""
+MIN_CLUSTER_ROWS = 10
+"""A smaller cluster is neither stable nor private (a swap in a pair is half no swap)."""
 
-LARGE = 100_000
-"""From this many rows on, starts are compared by mini-batches and only the best is run on the whole table."""
-
-ONE_THREAD = 20_000
-"""Rows below which one thread is enough."""
-
-SAMPLE = 2_000
+SILHOUETTE_ROWS = 2_000
 """Rows on which silhouettes are measured."""
-
-LARGEST_K = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,11 +45,11 @@ class KMeans:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Records of each cluster."""
+        """The number of rows of each cluster."""
         return tuple(np.bincount(self.labels, minlength=self.k).tolist())
 
     def to_dict(self) -> dict[str, Any]:
-        """What may be said of the clustering in public: everything but who belongs where."""
+        """Return what may be said of the clustering in public: everything but who belongs where."""
         return {
             "k": self.k,
             "chosen_by": self.chosen_by,
@@ -79,9 +71,9 @@ def kmeans(
     *,
     starts: int = 10,
     seed: int = 0,
-    least: int = LEAST,
+    least: int = MIN_CLUSTER_ROWS,
     small: str = "refuse",
-    large: int = LARGE,
+    large: int = 100_000,
 ) -> KMeans:
     """Cluster a scaled table.
 
@@ -94,25 +86,37 @@ def kmeans(
     starts
         k-means++ starts, of which the best is kept.
     seed
-        Of the starts. A clustering is no secret noise, so an ordinary generator serves.
+        Seed of the starts. A clustering is not secret noise, so an ordinary generator serves.
     least
-        Fewest records of a cluster.
+        Fewest rows of a cluster.
     small
         What to do about smaller ones: ``refuse``, or ``merge`` each, smallest first, into its neighbours.
     large
-        Rows from which on mini-batches compare the starts.
+        From this many rows on, mini-batches compare the starts and only the best is run on the whole table.
+
+    Returns
+    -------
+    KMeans
+        Labels, centres, and how they were found.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> fit = kmeans(np.repeat([[0.0], [1.0]], 10, axis=0), 2)
+    >>> fit.sizes, sorted(fit.centres.ravel().tolist())
+    ((10, 10), [0.0, 1.0])
     """
-    table = finite_table(values)
+    table = check_finite(values)
     if small not in ("refuse", "merge"):
         raise UsageError(f"small: {small!r} is unknown; clusters below {least} records can be refused or merged")
     if k is None:
-        return _chosen(table, starts, seed, least, small, large)
+        return _choose_k(table, starts, seed, least, small, large)
     if k < 1:
-        raise UsageError(f"k: {k} clusters cannot be; give a whole number from 1 on")
+        raise UsageError(f"k: {k} is not a number of clusters; give a whole number from 1 on")
     if len(table) < k * max(least, 1):
         raise DataError(f"k: {len(table)} records cannot fill {k} clusters of at least {least}; take a smaller k")
     fit = _best_start(table, k, starts, seed, large)
-    return _without_small(table, fit, least, small)
+    return _treat_small(table, fit, least, small)
 
 
 def _sklearn() -> Any:
@@ -126,7 +130,7 @@ def _sklearn() -> Any:
 
 def _best_start(table: FloatArray, k: int, starts: int, seed: int, large: int) -> KMeans:
     sk = _sklearn()
-    with warnings.catch_warnings(), _threads(len(table)):
+    with warnings.catch_warnings(), _limit_threads(len(table)):
         # Fewer distinct rows than clusters: reported below in our own words.
         warnings.simplefilter("ignore", category=_convergence_warning())
         if len(table) < large:
@@ -148,9 +152,9 @@ def _best_start(table: FloatArray, k: int, starts: int, seed: int, large: int) -
     return KMeans(run.labels, centres, scatter, method, starts, seed, run.converged)
 
 
-def _threads(rows: int) -> AbstractContextManager[Any]:
-    """One thread for a table on which several would mostly wait for each other, on a busy machine for long."""
-    return _controller().limit(limits=1, user_api="openmp") if rows < ONE_THREAD else nullcontext()
+def _limit_threads(rows: int) -> AbstractContextManager[Any]:
+    """Use one thread for a table on which several would mostly wait for each other."""
+    return _controller().limit(limits=1, user_api="openmp") if rows < 20_000 else nullcontext()
 
 
 @cache
@@ -167,8 +171,8 @@ def _convergence_warning() -> type[Warning]:
     return warning
 
 
-def _without_small(table: FloatArray, fit: KMeans, least: int, small: str) -> KMeans:
-    """The clustering without clusters below `least` records."""
+def _treat_small(table: FloatArray, fit: KMeans, least: int, small: str) -> KMeans:
+    """Return the clustering without clusters below `least` rows: merged into their neighbours, or refused."""
     notes: list[str] = []
     labels, centres, converged = fit.labels, fit.centres, fit.converged
     while (sizes := np.bincount(labels, minlength=len(centres))).min() < least:
@@ -190,20 +194,20 @@ def _without_small(table: FloatArray, fit: KMeans, least: int, small: str) -> KM
     )
 
 
-def silhouette(table: FloatArray, labels: LabelArray, seed: int = 0, sample: int = SAMPLE) -> float:
-    """The mean of (b − a)/max(a, b) over a sample: a the mean distance to one's own cluster, b to the next nearest."""
+def silhouette(table: FloatArray, labels: LabelArray, seed: int = 0, sample: int = SILHOUETTE_ROWS) -> float:
+    """Return the mean of (b − a)/max(a, b) over a sample: a the mean distance to one's own cluster, b to the next nearest."""
     pick = np.arange(len(table))
     if len(table) > sample:
         pick = np.sort(np.random.default_rng(seed).choice(len(table), sample, replace=False))
-    here = labels[pick]
-    if len(np.unique(here)) < 2:
+    labels = labels[pick]
+    if len(np.unique(labels)) < 2:
         return -1.0
-    return float(_sklearn().metrics.silhouette_score(table[pick], here))
+    return float(_sklearn().metrics.silhouette_score(table[pick], labels))
 
 
-def _chosen(table: FloatArray, starts: int, seed: int, least: int, small: str, large: int) -> KMeans:
-    """The k of the largest silhouette; of equal ones the smallest k."""
-    most = min(LARGEST_K, len(table) // max(least, 1))
+def _choose_k(table: FloatArray, starts: int, seed: int, least: int, small: str, large: int) -> KMeans:
+    """Return the clustering with the largest silhouette; of equal ones that with the smallest k."""
+    most = min(10, len(table) // max(least, 1))
     if most < 2:
         raise DataError(f"k: {len(table)} records cannot be divided into clusters of at least {least}; give k = 1")
     best: KMeans | None = None
@@ -229,28 +233,28 @@ def _chosen(table: FloatArray, starts: int, seed: int, least: int, small: str, l
         starts,
         seed,
         best.converged,
-        f"largest silhouette on at most {SAMPLE} rows",
+        f"largest silhouette on at most {SILHOUETTE_ROWS} rows",
         scores,
         best.notes,
     )
 
 
-ROWS = 65536
+BLOCK_ROWS = 65536
 """Rows worked at a time: their distances to a dozen centres stay in the cache."""
 
 
 def nearest_centre(table: FloatArray, centres: FloatArray) -> LabelArray:
-    """The nearest centre of each row; the first of equally near ones."""
+    """Return the nearest centre of each row; the first of equally near ones."""
     # |x − c|² = |x|² − 2 x·c + |c|², and |x|² decides nothing. The common origin keeps the products small.
     origin = centres.mean(axis=0)
     shifted = centres - origin
     squares = np.einsum("ij,ij->i", shifted, shifted)
     out = np.empty(len(table), np.int64)
-    for begin in range(0, len(table), ROWS):
-        products = (table[begin : begin + ROWS] - origin) @ shifted.T
+    for begin in range(0, len(table), BLOCK_ROWS):
+        products = (table[begin : begin + BLOCK_ROWS] - origin) @ shifted.T
         products *= -2.0
         products += squares
-        products.argmin(axis=1, out=out[begin : begin + ROWS])
+        products.argmin(axis=1, out=out[begin : begin + BLOCK_ROWS])
     return out
 
 
@@ -265,7 +269,7 @@ class LloydRun:
 
 
 def lloyd(table: FloatArray, centres: FloatArray, rounds: int = 300) -> LloydRun:
-    """Lloyd's iteration from the given centres until no label changes; a centre without rows stays where it is."""
+    """Run Lloyd's iteration from the given centres until no label changes; a centre without rows stays where it is."""
     labels = nearest_centre(table, centres)
     for done in range(1, rounds + 1):
         means = cluster_means(table, labels, len(centres))
@@ -278,9 +282,9 @@ def lloyd(table: FloatArray, centres: FloatArray, rounds: int = 300) -> LloydRun
 
 
 def within_scatter(table: FloatArray, labels: LabelArray, centres: FloatArray) -> float:
-    """Σ |x − c(x)|², what k-means makes small."""
+    """Return Σ |x − c(x)|², what k-means makes small."""
     total = 0.0
-    for begin in range(0, len(table), ROWS):
-        part = table[begin : begin + ROWS] - centres[labels[begin : begin + ROWS]]
+    for begin in range(0, len(table), BLOCK_ROWS):
+        part = table[begin : begin + BLOCK_ROWS] - centres[labels[begin : begin + BLOCK_ROWS]]
         total += float(np.einsum("ij,ij->", part, part))
     return total

@@ -16,8 +16,8 @@ from sfumato.text import join_names
 LabelArray = NDArray[np.int64]
 
 
-def finite_table(values: ArrayLike, what: str = "the table") -> FloatArray:
-    """`values` as a matrix of finite numbers, or the reason why it is none."""
+def check_finite(values: ArrayLike, what: str = "the table") -> FloatArray:
+    """Return `values` as a matrix; raise DataError where a value is missing or infinite."""
     try:
         table = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -38,8 +38,8 @@ def finite_table(values: ArrayLike, what: str = "the table") -> FloatArray:
     return table
 
 
-def checked_labels(labels: ArrayLike, rows: int, clusters: int) -> LabelArray:
-    """The cluster number of every row, between 0 and `clusters` − 1."""
+def check_labels(labels: ArrayLike, rows: int, clusters: int) -> LabelArray:
+    """Return the cluster number of every row; raise UsageError unless all are between 0 and `clusters` − 1."""
     array = np.asarray(labels)
     if array.shape != (rows,) or not np.issubdtype(array.dtype, np.integer):
         raise UsageError(f"labels have shape {array.shape} and type {array.dtype}; give {rows} whole numbers")
@@ -59,20 +59,20 @@ class Partition:
 
     @classmethod
     def of(cls, labels: LabelArray, clusters: int) -> Partition:
-        """The partition that the labels describe."""
+        """Return the partition that the labels describe."""
         small: NDArray[Any] = labels.astype(np.uint16) if clusters <= 2**16 else labels  # 16 bits sort by radix
         sizes = np.bincount(labels, minlength=clusters)
         return cls(np.argsort(small, kind="stable"), np.concatenate([[0], np.cumsum(sizes)]))
 
     def slices(self) -> Iterator[tuple[int, slice]]:
-        """Each cluster that has rows, and its place in the order."""
+        """Yield each cluster that has rows, and its place in the order."""
         for i, (begin, end) in enumerate(zip(self.bounds[:-1].tolist(), self.bounds[1:].tolist(), strict=True)):
             if end > begin:
                 yield i, slice(begin, end)
 
 
 def cluster_means(table: FloatArray, labels: LabelArray, clusters: int) -> FloatArray:
-    """The mean of every cluster; NaN for a cluster without rows."""
+    """Return the mean of every cluster; NaN for a cluster without rows."""
     sizes = np.bincount(labels, minlength=clusters).astype(np.float64)
     sizes[sizes == 0] = np.nan
     origin = table.mean(axis=0) if len(table) else np.zeros(table.shape[1])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sfumato.clusters.partition import finite_table
+from sfumato.clusters.partition import check_finite
 from sfumato.counts import FloatArray
 from sfumato.errors import UsageError
 
@@ -18,7 +18,15 @@ KINDS = ("min-max", "standard", "none")
 
 @dataclass(frozen=True)
 class Scaling:
-    """z = (x − offset) / unit, column by column. A constant column has unit 1: it becomes 0 and comes back exactly."""
+    """z = (x − offset) / unit, column by column. A constant column has unit 1: it becomes 0 and comes back exactly.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> table = np.array([[0.0, 5.0], [10.0, 5.0]])
+    >>> Scaling.fit(table).apply(table).tolist()
+    [[0.0, 0.0], [1.0, 0.0]]
+    """
 
     kind: str
     offset: tuple[float, ...]
@@ -32,8 +40,8 @@ class Scaling:
 
     @classmethod
     def fit(cls, values: ArrayLike, kind: str = "min-max") -> Scaling:
-        """The scale of a table: its smallest and largest values, or its means and standard deviations."""
-        table = finite_table(values)
+        """Return the scale of a table: its smallest and largest values, or its means and standard deviations."""
+        table = check_finite(values)
         if not len(table):
             raise UsageError("scaling: the table has no rows; give the scale from a declared domain instead")
         if kind == "min-max":
@@ -51,26 +59,26 @@ class Scaling:
 
     @classmethod
     def from_ends(cls, low: ArrayLike, high: ArrayLike) -> Scaling:
-        """The min-max scale of a declared domain, learnt from no record."""
+        """Return the min-max scale of a declared domain, which is learned from no row."""
         low_, high_ = np.atleast_1d(np.asarray(low, np.float64)), np.atleast_1d(np.asarray(high, np.float64))
         unit = np.where(high_ > low_, high_ - low_, 1.0)
         return cls("min-max", tuple(low_.tolist()), tuple(unit.tolist()))
 
     def apply(self, values: ArrayLike) -> FloatArray:
-        """The scaled table."""
+        """Return the scaled table."""
         return (np.asarray(values, np.float64) - np.array(self.offset)) / np.array(self.unit)
 
     def invert(self, scaled: ArrayLike) -> FloatArray:
-        """The table in its own units."""
+        """Return the table in its own units."""
         out: FloatArray = np.asarray(scaled, np.float64) * np.array(self.unit)
         out += np.array(self.offset)
         return out
 
     def to_dict(self) -> dict[str, Any]:
-        """The scale as plain data, for a manifest; `from_dict` gives it back."""
+        """Return the scale as plain data, for a manifest."""
         return {"kind": self.kind, "offset": list(self.offset), "unit": list(self.unit)}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Scaling:
-        """A scale from its plain data."""
+        """Return the scale that `to_dict` described."""
         return cls(str(data["kind"]), tuple(map(float, data["offset"])), tuple(map(float, data["unit"])))

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import UsageError
-from sfumato.generators.base import BLOCK, Block, Column, Generator, sizes, stream, whole
+from sfumato.generators.base import BLOCK_ROWS, Block, Column, Generator, block_sizes, check_whole, stream
 
 Mask = NDArray[np.bool_]
 Values = NDArray[np.float64]
@@ -116,17 +116,17 @@ FUNCTIONS: dict[int, Callable[[Block], Mask]] = {
 
 def group_a(columns: Block, function: int) -> Mask:
     """Return which rows of `columns` are in group A under `function`."""
-    return FUNCTIONS[_known(function)](columns)
+    return FUNCTIONS[_check_function(function)](columns)
 
 
-def _known(function: int) -> int:
+def _check_function(function: int) -> int:
     if function not in FUNCTIONS:
         raise UsageError(f"function: {function!r} is not known; choose a whole number from 1 to {max(FUNCTIONS)}")
     return function
 
 
-def blocks(rows: int, *, function: int = 1, seed: int = 0, balanced: bool = False) -> Iterator[Block]:
-    """Yield a table of `rows` applicants in blocks of `BLOCK` rows; the first n rows do not depend on `rows`.
+def make_blocks(rows: int, *, function: int = 1, seed: int = 0, balanced: bool = False) -> Iterator[Block]:
+    """Yield a table of `rows` applicants in blocks of `BLOCK_ROWS` rows; the first n rows do not depend on `rows`.
 
     Reals are full float64, not rounded; `INTEGERS` are int64; the last column, `class`, holds "A" or "B".
 
@@ -142,54 +142,54 @@ def blocks(rows: int, *, function: int = 1, seed: int = 0, balanced: bool = Fals
         Equal classes, as in section 5.1 of the paper, by rejection: within a class the law is that of the unbalanced
         table. Rows then come in pairs, one of each class in an order tossed by a coin, so any even number of leading
         rows is split exactly and any odd number to within one. Of all applicants only 1 in 50 is in group B under
-        function 8 and 1 in 450 under function 10, so their balanced tables take longer: about a second a block.
+        function 8 and 1 in 450 under function 10, so their balanced tables take longer: about a second per block.
     """
-    rows, seed = whole("rows", rows, 1), whole("seed", seed, 0)
-    _known(function)
-    block = _balanced if balanced else _as_drawn
-    return (block(seed, number, size, function) for number, size in sizes(rows))
+    rows, seed = check_whole("rows", rows, 1), check_whole("seed", seed, 0)
+    _check_function(function)
+    block = _draw_balanced_block if balanced else _draw_block
+    return (block(seed, number, size, function) for number, size in block_sizes(rows))
 
 
 def _draw(rng: np.random.Generator) -> Block:
     """Draw a whole block of the nine attributes (Table 2), each an image of its own uniform numbers on [0, 1)."""
-    u: dict[str, Values] = dict(zip(DOMAINS, rng.random((len(DOMAINS), BLOCK)), strict=True))
+    u: dict[str, Values] = dict(zip(DOMAINS, rng.random((len(DOMAINS), BLOCK_ROWS)), strict=True))
 
-    def chosen(name: str) -> NDArray[np.int64]:
+    def choose(name: str) -> NDArray[np.int64]:
         low, high = DOMAINS[name]
         return (low + np.floor(u[name] * (high - low + 1))).astype(np.int64)
 
-    def distributed(name: str) -> Values:
+    def spread(name: str) -> Values:
         low, high = DOMAINS[name]
         return low + (high - low) * u[name]
 
-    salary, zipcode = distributed("salary"), chosen("zipcode")
+    salary, zipcode = spread("salary"), choose("zipcode")
     return {
         "salary": salary,
         "commission": np.where(salary >= 75 * K, 0.0, 10 * K + 65 * K * u["commission"]),
-        "age": distributed("age"),
-        "elevel": chosen("elevel"),
-        "car": chosen("car"),
+        "age": spread("age"),
+        "elevel": choose("elevel"),
+        "car": choose("car"),
         "zipcode": zipcode,
         "hvalue": (0.5 + u["hvalue"]) * zipcode * 100 * K,
-        "hyears": distributed("hyears"),
-        "loan": distributed("loan"),
+        "hyears": spread("hyears"),
+        "loan": spread("loan"),
     }
 
 
-def _labelled(columns: Block, in_a: Mask) -> Block:
+def _add_labels(columns: Block, in_a: Mask) -> Block:
     return {**columns, TARGET: np.where(in_a, *LABELS)}
 
 
-def _as_drawn(seed: int, number: int, size: int, function: int) -> Block:
+def _draw_block(seed: int, number: int, size: int, function: int) -> Block:
     # The whole block is drawn and then cut: a shorter draw would hand other numbers to every attribute but the first.
     columns = {name: values[:size] for name, values in _draw(stream(seed, number)).items()}
-    return _labelled(columns, group_a(columns, function))
+    return _add_labels(columns, group_a(columns, function))
 
 
-def _balanced(seed: int, number: int, size: int, function: int) -> Block:
+def _draw_balanced_block(seed: int, number: int, size: int, function: int) -> Block:
     pairs = (size + 1) // 2
     rng = stream(seed, number)
-    kept: dict[bool, list[Block]] = {True: [], False: []}
+    drawn: dict[bool, list[Block]] = {True: [], False: []}
     missing = {True: pairs, False: pairs}
     while any(missing.values()):
         columns = _draw(rng)
@@ -197,17 +197,17 @@ def _balanced(seed: int, number: int, size: int, function: int) -> Block:
         for side, need in missing.items():
             take = np.flatnonzero(in_a == side)[:need]
             missing[side] -= take.size
-            kept[side].append({name: values[take] for name, values in columns.items()})
-    a_second = stream(seed, number, use=1).random(BLOCK // 2)[:pairs] < 0.5
+            drawn[side].append({name: values[take] for name, values in columns.items()})
+    a_second = stream(seed, number, use=1).random(BLOCK_ROWS // 2)[:pairs] < 0.5
     at_a = 2 * np.arange(pairs) + a_second
     in_a = np.zeros(2 * pairs, dtype=np.bool_)
     in_a[at_a] = True
     merged: Block = {}
     for name in DOMAINS:
-        of_a, of_b = (np.concatenate([part[name] for part in kept[side]]) for side in (True, False))
+        of_a, of_b = (np.concatenate([part[name] for part in drawn[side]]) for side in (True, False))
         merged[name] = np.empty(2 * pairs, dtype=of_a.dtype)
         merged[name][in_a], merged[name][~in_a] = of_a, of_b
-    return _labelled({name: values[:size] for name, values in merged.items()}, in_a[:size])
+    return _add_labels({name: values[:size] for name, values in merged.items()}, in_a[:size])
 
 
 agrawal = Generator(
@@ -217,7 +217,7 @@ agrawal = Generator(
         *(Column(name, "integer" if name in INTEGERS else "real", domain) for name, domain in DOMAINS.items()),
         Column(TARGET, "categorical", LABELS),
     ),
-    make=blocks,
+    make=make_blocks,
     options=("function", "balanced"),
     target=TARGET,
 )

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sfumato.errors import UsageError
 from sfumato.text import join_names
 
-BLOCK = 65_536
+BLOCK_ROWS = 65_536
 """Rows in a block. A constant of the tables: with another size the same seed would give other rows."""
 
 Block = dict[str, NDArray[Any]]
@@ -63,7 +63,7 @@ class Generator:
     target: str | None = None
 
     def blocks(self, rows: int, seed: int = 0, **options: Any) -> Iterator[Block]:
-        """Yield `rows` rows in blocks of `BLOCK`; wrong options are refused here, before the first block."""
+        """Yield `rows` rows in blocks of `BLOCK_ROWS`; wrong options are refused here, before the first block."""
         unknown = sorted(set(options) - set(self.options))
         if unknown:
             allowed = f"it takes {join_names(self.options)}" if self.options else "it takes only rows and seed"
@@ -71,8 +71,8 @@ class Generator:
         return self.make(rows, seed=seed, **options)
 
 
-def whole(name: str, value: int, lowest: int) -> int:
-    """`value` as an int of at least `lowest`, or a `UsageError` that names it."""
+def check_whole(name: str, value: int, lowest: int) -> int:
+    """Return `value` as an int of at least `lowest`; raise UsageError with its name if it is not one."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -82,10 +82,10 @@ def whole(name: str, value: int, lowest: int) -> int:
     return number
 
 
-def sizes(rows: int) -> Iterator[tuple[int, int]]:
-    """Yield the number and the size of every block of a table: all are `BLOCK` long but the last."""
-    for start in range(0, rows, BLOCK):
-        yield start // BLOCK, min(BLOCK, rows - start)
+def block_sizes(rows: int) -> Iterator[tuple[int, int]]:
+    """Yield the number and the size of every block of a table: all have `BLOCK_ROWS` rows but the last."""
+    for start in range(0, rows, BLOCK_ROWS):
+        yield start // BLOCK_ROWS, min(BLOCK_ROWS, rows - start)
 
 
 def stream(seed: int, block: int, use: int = 0) -> np.random.Generator:

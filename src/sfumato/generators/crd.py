@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.generators.base import BLOCK, Block, Column, Generator, sizes, stream, whole
+from sfumato.generators.base import BLOCK_ROWS, Block, Column, Generator, block_sizes, check_whole, stream
 
 CITIES = ("Sydney", "Melbourne", "Newcastle", "Armidale")
 CITY_SHARES = (0.35, 0.27, 0.22, 0.16)
@@ -30,20 +30,20 @@ FLIPPED = 0.03
 def load(
     rent: NDArray[np.float64], income: NDArray[np.float64], dependents: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """What a household carries: rent/income + 0.35 dependents."""
+    """Return what a household carries: rent/income + 0.35 dependents."""
     return rent / income + 0.35 * dependents
 
 
-def blocks(rows: int, *, seed: int = 0) -> Iterator[Block]:
+def make_blocks(rows: int, *, seed: int = 0) -> Iterator[Block]:
     """Yield a table of `rows` households in blocks; the first n rows do not depend on `rows`."""
-    rows, seed = whole("rows", rows, 1), whole("seed", seed, 0)
-    return ({k: v[:size] for k, v in _draw(seed, number).items()} for number, size in sizes(rows))
+    rows, seed = check_whole("rows", rows, 1), check_whole("seed", seed, 0)
+    return ({k: v[:size] for k, v in _draw(seed, number).items()} for number, size in block_sizes(rows))
 
 
 def _draw(seed: int, number: int) -> Block:
     from scipy.special import gammaincc, ndtri
 
-    u = stream(seed, number).random((6, BLOCK))
+    u = stream(seed, number).random((6, BLOCK_ROWS))
     grade = 1 + np.floor(4 * u[0])
     income = np.clip(np.round(25 + 15 * grade + 9 * ndtri(u[1])), *INCOME)
     # P(Poisson(m) ≤ k) is the regularised upper incomplete gamma function Q(k + 1, m).
@@ -72,6 +72,6 @@ crd = Generator(
         Column("city", "categorical", CITIES),
         Column("credit_risk", "categorical", ("yes", "no")),
     ),
-    make=blocks,
+    make=make_blocks,
     target="credit_risk",
 )

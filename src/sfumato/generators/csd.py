@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.generators.base import Block, Column, Generator, sizes, stream, whole
+from sfumato.generators.base import Block, Column, Generator, block_sizes, check_whole, stream
 
 UNIT = 399
 COUNTRIES = ("USA", "England", "Australia")
@@ -37,7 +37,7 @@ class Segment:
 
     @property
     def size(self) -> int:
-        """How many customers."""
+        """The number of customers."""
         return sum(self.car.values())
 
 
@@ -55,22 +55,22 @@ SEGMENTS = (
 )
 
 
-def blocks(rows: int, *, seed: int = 0) -> Iterator[Block]:
+def make_blocks(rows: int, *, seed: int = 0) -> Iterator[Block]:
     """Yield a table of `rows` customers in blocks; the first n rows do not depend on `rows`."""
-    rows, seed = whole("rows", rows, 1), whole("seed", seed, 0)
-    return (_block(seed, number, size) for number, size in sizes(rows))
+    rows, seed = check_whole("rows", rows, 1), check_whole("seed", seed, 0)
+    return (_draw_block(seed, number, size) for number, size in block_sizes(rows))
 
 
-def _block(seed: int, number: int, size: int) -> Block:
+def _draw_block(seed: int, number: int, size: int) -> Block:
     rng = stream(seed, number)
-    units = [_unit(rng) for _ in range(-(-size // UNIT))]
+    units = [_draw_unit(rng) for _ in range(-(-size // UNIT))]
     return {name: np.concatenate([unit[name] for unit in units])[:size] for name in units[0]}
 
 
-def _unit(rng: np.random.Generator) -> Block:
+def _draw_unit(rng: np.random.Generator) -> Block:
     order = np.argsort(rng.random(UNIT))
     joined = {
-        name: np.concatenate([_dealt(getattr(segment, name), rng) for segment in SEGMENTS])[order]
+        name: np.concatenate([_shuffle_labels(getattr(segment, name), rng) for segment in SEGMENTS])[order]
         for name in ("country", "car", "profession")
     }
     status = np.concatenate([np.full(segment.size, segment.status) for segment in SEGMENTS])[order]
@@ -84,8 +84,8 @@ def _unit(rng: np.random.Generator) -> Block:
     }
 
 
-def _dealt(counts: Mapping[str, int], rng: np.random.Generator) -> NDArray[np.str_]:
-    """Exactly so many of each label, in random order."""
+def _shuffle_labels(counts: Mapping[str, int], rng: np.random.Generator) -> NDArray[np.str_]:
+    """Return exactly `counts` of each label, in random order."""
     labels = np.repeat(list(counts), list(counts.values()))
     return labels[np.argsort(rng.random(len(labels)))]
 
@@ -101,6 +101,6 @@ csd = Generator(
         Column("favourite_city", "categorical", TOWNS),
         Column("status", "categorical", STATUS),
     ),
-    make=blocks,
+    make=make_blocks,
     target="status",
 )

@@ -74,7 +74,7 @@ def _writer(path: Path, hidden: Path, schema: pa.Schema) -> tuple[Any, Any]:
 
 
 def plan_for(generator: Generator, law: str = DEFAULT_LAW, privacy: float | None = None) -> Plan:
-    """A plan for a synthetic table, with the domains that its definition declares."""
+    """Return a plan for a synthetic table, with the domains that its definition declares."""
     noise, companion = noise_for(law, privacy, {})
     attributes = []
     for column in generator.attributes:

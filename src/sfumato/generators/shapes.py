@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import UsageError
-from sfumato.generators.base import BLOCK, Block, Column, Generator, sizes, stream, whole
+from sfumato.generators.base import BLOCK_ROWS, Block, Column, Generator, block_sizes, check_whole, stream
 
 Values = NDArray[np.float64]
 
@@ -41,11 +41,11 @@ class Shape:
 
     def blocks(self, rows: int, *, seed: int = 0) -> Iterator[Block]:
         """Yield `rows` values as blocks with the column ``x``; the first n rows do not depend on `rows`."""
-        rows, seed = whole("rows", rows, 1), whole("seed", seed, 0)
-        return ({"x": self._draw(seed, number)[:size]} for number, size in sizes(rows))
+        rows, seed = check_whole("rows", rows, 1), check_whole("seed", seed, 0)
+        return ({"x": self._draw(seed, number)[:size]} for number, size in block_sizes(rows))
 
     def _draw(self, seed: int, number: int) -> NDArray[np.float64] | NDArray[np.int64]:
-        x = self.quantile(stream(seed, number).random(BLOCK))
+        x = self.quantile(stream(seed, number).random(BLOCK_ROWS))
         return x if self.cells is None else 1 + np.floor(x * self.cells).astype(np.int64)
 
     def true_mass(self, edges: Sequence[float] | Values) -> Values:
@@ -73,7 +73,7 @@ def _plateau_quantile(u: Values) -> Values:
 
 
 def _triangle_cdf(t: Values) -> Values:
-    """Distribution function of the symmetric triangle on [0, 1]."""
+    """Return the distribution function of the symmetric triangle on [0, 1]."""
     t = np.clip(t, 0.0, 1.0)
     return np.where(t < 0.5, 2 * t**2, 1 - 2 * (1 - t) ** 2)
 

@@ -184,4 +184,4 @@ def plotted(views: Mapping[str, View]) -> str:
             )
     skipped = views.skipped if isinstance(views, Views) else {}
     drawings += [charts.note(name, why) for name, why in skipped.items()]
-    return charts.stacked(drawings)
+    return charts.stack(drawings)

@@ -34,7 +34,7 @@ FIGURE2_LAWS: dict[str, Channel] = {"gaussian": Gaussian(sigma=0.25), "uniform":
 
 
 def shape_distances(shape: str, law: str, rows: int, seed: int) -> dict[str, Any]:
-    """Total variation to the true interval masses, of the randomised values and of each reconstruction."""
+    """Return the total variation from the true interval masses, of the randomised values and of each reconstruction."""
     attribute = Attribute("x", Kind.REAL, Interval(0.0, 1.0))
     channel = FIGURE2_LAWS[law].on(attribute)
     true = np.concatenate([b["x"] for b in SHAPES[shape].blocks(rows, seed=seed)])
@@ -54,8 +54,8 @@ def shape_distances(shape: str, law: str, rows: int, seed: int) -> dict[str, Any
     }
 
 
-def mined(strategy: str, table: Table) -> Tree:
-    """The tree of a strategy; the paper's own have their leaves as counted."""
+def mine_tree(strategy: str, table: Table) -> Tree:
+    """Return the tree of a strategy; the paper's own have their leaves as counted."""
     by_class = {"byclass": byclass, "local": local}.get(strategy.partition(",")[0])
     if by_class is not None:
         return by_class(table, as_counted=strategy not in WITH_LEAVES)
@@ -65,20 +65,20 @@ def mined(strategy: str, table: Table) -> Tree:
 def accuracies(
     function: int, law: str, privacy: int, seed: int, rows: int, tests: int, strategies: list[str]
 ) -> dict[str, float]:
-    """Percent of true test records that trees from perturbed records get right; `original` is from true ones."""
-    train, test = loans.records(rows, function, seed), loans.records(tests, function, 1000 + seed)
+    """Return the percentage of true test rows that trees from perturbed rows get right; `original` is from true ones."""
+    train, test = loans.draw_applicants(rows, function, seed), loans.draw_applicants(tests, function, 1000 + seed)
     truth = loans.classes(test)
     out = {}
     if law == "none":
-        return {"original": 100 * original(loans.observed(train, None, seed)).accuracy(test, truth)}
-    table = loans.observed(train, LAWS[law](privacy=privacy / 100), seed)
+        return {"original": 100 * original(loans.perturb(train, None, seed)).accuracy(test, truth)}
+    table = loans.perturb(train, LAWS[law](privacy=privacy / 100), seed)
     for strategy in strategies:
-        out[strategy] = 100 * mined(strategy, table).accuracy(test, truth)
+        out[strategy] = 100 * mine_tree(strategy, table).accuracy(test, truth)
     return out
 
 
 def run(bench: Bench, *, full: bool = False) -> Results:
-    """The paper's table and figures; `full` uses its sizes, quick a tenth of them, two functions and one privacy level."""
+    """Reproduce the paper's table and figures; `full` uses its sizes, quick a tenth of them, two functions and one privacy level."""
     rows, seeds = (100_000, (1, 2, 3)) if full else (10_000, (1,))
     levels = (25, 50, 100, 200) if full else (100,)
     functions = FUNCTIONS if full else (1, 2)
@@ -88,7 +88,7 @@ def run(bench: Bench, *, full: bool = False) -> Results:
     figures = {}
     distances, drawings = _figure2(bench, (10_000, 100_000) if full else (10_000,), (1, 2, 3, 4, 5))
     cells += distances
-    figures["figure-2.svg"] = charts.stacked(drawings)
+    figures["figure-2.svg"] = charts.stack(drawings)
     settings = [(f, "none", 0, s) for f in functions for s in seeds]
     settings += [(f, law, v, s) for law in LAWS for v in levels for f in functions for s in seeds]
     found = bench.run(accuracies, [(*s, rows, 5_000, strategies) for s in settings])
@@ -196,7 +196,7 @@ Scores = dict[tuple[int, str, int, str], list[float]]
 
 
 def _claims(scores: Scores, functions: tuple[int, ...], levels: tuple[int, ...], beyond: str) -> list[Cell]:
-    """The paper's sentences on Figures 5 and 6, function by function, and our own strategy beside its best."""
+    """Return the paper's sentences on Figures 5 and 6, function by function, and our own strategy beside its best."""
     out = []
     limits = {
         25: dict.fromkeys(FUNCTIONS, 4.0),

@@ -47,7 +47,7 @@ class Results:
     numbers: Mapping[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, the figures by name only."""
+        """Return plain data, the figures by name only."""
         return {
             "paper": self.paper,
             "title": self.title,
@@ -62,12 +62,12 @@ class Results:
 
     @property
     def verdicts(self) -> dict[str, int]:
-        """How many cells of each verdict."""
+        """Return how many cells have each verdict."""
         found = [c.verdict for c in self.cells]
         return {v: found.count(v) for v in (REPRODUCED, BEATEN, NOT_REPRODUCED, REPORTED) if v in found}
 
     def to_markdown(self) -> str:
-        """The results as a page: figures first, then every cell."""
+        """Return the results as a page: figures first, then every cell."""
         counted = ", ".join(f"{n} {v}" for v, n in self.verdicts.items())
         pictures = "\n\n".join(f"![{Path(name).stem}]({name})" for name in sorted(self.figures))
         by_place: dict[str, list[Cell]] = {}
@@ -87,7 +87,7 @@ class Results:
         )
 
     def write(self, folder: Path) -> None:
-        """`results.json`, `results.md` and the figures."""
+        """Write `results.json`, `results.md` and the figures."""
         (folder / "results.json").write_text(
             json.dumps(self.to_dict(), indent=1, ensure_ascii=False, default=_plain) + "\n", "utf-8"
         )
@@ -106,19 +106,19 @@ class Work(Protocol):
     """A unit of work: a module-level function of plain arguments, so that another process can do it."""
 
     def __call__(self, *arguments: Any) -> Any:
-        """Plain data."""
+        """Return plain data."""
 
 
 @dataclass(frozen=True)
 class Bench:
-    """Does units of work on all cores, and remembers each on disk, so that a run that was stopped goes on where it was."""
+    """Do units of work on all cores and remember each on disk, so that a run that was stopped continues where it was."""
 
     cache: Path | None = None
     workers: int = 1
     progress: Progress | None = None
 
     def run(self, work: Work, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """Results in the order of the arguments."""
+        """Return results in the order of the arguments."""
         out: list[Any] = [None] * len(arguments)
         todo = []
         for i, given in enumerate(arguments):
@@ -174,13 +174,13 @@ class Bench:
 
 
 def _one_thread() -> None:
-    """Two processes with one thread each beat two that fight over the cores."""
+    """Limit this process to one thread: two processes with one thread each beat two that fight over the cores."""
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = "1"
 
 
 def mean_spread(values: Sequence[float], scale: float = 100.0, digits: int = 1) -> tuple[str, str]:
-    """Mean and standard deviation as text."""
+    """Return mean and standard deviation as text."""
     numbers = scale * np.asarray(values, dtype=np.float64)
     sd = f"± {numbers.std(ddof=1):.{digits}f}" if len(numbers) > 1 else ""
     return f"{numbers.mean():.{digits}f}", sd

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sfumato.counts import IntArray
 from sfumato.errors import UsageError
 
-MOST_CLIQUES = 200_000
+MAX_CLIQUES = 200_000
 
 BoolArray = NDArray[np.bool_]
 
@@ -113,7 +113,7 @@ def _clusters(
 
 
 def _graph(sizes: Sequence[int], strong: dict[tuple[int, int], BoolArray], first: IntArray) -> list[set[int]]:
-    """Values of one attribute are always neighbours, others where they are strongly connected."""
+    """Return the graph of values: those of one attribute are always neighbours, others where they are strongly connected."""
     total = int(first[-1])
     linked = np.zeros((total, total), bool)
     for i in range(len(sizes)):
@@ -126,16 +126,16 @@ def _graph(sizes: Sequence[int], strong: dict[tuple[int, int], BoolArray], first
 
 
 def maximal_cliques(neighbours: Sequence[set[int]]) -> Iterator[tuple[int, ...]]:
-    """All maximal cliques of a graph, by Bron and Kerbosch's algorithm with pivots, in a fixed order."""
+    """Yield all maximal cliques of a graph, by Bron and Kerbosch's algorithm with pivots, in a fixed order."""
     found = 0
     stack: list[tuple[tuple[int, ...], set[int], set[int]]] = [((), set(range(len(neighbours))), set())]
     while stack:
         clique, candidates, done = stack.pop()
         if not candidates and not done:
             found += 1
-            if found > MOST_CLIQUES:
+            if found > MAX_CLIQUES:
                 raise UsageError(
-                    f"more than {MOST_CLIQUES} cliques of values; leave out unrelated attributes, or raise delta"
+                    f"more than {MAX_CLIQUES} cliques of values; leave out unrelated attributes, or raise delta"
                 )
             yield tuple(sorted(clique))
             continue

@@ -18,7 +18,7 @@ from sfumato.counts import FloatArray
 from sfumato.guided import Detective, Framework, Segments, TreeMethod, similar_values
 from sfumato.papers.base import BEATEN, NOT_REPRODUCED, REPORTED, REPRODUCED, Bench, Cell, Progress, Results
 from sfumato.papers.cactus import cactus
-from sfumato.papers.owners import repeatable, synthetic
+from sfumato.papers.owners import repeatable_stream, synthetic_table
 from sfumato.table import Table
 from sfumato.trees import Tree, c45, compare_trees
 
@@ -58,8 +58,8 @@ FULL = Setting("full", 10, 10, 400)
 
 
 def law_deviation(draws: int, seed: int) -> dict[str, Any]:
-    """Row 7: Pearson's chi-square of DETECTIVE's draws against q_L, over all leaves, and its degrees of freedom."""
-    table = synthetic("csd", seed)
+    """Return Pearson's chi-square of DETECTIVE's draws against q_L, over all leaves, and its degrees of freedom (row 7)."""
+    table = synthetic_table("csd", seed)
     out: dict[str, Any] = {}
     for kind in ("iid", "shuffle"):
         method = Detective(p=0.1, v=0.05, draws=kind, attributes="car")
@@ -67,7 +67,7 @@ def law_deviation(draws: int, seed: int) -> dict[str, Any]:
         laws = np.array([own.law(int(leaf), method.p, method.v) for leaf in own.leaves])
         place = np.searchsorted(own.leaves, own.node)
         seen = np.zeros_like(laws)
-        stream = repeatable(seed, "law", kind)
+        stream = repeatable_stream(seed, "law", kind)
         for _ in range(draws):
             new = method.new_values(table, {"car": own}, stream)["car"].astype(np.int64)
             np.add.at(seen, (place, new), 1.0)
@@ -82,9 +82,9 @@ def law_deviation(draws: int, seed: int) -> dict[str, Any]:
     return out
 
 
-def alike(seed: int) -> dict[str, Any]:
-    """Row 7: similarities of car makes in leaf 1, and the clusters of CACTUS."""
-    table = synthetic("csd", seed)
+def leaf_similarities(seed: int) -> dict[str, Any]:
+    """Return similarities of car makes in leaf 1, and the clusters of CACTUS (row 7)."""
+    table = synthetic_table("csd", seed)
     leaf = similar_values(Segments.of(table, "car"))[0]
     columns = [table[name] for name in ATTRIBUTES]
     codes = [c.values for c in columns] + [table.codes.astype(np.float64)]
@@ -103,31 +103,31 @@ def alike(seed: int) -> dict[str, Any]:
 
 
 def customers(name: str, seed: int, draws: int) -> dict[str, Any]:
-    """Row 8: one table of customers, all three attributes perturbed, and the trees of all four targets compared."""
-    table = synthetic("csd", seed)
+    """Perturb all three attributes of one table of customers, and compare the trees of all four targets (row 8)."""
+    table = synthetic_table("csd", seed)
     method = CSD_METHODS[name]
     trees = {target: _tree(table, target) for target in TARGETS}
     views = {target: _view(table, target) for target in TARGETS}
     out: dict[str, Any] = {}
     for draw in range(draws):
-        done = method.perturb(table, repeatable(seed, "csd", name, draw), tree=trees["status"])
+        done = method.perturb(table, repeatable_stream(seed, "csd", name, draw), tree=trees["status"])
         for target in TARGETS:
             found = compare_trees(trees[target], _tree(done.table, target), views[target])
             out.setdefault(target, []).append({"rs": found.rule_similarity, "verdict": str(found.verdict)})
-        link = nearest_neighbour_linkage(_hot(table), _hot(done.table)).rate
+        link = nearest_neighbour_linkage(_indicators(table), _indicators(done.table)).rate
         changed = float(np.mean([done.changed[a] for a in ATTRIBUTES]))
         out.setdefault("release", []).append({"changed": changed, "link": link})
     return out
 
 
 def households(name: str, seed: int, draws: int) -> list[dict[str, Any]]:
-    """Rows 9 and 10: one table of households under one method."""
-    table = synthetic("crd", seed)
+    """Compare one table of households under one method (rows 9 and 10)."""
+    table = synthetic_table("crd", seed)
     method = CRD_METHODS[name]
     tree = c45(table)
     out = []
     for draw in range(draws):
-        done = method.perturb(table, repeatable(seed, "crd", name, draw), tree=tree)
+        done = method.perturb(table, repeatable_stream(seed, "crd", name, draw), tree=tree)
         found = done.similarity or compare_trees(tree, c45(done.table), table)
         out.append(
             {
@@ -149,21 +149,21 @@ def _tree(table: Table, target: str) -> Tree:
     return c45(_view(table, target))
 
 
-def _hot(table: Table) -> FloatArray:
-    """The three attributes and the status as indicator columns: distance counts the values that differ."""
+def _indicators(table: Table) -> FloatArray:
+    """Return the three attributes and the status as indicator columns: distance counts the values that differ."""
     codes = [(table[a].values.astype(np.int64), len(table[a].attribute.categories)) for a in ATTRIBUTES]
     codes.append((table.codes, len(table.labels)))
     return np.concatenate([np.eye(size)[code] for code, size in codes], axis=1)
 
 
 def results(full: bool = False, progress: Progress | None = None, bench: Bench | None = None, seed: int = 0) -> Results:
-    """Rows 7 to 10."""
+    """Return rows 7 to 10."""
     setting = FULL if full else QUICK
     work = bench or Bench(progress=progress)
     seeds = [seed + 1 + i for i in range(setting.tables)]
     raw: dict[str, Any] = {}
     raw["law"] = work.run(law_deviation, [(setting.law_draws, seed)])[0]
-    raw["alike"] = work.run(alike, [(seed,)])[0]
+    raw["alike"] = work.run(leaf_similarities, [(seed,)])[0]
     cells = _exact_cells(raw["law"], raw["alike"])
     for name in CSD_METHODS:
         raw[f"csd {name}"] = work.run(customers, [(name, s, setting.draws) for s in seeds])
@@ -190,7 +190,7 @@ def results(full: bool = False, progress: Progress | None = None, bench: Bench |
 
 
 def run(bench: Bench, *, full: bool = False) -> Results:
-    """The reproduction."""
+    """Run the reproduction."""
     return results(full, bench=bench)
 
 

@@ -40,7 +40,7 @@ DOMAIN = Attribute("x", Kind.INTEGER, Interval(1, 200))
 
 
 def estimation_errors(table: str, rows: int, gamma: int, seed: int) -> dict[str, list[float]]:
-    """E = Σ|X̂ − X|/n for every N: one run of perturbation a N, each estimate from the same perturbed counts."""
+    """Return E = Σ|X̂ − X|/n for every N: one run of perturbation per N, each estimate from the same perturbed counts."""
     values = np.concatenate([b["x"] for b in TABLES[table].blocks(rows, seed=seed)]).astype(np.float64)
     out: dict[str, list[float]] = {}
     for size in SIZES:
@@ -66,19 +66,19 @@ def estimation_errors(table: str, rows: int, gamma: int, seed: int) -> dict[str,
 
 
 def _halves(name: str, seed: int) -> tuple[Table, Table]:
-    """Two thirds of a real table to train on, the rest to test on."""
+    """Return two thirds of a real table to train on, and the rest to test on."""
     table = true_table(Plan.propose(name), name)
     test = np.random.default_rng(seed).permutation(table.rows) < table.rows // 3
     return table.take(~test), table.take(test)
 
 
 def tree_accuracy(table: str, gamma: int, size: int, seed: int, rows: int) -> dict[str, float]:
-    """Accuracy on true records of trees from substituted ones; `none` stands for γ = 0."""
+    """Return the accuracy on true rows of trees from substituted ones; `none` stands for γ = 0."""
     key = SecretKey(seed.to_bytes(32, "big")).derive(table, gamma, size)
     if table.startswith("function "):
         function = int(table.split()[1])
-        true = loans.observed(loans.records(rows, function, seed), None, seed)
-        test = loans.observed(loans.records(5_000, function, 1000 + seed), None, seed)
+        true = loans.perturb(loans.draw_applicants(rows, function, seed), None, seed)
+        test = loans.perturb(loans.draw_applicants(5_000, function, 1000 + seed), None, seed)
     else:
         true, test = _halves(table, seed)
     truth = test.codes
@@ -94,7 +94,7 @@ def tree_accuracy(table: str, gamma: int, size: int, seed: int, rows: int) -> di
 
 
 def repeated_shares(gamma: int, size: int, times: int, rows: int, seed: int) -> list[float]:
-    """The share of records that still hold their true value after 1, 2, … substitutions in a row, by simulation."""
+    """Return the share of rows that still hold their true value after 1, 2, … substitutions in a row, by simulation."""
     attribute = Attribute("x", Kind.INTEGER, Interval(1, size))
     channel = Substitution(gamma=float(gamma), bins=size).on(attribute)
     key = SecretKey(seed.to_bytes(32, "big"))
@@ -107,7 +107,7 @@ def repeated_shares(gamma: int, size: int, times: int, rows: int, seed: int) -> 
 
 
 def run(bench: Bench, *, full: bool = False) -> Results:
-    """All four figures; quick takes fewer γ, N and rows."""
+    """Reproduce all four figures; quick takes fewer γ, N and rows."""
     gammas = GAMMAS if full else (2, 5, 8, 12, 19)
     rows = (1_000, 10_000, 100_000) if full else (1_000, 10_000)
     figures: dict[str, str] = {}
@@ -142,7 +142,7 @@ def run(bench: Bench, *, full: bool = False) -> Results:
     accuracy_cells, accuracy_figures, numbers = _trees(bench, full=full)
     cells += accuracy_cells
     figures |= accuracy_figures
-    cells += _repeated(bench)
+    cells += _repeated_cells(bench)
     return Results(
         "dowd2006",
         "Decision tree mining based on random substitutions (2006)",
@@ -161,7 +161,7 @@ def run(bench: Bench, *, full: bool = False) -> Results:
 
 
 def _error_cells(table: str, n: int, gammas: tuple[int, ...], errors: dict[str, FloatArray]) -> list[Cell]:
-    """By how much error reduction lowers E, and which estimates are below it for every γ."""
+    """Say by how much error reduction lowers E, and which estimates are below it for every γ."""
     mean = {m: e.mean(axis=1) for m, e in errors.items()}
     drop = 1 - mean["clipped"] / mean["inverse"]
     scaled = 1 - mean["renormalised"] / mean["inverse"]
@@ -209,7 +209,7 @@ NAMES = {
 
 
 def _below_cell(where: str, gammas: tuple[int, ...], over_n: dict[str, FloatArray], method: str, other: str) -> Cell:
-    """For how many γ one estimate is at or below another in the mean over N, and the γ at which it does worst."""
+    """Say for how many γ one estimate is at or below another in the mean over N, and the γ at which it does worst."""
     ratio = over_n[method] / over_n[other]
     holds, worst = int((ratio <= 1 + 1e-12).sum()), int(np.argmax(ratio))
     return Cell(
@@ -294,7 +294,7 @@ def _trees(bench: Bench, *, full: bool) -> tuple[list[Cell], dict[str, str], dic
 def _entropy_plot(
     scores: dict[tuple[str, int, int], list[float]], tables: list[str], gammas: tuple[int, ...], sizes: tuple[int, ...]
 ) -> str:
-    """Accuracy averaged over all tables against the entropy of the matrix: one band for each N."""
+    """Draw accuracy averaged over all tables against the entropy of the matrix: one band for each N."""
     top = substitution_entropy(min(gammas), max(sizes))
     frame = svg.Frame(
         (0, top + 0.3),
@@ -315,7 +315,7 @@ def _entropy_plot(
     return svg.drawing(frame, *marks, svg.legend(frame, names))
 
 
-def _repeated(bench: Bench) -> list[Cell]:
+def _repeated_cells(bench: Bench) -> list[Cell]:
     gamma, size, times, rows = 8, 10, 12, 200_000
     shares = bench.run(repeated_shares, [(gamma, size, times, rows, 1)])[0]
     law = [g / (g + size - 1) for g in (repeated_gamma(gamma, size, t) for t in range(1, times + 1))]
@@ -334,7 +334,7 @@ def _repeated(bench: Bench) -> list[Cell]:
 
 
 def surface(title: str, rows: tuple[int, ...], columns: tuple[int, ...], values: FloatArray) -> str:
-    """A heat map: γ upward, N to the right, darker for larger, each cell with its number as a tooltip."""
+    """Draw a heat map: γ upward, N to the right, darker for larger, each cell with its number as a tooltip."""
     frame = svg.Frame(
         (-0.5, len(columns) - 0.5),
         (-0.5, len(rows) - 0.5),
@@ -350,28 +350,28 @@ def surface(title: str, rows: tuple[int, ...], columns: tuple[int, ...], values:
             share = (float(values[i, j]) - low) / ((high - low) or 1.0)
             x, y = frame.px(j - 0.5), frame.py(i + 0.5)
             parts.append(
-                f'<rect x="{svg.number(x)}" y="{svg.number(y)}" width="{svg.number(frame.px(j + 0.5) - x)}" '
-                f'height="{svg.number(frame.py(i - 0.5) - y)}" fill="var(--accent)" fill-opacity="{0.06 + 0.9 * share:.3f}">'
+                f'<rect x="{svg.format_pixel(x)}" y="{svg.format_pixel(y)}" width="{svg.format_pixel(frame.px(j + 0.5) - x)}" '
+                f'height="{svg.format_pixel(frame.py(i - 0.5) - y)}" fill="var(--accent)" fill-opacity="{0.06 + 0.9 * share:.3f}">'
                 f"<title>γ = {gamma}, N = {size}: {values[i, j]:.4g}</title></rect>"
             )
     bottom = frame.py(-0.5)
     for j, size in enumerate(columns):
         parts.append(
-            f'<text class="tick" x="{svg.number(frame.px(j))}" y="{svg.number(bottom + 15)}" text-anchor="middle">{size}</text>'
+            f'<text class="tick" x="{svg.format_pixel(frame.px(j))}" y="{svg.format_pixel(bottom + 15)}" text-anchor="middle">{size}</text>'
         )
     every = max(1, len(rows) // 10)
     for i, gamma in enumerate(rows):
         if i % every == 0:
             parts.append(
-                f'<text class="tick" x="{svg.number(frame.px(-0.5) - 6)}" y="{svg.number(frame.py(i) + 4)}" text-anchor="end">{gamma}</text>'
+                f'<text class="tick" x="{svg.format_pixel(frame.px(-0.5) - 6)}" y="{svg.format_pixel(frame.py(i) + 4)}" text-anchor="end">{gamma}</text>'
             )
     parts.append(
-        f'<text class="tick" x="{svg.number(frame.px(-0.5))}" y="30">γ; {low:.3g} (light) to {high:.3g} (dark)</text>'
+        f'<text class="tick" x="{svg.format_pixel(frame.px(-0.5))}" y="30">γ; {low:.3g} (light) to {high:.3g} (dark)</text>'
     )
     parts.append(
-        f'<text class="tick" x="{svg.number(frame.width / 2)}" y="{frame.height - 8}" text-anchor="middle">N</text>'
+        f'<text class="tick" x="{svg.format_pixel(frame.width / 2)}" y="{frame.height - 8}" text-anchor="middle">N</text>'
     )
-    parts.append(f'<text class="title" x="{svg.number(frame.px(-0.5))}" y="18">{title}</text>')
+    parts.append(f'<text class="title" x="{svg.format_pixel(frame.px(-0.5))}" y="18">{title}</text>')
     head = f'<svg xmlns="http://www.w3.org/2000/svg" class="sf" viewBox="0 0 {frame.width} {frame.height}" width="{frame.width}" height="{frame.height}">'
     return (
         f'{head}<style>{svg.STYLE}</style><rect width="100%" height="100%" fill="var(--paper)"/>{"".join(parts)}</svg>'

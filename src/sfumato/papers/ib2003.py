@@ -38,7 +38,7 @@ from sfumato.guided import (
 )
 from sfumato.papers.base import BEATEN, NOT_REPRODUCED, REPORTED, REPRODUCED, Bench, Cell, Progress, Results
 from sfumato.papers.intruder import intrude
-from sfumato.papers.owners import boston, bundled, numbers, repeatable, sample
+from sfumato.papers.owners import boston_table, bundled_table, repeatable_stream, sample, standardise
 from sfumato.table import Table
 from sfumato.trees import c45, compare_trees
 
@@ -79,16 +79,16 @@ FULL = Setting("full", 20_000, 20, 10, 5, 8)
 
 
 def table_of(data: str, path: str | None = None) -> Table:
-    """One of the tables, complete rows only."""
+    """Return one of the tables, complete rows only."""
     if data != "boston":
-        return bundled(FILES[data])
+        return bundled_table(FILES[data])
     if path is None:
         raise UsageError("Boston Housing is not shipped with the software; give the path of your copy")
-    return boston(path)
+    return boston_table(path)
 
 
 def change_counts(data: str, path: str | None, draws: int, seed: int) -> dict[str, Any]:
-    """Row 1: how many labels change, over many draws of each law, beside E(N) and the variances."""
+    """Return how many labels change, over many draws of each law, beside E(N) and the variances (row 1)."""
     table = table_of(data, path)
     leaves = Leaves.of(c45(table), table)
     classes, leaf, counts = table.codes, leaves.number, leaves.counts
@@ -96,7 +96,7 @@ def change_counts(data: str, path: str | None, draws: int, seed: int) -> dict[st
     out: dict[str, Any] = {"expected": expected_changes(counts)}
     at_once = max(1, 100_000 // table.rows)
     for law, formula in formulas.items():
-        stream = repeatable(seed, "changes", data, law)
+        stream = repeatable_stream(seed, "changes", data, law)
         found: list[int] = []
         while len(found) < draws:
             copies = min(at_once, draws - len(found))
@@ -120,20 +120,20 @@ def change_counts(data: str, path: str | None, draws: int, seed: int) -> dict[st
 
 
 def class_noise(data: str, path: str | None, number: int, draws: int, seed: int) -> dict[str, Any]:
-    """Rows 2 and 3: one sample under each kind of class noise."""
+    """Compare one sample under each kind of class noise (rows 2 and 3)."""
     table = sample(table_of(data, path), SAMPLE_ROWS[data], seed + number)
     tree = c45(table)
     out: dict[str, Any] = {}
     for law, method in CLASS_METHODS.items():
         for draw in range(draws):
-            done = method.perturb(table, repeatable(seed, "class", data, number, law, draw), tree=tree)
+            done = method.perturb(table, repeatable_stream(seed, "class", data, number, law, draw), tree=tree)
             found = done.similarity or compare_trees(tree, c45(done.table), table)
             out.setdefault(law, []).append(_figures(found))
     return out
 
 
 def attribute_noise(data: str, path: str | None, number: int, draws: int, seed: int) -> dict[str, Any]:
-    """Rows 4 and 5: one sample under the paper's noise on innocent attributes, and under leaf swap."""
+    """Compare one sample under the paper's noise on innocent attributes, and under leaf swap (rows 4 and 5)."""
     table = sample(table_of(data, path), SAMPLE_ROWS[data], seed + number)
     tree = c45(table)
     leaves = Leaves.of(tree, table)
@@ -141,7 +141,7 @@ def attribute_noise(data: str, path: str | None, number: int, draws: int, seed: 
     out: dict[str, Any] = {}
     for draw in range(draws):
         for law in ("innocent", *SWAPS):
-            stream = repeatable(seed, "attributes", data, number, law, draw)
+            stream = repeatable_stream(seed, "attributes", data, number, law, draw)
             if law == "innocent":
                 values = noisy_columns(table, leaves, cells, ValueNoise(NOISE[data]), stream)
                 released = table.with_values(values)
@@ -151,13 +151,13 @@ def attribute_noise(data: str, path: str | None, number: int, draws: int, seed: 
             figures = _figures(compare_trees(tree, c45(released), table))
             if law != "innocent":
                 figures["small cells"] = done.owner["small_cells"]
-            figures["link"] = nearest_neighbour_linkage(numbers(table), numbers(released, table)).rate
+            figures["link"] = nearest_neighbour_linkage(standardise(table), standardise(released, table)).rate
             out.setdefault(law, []).append(figures)
     return out
 
 
 def intruder(data: str, path: str | None, number: int, seed: int) -> dict[str, Any]:
-    """Row 6: one sample, every record a target, the attributes known that are innocent in the target's own leaf."""
+    """Attack one sample, every row a target, the attributes known that are innocent in the target's own leaf (row 6)."""
     table = sample(table_of(data, path), SAMPLE_ROWS[data], seed + number)
     leaves = Leaves.of(c45(table), table)
     cells = perturbed_cells(table, leaves)
@@ -165,7 +165,7 @@ def intruder(data: str, path: str | None, number: int, seed: int) -> dict[str, A
     laws = ("percent", "additive") if data == "boston" else ("percent",)
     for law in laws:
         noise = ValueNoise(law)
-        values = noisy_columns(table, leaves, cells, noise, repeatable(seed, "intruder", data, number, law))
+        values = noisy_columns(table, leaves, cells, noise, repeatable_stream(seed, "intruder", data, number, law))
         released = table.with_values(values)
         for known in ("innocent", "all"):
             found: dict[str, list[float]] = {}
@@ -181,10 +181,10 @@ def intruder(data: str, path: str | None, number: int, seed: int) -> dict[str, A
 
 
 def refusal(path: str | None) -> str:
-    """Row 6: what the software says to percentages on a continuous column."""
+    """Return what the software says to percentages on a continuous column (row 6)."""
     table = table_of("boston", path) if path else table_of("glass")
     try:
-        Innocent(noise="percent").perturb(table, repeatable(0, "refused"))
+        Innocent(noise="percent").perturb(table, repeatable_stream(0, "refused"))
     except UsageError as error:
         return str(error)
     return ""
@@ -206,7 +206,7 @@ def results(
     bench: Bench | None = None,
     seed: int = 0,
 ) -> Results:
-    """Every row; figures of Boston where its path is given."""
+    """Return every row; figures of Boston where its path is given."""
     setting = FULL if full else QUICK
     work = bench or Bench(progress=progress)
     paths: list[tuple[str, str | None]] = [("wbc", None)] + ([("boston", boston_path)] if boston_path else [])
@@ -250,7 +250,7 @@ def results(
 
 
 def run(bench: Bench, *, full: bool = False, boston_path: str | None = None) -> Results:
-    """The reproduction; a copy of Boston Housing may also be named by the environment variable SFUMATO_BOSTON."""
+    """Run the reproduction; a copy of Boston Housing may also be named by the environment variable SFUMATO_BOSTON."""
     return results(full, boston_path=boston_path or os.environ.get("SFUMATO_BOSTON"), bench=bench)
 
 
@@ -284,8 +284,17 @@ def _class_cells(data: str, samples: Sequence[dict[str, Any]], full: bool) -> li
         verdict = (REPORTED, "")
         if law in limits:
             met = rs >= limits[law][0] and pa >= limits[law][1]
-            verdict = _judged(met, BEATEN if "best" in law else REPRODUCED, full)
-        out.append(Cell("row 2", f"{data}, class noise {law}", words[law], _shown(figures), _spread(figures), *verdict))
+            verdict = _judge(met, BEATEN if "best" in law else REPRODUCED, full)
+        out.append(
+            Cell(
+                "row 2",
+                f"{data}, class noise {law}",
+                words[law],
+                _format_figures(figures),
+                _format_spread(figures),
+                *verdict,
+            )
+        )
     for better, least in (("random", 0.14), ("probabilistic", 0.05)):
         gap = means[better] - means["all leaves"]
         enough = (gap > 0).sum() >= 0.7 * len(gap)
@@ -293,7 +302,7 @@ def _class_cells(data: str, samples: Sequence[dict[str, Any]], full: bool) -> li
         out.append(
             Cell("row 3", f"{data}, RS of {better} less all leaves", "better than all leaves", f"{gap.mean():.3f}",
                  f"se {se:.3f}, positive in {int((gap > 0).sum())} of {len(gap)} samples",
-                 *_judged(bool(gap.mean() >= least and enough), REPRODUCED, full))
+                 *_judge(bool(gap.mean() >= least and enough), REPRODUCED, full))
         )  # fmt: skip
     return out
 
@@ -304,7 +313,7 @@ def _attribute_cells(data: str, samples: Sequence[dict[str, Any]], full: bool) -
     met = _mean(paper, "rs") >= 0.80 and _mean(paper, "root") >= 0.88
     out = [
         Cell("row 4", f"{data}, innocent noise (LIA and TIA)", "19 of 20 same root; 8 of 10 very similar",
-             _shown(paper), _spread(paper), *_judged(met, REPRODUCED, full)),
+             _format_figures(paper), _format_spread(paper), *_judge(met, REPRODUCED, full)),
         Cell("row 5", f"{data}, nearest-neighbour linkage under innocent noise", "not measured",
              f"{_mean(paper, 'link'):.3f}", _range(paper, "link"), REPORTED),
     ]  # fmt: skip
@@ -318,17 +327,17 @@ def _attribute_cells(data: str, samples: Sequence[dict[str, Any]], full: bool) -
             f"{np.mean([c['unmoved'] for c in small]):.2f} values without a partner"
         )
         # What the default is made of stands beside it, to be compared and not judged.
-        verdicts = (REPORTED, "") if "one deal" in law else _judged(met, BEATEN, full)
+        verdicts = (REPORTED, "") if "one deal" in law else _judge(met, BEATEN, full)
         out += [
-            Cell("row 4", f"{data}, {law}", "-", _shown(swap), _spread(swap), *verdicts),
+            Cell("row 4", f"{data}, {law}", "-", _format_figures(swap), _format_spread(swap), *verdicts),
             Cell("row 5", f"{data}, nearest-neighbour linkage under {law}", "-", f"{link:.3f}", _range(swap, "link"),
                  BEATEN if link <= 0.05 else NOT_REPRODUCED, counted),
         ]  # fmt: skip
     return out
 
 
-def _judged(met: bool, good: str, full: bool) -> tuple[str, str]:
-    """Verdict and reason; a few samples do not suffice to deny a claim."""
+def _judge(met: bool, good: str, full: bool) -> tuple[str, str]:
+    """Return verdict and reason; a few samples do not suffice to deny a claim."""
     if met:
         return good, ""
     return (NOT_REPRODUCED, "") if full else (REPORTED, "too few samples to judge; run the full setting")
@@ -360,12 +369,12 @@ def _range(figures: Sequence[dict[str, Any]], name: str) -> str:
     return f"sd {np.std(values):.3f}, max {max(values):.3f}"
 
 
-def _shown(figures: Sequence[dict[str, Any]]) -> str:
+def _format_figures(figures: Sequence[dict[str, Any]]) -> str:
     graded = "/".join(f"{100 * np.mean([f['verdict'] == v for f in figures]):.0f}" for v in "EVSD")
     rs, pa, root = (_mean(figures, name) for name in ("rs", "pa", "root"))
     return f"RS {rs:.3f}, PA {pa:.3f}, root {root:.2f}, E/V/S/D {graded} %"
 
 
-def _spread(figures: Sequence[dict[str, Any]]) -> str:
+def _format_spread(figures: Sequence[dict[str, Any]]) -> str:
     values = [f["rs"] for f in figures]
     return f"RS sd {np.std(values):.3f}, min {min(values):.3f}; {len(values)} trees"

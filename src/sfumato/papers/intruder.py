@@ -21,20 +21,20 @@ from sfumato.table import Table
 
 @dataclass(frozen=True, eq=False)
 class Intrusion:
-    """What the intruder ends up believing, one entry a target.
+    """What the intruder ends up believing, one entry per target.
 
     Attributes
     ----------
     p_true
-        The chance given to the target's own record.
+        The chance given to the target's own row.
     effective_set
-        2^H of the belief: among how many records the target hides.
+        2^H of the belief: among how many rows the target hides.
     class_certainty
         The chance given to the target's true class.
     picked
-        Chance that the likeliest record is the target's (a tie is shared).
+        Chance that the likeliest row is the target's (a tie is shared).
     found
-        Targets that fit at least one released record; the others keep the uniform belief.
+        Targets that fit at least one released row; the others keep the uniform belief.
     """
 
     p_true: FloatArray
@@ -44,7 +44,7 @@ class Intrusion:
     found: NDArray[np.bool_]
 
     def to_dict(self) -> dict[str, Any]:
-        """Means, as plain data."""
+        """Return means, as plain data."""
         return {
             "p_true": float(self.p_true.mean()),
             "effective_set": float(self.effective_set.mean()),
@@ -106,7 +106,7 @@ def _likelihood(
     name: str,
     rows: IntArray,
 ) -> FloatArray:
-    """P(released value of Y | known value of X) for one column; a missing value fits only a missing one."""
+    """Return P(released value of Y | known value of X) for one column; a missing value fits only a missing one."""
     column = original[name]
     x, y = column.values[rows], released[name].values
     same = (x[:, None] == y) | (np.isnan(x)[:, None] & np.isnan(y))

@@ -22,13 +22,13 @@ from sfumato.clusters import (
     Scaling,
     Spread,
     cluster_privacy,
-    fixed_point,
+    fixed_point_agreement,
     kmeans,
     known_sample_attack,
     linear_residual,
     random_known_rows,
-    rerun,
-    single_start,
+    rerun_agreement,
+    single_start_agreement,
 )
 from sfumato.counts import FloatArray
 from sfumato.guided import RACC, RACCV, RDD, ClusterMethod, Geometric, SwapV
@@ -40,7 +40,7 @@ TABLES = ("iris", "glass", "yeast")
 CLUSTERS = (2, 3)
 OTHERS = ("german_credit", "credit_approval", "adult")
 """Numeric columns of bundled tables that neither paper nor reference used; adult's first 5,000 rows."""
-MOST_LINKED = 0.05
+MAX_LINKAGE = 0.05
 SIGMA = 0.1
 SWEEP = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5)
 
@@ -75,7 +75,7 @@ class Setting:
     starts: int = 10
 
     def draws_of(self, rows: int) -> int:
-        """Draws for a table of so many rows."""
+        """Return the number of draws for a table of `rows` rows."""
         return self.draws if rows <= 1000 else self.draws_large
 
 
@@ -84,12 +84,12 @@ FULL = Setting("full", 30, 10)
 
 
 def reflection(table: FloatArray, labels: LabelArray, centres: FloatArray) -> FloatArray:
-    """The trap y = 2c − x: far from x, linked to nobody, and undone by whoever knows c."""
+    """Return the trap y = 2c − x: far from x, linked to nobody, and undone by whoever knows c."""
     return 2 * centres[labels] - table
 
 
 def methods(sigma: float = SIGMA) -> dict[str, ClusterMethod | None]:
-    """The methods of the table by their name in it; None is the trap."""
+    """Return the methods of the table by their name in it; None is the trap."""
     return {
         "rdd": RDD(sigma),
         "racc": RACC(),
@@ -102,7 +102,7 @@ def methods(sigma: float = SIGMA) -> dict[str, ClusterMethod | None]:
 
 
 def numeric_table(name: str) -> FloatArray:
-    """The numeric columns of a bundled table; rows with a missing value are left out."""
+    """Return the numeric columns of a bundled table; rows with a missing value are left out."""
     import pyarrow.csv
 
     numeric = [c["name"] for c in datasets.describe(name)["columns"] if c["kind"] in ("real", "integer")]
@@ -110,22 +110,22 @@ def numeric_table(name: str) -> FloatArray:
     return np.column_stack([c.to_numpy().astype(np.float64) for c in columns])
 
 
-def bundled_tables() -> dict[str, FloatArray]:
-    """The paper's three tables."""
+def paper_tables() -> dict[str, FloatArray]:
+    """Return the paper's three tables."""
     return {name: numeric_table(name) for name in TABLES}
 
 
 def _stream(seed: int, *labels: Any) -> Stream:
-    """An experiment must repeat, so its keys come from a number; a release takes a fresh secret instead."""
+    """Return a stream with a key from a number: an experiment must repeat, where a release takes a fresh secret instead."""
     return Stream(SecretKey(hashlib.sha256(f"liu2012 {seed}".encode()).digest()).derive(*labels))
 
 
 def cell(
     table: FloatArray, fit: KMeans, method: ClusterMethod | None, draws: int, *, starts: int = 10, label: Any, seed: int
 ) -> dict[str, Any]:
-    """One cell of the table: accuracy under three protocols and privacy, each over the draws of one method.
+    """Return one cell of the table: accuracy under three protocols and privacy, each over the draws of one method.
 
-    Geometric perturbation is judged after the attack on 2d known records, on its linkage and variance of difference:
+    Geometric perturbation is judged after the attack on 2d known rows, on its linkage and variance of difference:
     before it, a rotation looks like protection.
     """
     runs: dict[str, list[float]] = {}
@@ -140,15 +140,15 @@ def cell(
         privacy = cluster_privacy(table, seen, fit.labels)
         invertible += privacy.residual.invertible
         figures = {
-            "rerun": rerun(y, fit.labels, fit.k, starts=starts, seed=seed + draw),
-            "single_start": single_start(table, y, fit.k, seed=seed + draw),
+            "rerun": rerun_agreement(y, fit.labels, fit.k, starts=starts, seed=seed + draw),
+            "single_start": single_start_agreement(table, y, fit.k, seed=seed + draw),
             "link": privacy.linkage.rate,
             "var": privacy.variance_ratio,
             "resid": privacy.residual.held_out,
             "resid_in_sample": privacy.residual.in_sample,
         }
         if not rotated:
-            figures["fixed_point"] = fixed_point(y, fit.labels, fit.centres)
+            figures["fixed_point"] = fixed_point_agreement(y, fit.labels, fit.centres)
         for name, value in figures.items():
             runs.setdefault(name, []).append(value)
     return {name: Spread.of(values).to_dict() for name, values in runs.items()} | {"invertible": invertible > 0}
@@ -162,9 +162,9 @@ def table1(
     sigma: float = SIGMA,
     seed: int = 0,
 ) -> dict[str, Any]:
-    """Table 1 with spread, privacy and the paper's figure beside each of ours, for the paper's tables or any others."""
+    """Return Table 1 with spread, privacy and the paper's figure beside each of ours, for the paper's tables or any others."""
     rows: list[dict[str, Any]] = []
-    for name, raw in (bundled_tables() if tables is None else tables).items():
+    for name, raw in (paper_tables() if tables is None else tables).items():
         table = Scaling.fit(raw).apply(raw)
         for k in clusters:
             fit = kmeans(table, k, seed=seed)
@@ -187,12 +187,12 @@ def sweep(
     draws: int = 5,
     seed: int = 0,
 ) -> list[dict[str, Any]]:
-    """Figure 1: accuracy against noise level, with privacy at each point so that methods compare at equal strength.
+    """Return Figure 1: accuracy against noise level, with privacy at each point so that methods compare at equal strength.
 
     Rotation and swapping have no σ: they are measured once and shown at every level.
     """
     rows: list[dict[str, Any]] = []
-    for name, raw in (bundled_tables() if tables is None else tables).items():
+    for name, raw in (paper_tables() if tables is None else tables).items():
         table = Scaling.fit(raw).apply(raw)
         for k in clusters:
             fit = kmeans(table, k, seed=seed)
@@ -209,7 +209,7 @@ def sweep(
 
 
 def targets(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """What the figures should reach, line by line, for the cells of the paper that are among the rows."""
+    """Return what the figures should reach, line by line, for the cells of the paper that are among the rows."""
     found = {(r["dataset"], r["k"], r["method"]): r for r in rows}
     lines: list[dict[str, Any]] = []
 
@@ -240,7 +240,7 @@ def targets(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def markdown(results: Mapping[str, Any]) -> str:
-    """The table for reading: percent agreement with spread, then linkage, residual with its ceiling, variance ratio."""
+    """Return the table for reading: percent agreement with spread, then linkage, residual with its ceiling, variance ratio."""
     head = [*("data", "k", "method", "paper", "rerun", "sd", "min"), "fixed-point", "single-start"]
     head += ["link", "resid", "W/T", "var", "note"]
     lines = [_line(head), "|" + "---|" * len(head)]
@@ -282,18 +282,18 @@ INKS = {
 
 
 def run(bench: Bench, *, full: bool = False) -> Results:
-    """Table 1 with the paper's figures beside ours, Figure 1, privacy against accuracy, before and after."""
+    """Reproduce Table 1 with the paper's figures beside ours, Figure 1, privacy against accuracy, before and after."""
     found = bench.run(_table1_unit, [(full,)])[0]
     points = bench.run(_sweep_unit, [(full, k) for k in CLUSTERS])
     levels = [row for part in points for row in part]
     cells = [_cell(row) for row in found["rows"]]
     for name, k, law, row in bench.run(_other_unit, [(full,)])[0]:
-        kept = row["fixed_point"]["min"] == 1.0 and row["link"]["mean"] <= MOST_LINKED
+        kept = row["fixed_point"]["min"] == 1.0 and row["link"]["mean"] <= MAX_LINKAGE
         cells.append(
             Cell(
                 "other tables",
                 f"{name}, k = {k}, {law}: fixed point, linkage",
-                f"100 % and at most {MOST_LINKED}",
+                f"100 % and at most {MAX_LINKAGE}",
                 f"{100 * row['fixed_point']['min']:.1f} % and {row['link']['mean']:.3f}",
                 f"rerun {100 * row['rerun']['mean']:.1f}, min {100 * row['rerun']['min']:.1f}",
                 BEATEN if kept else NOT_REPRODUCED,
@@ -333,7 +333,7 @@ def _table1_unit(full: bool) -> dict[str, Any]:
 
 
 def _other_unit(full: bool) -> list[tuple[str, int, str, dict[str, Any]]]:
-    """V-variants on tables that the paper did not use."""
+    """Measure the V-variants on tables that the paper did not use."""
     out = []
     for name in OTHERS:
         table = numeric_table(name)
@@ -393,7 +393,7 @@ def _figure1(rows: Sequence[Mapping[str, Any]], name: str, k: int) -> str:
 
 
 def _strength(rows: Sequence[Mapping[str, Any]], name: str, k: int) -> str:
-    """All methods at equal privacy strength: what is left after linear reconstruction, against agreement."""
+    """Draw all methods at equal privacy strength: what is left after linear reconstruction, against agreement."""
     mine = [r for r in rows if (r["dataset"], r["k"]) == (name, k)]
     widest = 1.1 * max(r["resid"]["mean"] for r in mine) or 1.0
     title = f"Privacy against accuracy: {name}, k = {k}"
@@ -417,7 +417,7 @@ def _strength(rows: Sequence[Mapping[str, Any]], name: str, k: int) -> str:
 
 
 def _before_and_after(name: str = "iris", k: int = 3) -> str:
-    """Records on the first two principal axes, by cluster: the original, and three releases of it."""
+    """Draw rows on the first two principal axes, by cluster: the original, and three releases of it."""
     raw = numeric_table(name)
     table = Scaling.fit(raw).apply(raw)
     fit = kmeans(table, k)
@@ -435,9 +435,9 @@ def _before_and_after(name: str = "iris", k: int = 3) -> str:
     for law, points in flat.items():
         frame = svg.Frame((float(left), float(right)), (float(low), float(high)), title=f"{name}, k = {k}: {law}")
         dots = "".join(
-            f'<circle cx="{svg.number(frame.px(x))}" cy="{svg.number(frame.py(y))}" r="2.4" '
+            f'<circle cx="{svg.format_pixel(frame.px(x))}" cy="{svg.format_pixel(frame.py(y))}" r="2.4" '
             f'fill="{svg.colour(charts.INKS[label % 4])}" fill-opacity=".75"/>'
             for (x, y), label in zip(points.tolist(), fit.labels.tolist(), strict=True)
         )
         drawings.append(svg.drawing(frame, dots, alone=False))
-    return charts.stacked(drawings)
+    return charts.stack(drawings)

@@ -24,19 +24,19 @@ ATTRIBUTES = tuple(
 Records = dict[str, NDArray[Any]]
 
 
-def records(rows: int, function: int, seed: int) -> Records:
-    """True records, equally split between the two classes as the 2000 paper has them."""
+def draw_applicants(rows: int, function: int, seed: int) -> Records:
+    """Return true rows, equally split between the two classes as the 2000 paper has them."""
     blocks = list(AGRAWAL.blocks(rows, seed=seed, function=function, balanced=True))
     return {name: np.concatenate([b[name] for b in blocks]) for name in blocks[0]}
 
 
 def classes(held: Records) -> IntArray:
-    """0 for group A, 1 for group B."""
+    """Return 0 for group A, 1 for group B."""
     return (held["class"] == "B").astype(np.int64)
 
 
-def observed(held: Records, law: Channel | None, seed: int) -> Table:
-    """What a miner holds of them: every attribute through the law (none: as it is), the class as it is."""
+def perturb(held: Records, law: Channel | None, seed: int) -> Table:
+    """Return what a miner holds of the rows: every attribute through the law (none: as it is), the class as it is."""
     key = SecretKey(seed.to_bytes(32, "big"))
     columns = []
     for attribute in ATTRIBUTES:

@@ -22,14 +22,14 @@ BOSTON_CLASS = "medv"
 BOSTON_LABELS = ("bottom 80%", "top 20%")
 
 
-def repeatable(seed: int, *labels: Any) -> Stream:
-    """An experiment must repeat, so its keys come from a number; a release takes a fresh secret instead."""
+def repeatable_stream(seed: int, *labels: Any) -> Stream:
+    """Return a stream with a key from a number: an experiment must repeat, where a release takes a fresh secret instead."""
     return Stream(SecretKey(hashlib.sha256(f"tree-guided {seed}".encode()).digest()).derive(*labels))
 
 
 @cache
-def bundled(name: str, complete: bool = True) -> Table:
-    """A bundled table, with the domains that its catalogue states; rows with missing values are left out if `complete`."""
+def bundled_table(name: str, complete: bool = True) -> Table:
+    """Return a bundled table with the domains that its catalogue states; `complete` leaves out rows with missing values."""
     import pyarrow as pa
     import pyarrow.csv as pacsv
 
@@ -49,7 +49,7 @@ def bundled(name: str, complete: bool = True) -> Table:
         domain = Interval(c["min"], c["max"]) if kinds[c["name"]].numeric else Categories(tuple(c["categories"]))
         resolution = None
         if kinds[c["name"]] is Kind.REAL:
-            resolution = 10.0 ** -decimals(values.drop_null().to_numpy())
+            resolution = 10.0 ** -count_decimals(values.drop_null().to_numpy())
         attribute = Attribute(c["name"], kinds[c["name"]], domain, resolution=resolution)
         columns[c["name"]] = Column(attribute, None, Encoder(attribute)(values))
     target = columns.pop(about["target"], None)
@@ -57,8 +57,8 @@ def bundled(name: str, complete: bool = True) -> Table:
 
 
 @cache
-def boston(path: str) -> Table:
-    """Boston Housing from a file of yours (it may not be shipped): 13 attributes, class top 20 % by median value."""
+def boston_table(path: str) -> Table:
+    """Read Boston Housing from a file of yours (it may not be shipped): 13 attributes, class top 20 % by median value."""
     import pyarrow.csv as pacsv
 
     if not Path(path).exists():
@@ -73,15 +73,15 @@ def boston(path: str) -> Table:
             price = values
             continue
         kind = Kind.INTEGER if name in BOSTON_WHOLE else Kind.REAL
-        resolution = None if kind is Kind.INTEGER else 10.0 ** -decimals(values)
+        resolution = None if kind is Kind.INTEGER else 10.0 ** -count_decimals(values)
         attribute = Attribute(name, kind, Interval(values.min(), values.max()), resolution=resolution)
         columns.append(Column(attribute, None, values))
     top = price > np.percentile(price, 80)
     return Table(tuple(columns), Column.of_codes(BOSTON_CLASS, BOSTON_LABELS, top.astype(np.int64)))
 
 
-def synthetic(name: str, seed: int, rows: int = 399) -> Table:
-    """A table of one of the generators, with the domains of its definition."""
+def synthetic_table(name: str, seed: int, rows: int = 399) -> Table:
+    """Return a table of one of the generators, with the domains of its definition."""
     generator = generators.get(name)
     block = next(generator.blocks(rows, seed=seed))
     columns: dict[str, Column] = {}
@@ -99,18 +99,18 @@ def synthetic(name: str, seed: int, rows: int = 399) -> Table:
 
 
 def sample(table: Table, rows: int, seed: int) -> Table:
-    """Some of the rows, in their order."""
+    """Return some of the rows, in their order."""
     return table.take(np.sort(np.random.default_rng(seed).permutation(table.rows)[:rows]))
 
 
-def numbers(table: Table, like: Table | None = None) -> FloatArray:
-    """The columns on the scale of the standard deviations of `like` (the table itself unless given), for linkage."""
+def standardise(table: Table, like: Table | None = None) -> FloatArray:
+    """Return the columns on the scale of the standard deviations of `like` (the table itself unless given), for linkage."""
     scales = [np.nanstd(c.values) or 1.0 for c in (like or table).columns]
     return np.column_stack([c.values / s for c, s in zip(table.columns, scales, strict=True)])
 
 
-def decimals(values: FloatArray, most: int = 6) -> int:
-    """How many decimals the values are written with."""
+def count_decimals(values: FloatArray, most: int = 6) -> int:
+    """Return how many decimals the values are written with."""
     for places in range(most):
         if np.allclose(values, np.round(values, places), rtol=0, atol=1e-9):
             return places

@@ -1,11 +1,24 @@
-"""What a release is: data plus a public statement of how it was randomised, and the owner's key and ledger beside it."""
+"""What a release is: data plus a public statement of how it was randomised, and the owner's key and ledger beside it.
 
-from sfumato.releases.alignment import refuse_other_rows
-from sfumato.releases.description import describe, described
-from sfumato.releases.fingerprint import Sketch, content, sketch_of
+folder.py       a release folder, opened: what a miner holds
+manifest.py     the public statement
+reader.py       from released cells, or from the owner's original, to a table in memory or to counts
+readme.py       the statement in words, for people; cautions
+description.py  what a release says about itself, in every unit
+key.py          the owner's key file; ledger.py: what was released under it
+fingerprint.py  a keyed sketch, to recognise a table that was released before
+alignment.py    whether a table is the one a release was made from, row for row
+
+Start with folder.py and manifest.py. How a release is made is told above, in `releasing`: this room knows plans, laws,
+engines and files, and no guided method, tree or attack.
+"""
+
+from sfumato.releases.alignment import check_same_rows
+from sfumato.releases.description import describe, describe_manifest
+from sfumato.releases.fingerprint import Sketch, content_values, sketch_of
 from sfumato.releases.folder import Release
-from sfumato.releases.key import create_key, load_key, load_or_create_key, refuse_inside
-from sfumato.releases.ledger import Entry, Ledger, refusal
+from sfumato.releases.key import check_key_outside, create_key, load_key, load_or_create_key
+from sfumato.releases.ledger import Entry, Ledger, explain_refusal
 from sfumato.releases.manifest import Manifest, ReleasedColumn
 from sfumato.releases.reader import (
     SAMPLE,
@@ -32,16 +45,16 @@ __all__ = [
     "Sampled",
     "Sketch",
     "cautions",
-    "content",
+    "check_key_outside",
+    "check_same_rows",
+    "content_values",
     "create_key",
     "describe",
-    "described",
+    "describe_manifest",
+    "explain_refusal",
     "load_key",
     "load_or_create_key",
     "readme",
-    "refusal",
-    "refuse_inside",
-    "refuse_other_rows",
     "sampled",
     "sketch_of",
     "true_table",

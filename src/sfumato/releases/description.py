@@ -13,8 +13,8 @@ from sfumato.schema import Kind, Missing, Role
 from sfumato.text import format_number, join_names
 
 
-def described(manifest: Manifest) -> dict[str, Any]:
-    """Laws, privacy per attribute and per record, and cautions, as plain data."""
+def describe_manifest(manifest: Manifest) -> dict[str, Any]:
+    """Return laws, privacy per attribute and per row, and cautions, as plain data."""
     attributes = {c.attribute.name: _attribute(c, manifest.method) for c in manifest.columns}
     blurred = {c.attribute.name: figures(c.channel, c.attribute) for c in manifest.columns if c.channel is not None}
     gaps = [c.attribute.name for c in manifest.columns if c.channel is not None and c.missing_public]
@@ -39,8 +39,28 @@ def described(manifest: Manifest) -> dict[str, Any]:
 
 
 def describe(folder: str | Path) -> dict[str, Any]:
-    """What the release in a folder says about itself."""
-    return described(Manifest.load(folder))
+    """Return what the release in a folder says about itself.
+
+    Parameters
+    ----------
+    folder : str or Path
+        The release folder.
+
+    Returns
+    -------
+    dict
+        Plain data: `attributes` with the mechanism and the privacy of each, `record`, `cautions` and more.
+
+    Examples
+    --------
+    >>> import tempfile, sfumato as sf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     release = sf.release("iris", sf.Plan.propose("iris", privacy=0.5), f"{folder}/out", key=f"{folder}/key")
+    ...     about = sf.describe(release.folder)
+    >>> about["attributes"]["petal_width"]["mechanism"]
+    'gaussian'
+    """
+    return describe_manifest(Manifest.load(folder))
 
 
 def _attribute(column: ReleasedColumn, method: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -4,7 +4,7 @@ Two samples, both of which depend on nothing but the table's cells, so that sket
 
 - The K rows whose *addresses* have the smallest keyed hashes, with a keyed hash of each of their cells. Any two tables
   choose the same addresses, so on the columns they share they can be compared row by row, whatever else they hold.
-- The K smallest keyed hashes of whole rows: two tables share as many of them as they share rows, wherever these stand
+- The K smallest keyed hashes of whole rows: two tables share as many of them as they share rows, wherever these are
   (bottom-K sampling).
 """
 
@@ -25,13 +25,9 @@ from sfumato.hashing import GOLDEN_STEP, WordArray, splitmix64
 from sfumato.randomness import CELLS_PER_CHUNK, Addresses, SecretKey
 from sfumato.schema import Attribute
 
-SIZE = 256
-NEARLY_CONSTANT = 0.9
-"""Columns of which two rows agree with this probability by chance say nothing of whether a table is the same."""
-SAME_COLUMN, SAME_COLUMN_ROWS = 0.9, 0.3
-"""How far the cells of a column agree that was only renamed, and in how much of the table at least."""
-DOUBTFUL = 4.0
-"""Standard errors by which agreement must exceed chance."""
+SAMPLE_ROWS = 256
+MAX_CHANCE_AGREEMENT = 0.9
+"""A column whose cells agree with this probability by chance does not show whether a table is the same."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +41,7 @@ class Sketch:
 
     @classmethod
     def empty(cls) -> Sketch:
-        """The sketch of no rows."""
+        """Return the sketch of no rows."""
         none = np.empty(0, np.uint64)
         return cls(none, {}, none, 0)
 
@@ -53,7 +49,7 @@ class Sketch:
         if not self.rows or not other.rows:
             return self if self.rows else other
         addresses = np.concatenate([self.addresses, other.addresses])
-        chosen = np.argsort(addresses, kind="stable")[:SIZE]
+        chosen = np.argsort(addresses, kind="stable")[:SAMPLE_ROWS]
         return Sketch(
             addresses[chosen],
             {name: np.concatenate([cells, other.cells[name]])[chosen] for name, cells in self.cells.items()},
@@ -61,72 +57,78 @@ class Sketch:
             self.rows + other.rows,
         )
 
-    def repeats(self, other: Sketch) -> bool:
-        """Whether both are of one table, as far as the chosen rows tell."""
+    def equals(self, other: Sketch) -> bool:
+        """Return whether both are of one table, as far as the chosen rows show."""
         cells = set(self.cells) == set(other.cells) and all(
             np.array_equal(self.cells[n], other.cells[n]) for n in self.cells
         )
         return self.rows == other.rows and cells and np.array_equal(self.addresses, other.addresses)
 
     def same_places(self, other: Sketch) -> float:
-        """The share of the smaller table's rows that both have at the same address: whole rows, or the column most alike."""
+        """Return the share of the smaller table's rows that both have at the same address: whole rows, or the column most alike."""
         columns = set(self.cells) & set(other.cells)
         return max([self.same_records(other, columns), *(v for v in self.same_cells(other).values() if v is not None)])
 
     def same_records(self, other: Sketch, columns: Collection[str]) -> float:
-        """The share of the smaller table's rows that agree in all of these columns at the same address."""
-        both, share = self._shared(other)
+        """Return the share of the smaller table's rows that agree in all of these columns at the same address."""
+        both, share = self._shared_addresses(other)
         if not columns or not len(both):
             return 0.0
         names = sorted(columns)
         return beyond_chance(self._rows_at(both, names), other._rows_at(both, names)) * share
 
-    def moved(self, other: Sketch) -> float:
-        """The share of the smaller table's rows that both have, but at other addresses.
+    def moved_share(self, other: Sketch) -> float:
+        """Return the share of the smaller table's rows that both have, but at other addresses.
 
-        Content tells of distinct rows alone, and those are at least `distinct_share` of all.
+        Content compares distinct rows only, and those are at least `distinct_share` of all.
         """
-        found = self.same_rows(other) * min(self.distinct_share, other.distinct_share)
-        return found - self.same_records(other, set(self.cells) & set(other.cells))
+        common = self.same_rows(other) * min(self.distinct_share, other.distinct_share)
+        return common - self.same_records(other, set(self.cells) & set(other.cells))
 
-    def renamed(self, other: Sketch) -> dict[str, str]:
-        """Columns of `other` that hold the cells of a column which is here and no longer there, and the names they had."""
-        both, share = self._shared(other)
+    def renamed_columns(self, other: Sketch) -> dict[str, str]:
+        """Return the columns of `other` that hold the cells of a column which it no longer has, and their former names."""
+        min_agreement, min_share = 0.9, 0.3  # of the cells of a column that was only renamed, and of the table
+        both, share = self._shared_addresses(other)
         gone, new = sorted(set(self.cells) - set(other.cells)), sorted(set(other.cells) - set(self.cells))
         out: dict[str, str] = {}
-        for name in new if len(both) and share >= SAME_COLUMN_ROWS else ():
-            there = other.cells[name][np.searchsorted(other.addresses, both)]
+        for name in new if len(both) and share >= min_share else ():
+            new_cells = other.cells[name][np.searchsorted(other.addresses, both)]
             for former in gone:
-                here = self.cells[former][np.searchsorted(self.addresses, both)]
-                if chance_of(here, there) <= NEARLY_CONSTANT and beyond_chance(here, there) >= SAME_COLUMN:
+                old_cells = self.cells[former][np.searchsorted(self.addresses, both)]
+                if (
+                    chance_agreement(old_cells, new_cells) <= MAX_CHANCE_AGREEMENT
+                    and beyond_chance(old_cells, new_cells) >= min_agreement
+                ):
                     out[name] = former
         return out
 
     def same_cells(self, other: Sketch) -> dict[str, float | None]:
-        """The same column by column, since one that was corrected or declared otherwise hides nothing of the others.
+        """Return `same_places` column by column: a column that was corrected or declared otherwise hides nothing of the others.
 
         None where a column is nearly constant, and so the same in any two tables.
         """
-        both, share = self._shared(other)
+        both, share = self._shared_addresses(other)
         out: dict[str, float | None] = {}
         for name in sorted(set(self.cells) & set(other.cells)) if len(both) else ():
             a, b = (s.cells[name][np.searchsorted(s.addresses, both)] for s in (self, other))
-            out[name] = None if chance_of(a, b) > NEARLY_CONSTANT else beyond_chance(a, b) * share
+            out[name] = None if chance_agreement(a, b) > MAX_CHANCE_AGREEMENT else beyond_chance(a, b) * share
         return out
 
-    def _shared(self, other: Sketch) -> tuple[WordArray, float]:
-        """Addresses that both chose, and their share in those of the smaller table."""
-        union = np.union1d(self.addresses, other.addresses)[:SIZE]
-        here, there = np.isin(union, self.addresses), np.isin(union, other.addresses)
-        return union[here & there], float((here & there).sum()) / max(1.0, float(min(here.sum(), there.sum())))
+    def _shared_addresses(self, other: Sketch) -> tuple[WordArray, float]:
+        """Return the addresses that both chose, and their share in those of the smaller table."""
+        union = np.union1d(self.addresses, other.addresses)[:SAMPLE_ROWS]
+        in_self, in_other = np.isin(union, self.addresses), np.isin(union, other.addresses)
+        return union[in_self & in_other], float((in_self & in_other).sum()) / max(
+            1.0, float(min(in_self.sum(), in_other.sum()))
+        )
 
     def same_rows(self, other: Sketch) -> float:
-        """The share of the smaller table's distinct rows that both have, wherever they stand, if the columns are the same."""
-        union = np.union1d(self.content, other.content)[:SIZE]
-        here, there = np.isin(union, self.content), np.isin(union, other.content)
-        if set(self.cells) != set(other.cells) or not (here.any() and there.any()):
+        """Return the share of the smaller table's distinct rows that both have, wherever they are, if the columns are the same."""
+        union = np.union1d(self.content, other.content)[:SAMPLE_ROWS]
+        in_self, in_other = np.isin(union, self.content), np.isin(union, other.content)
+        if set(self.cells) != set(other.cells) or not (in_self.any() and in_other.any()):
             return 0.0
-        return float((here & there).sum() / min(here.sum(), there.sum()))
+        return float((in_self & in_other).sum() / min(in_self.sum(), in_other.sum()))
 
     def _rows_at(self, addresses: WordArray, columns: list[str]) -> WordArray:
         places = np.searchsorted(self.addresses, addresses)
@@ -137,13 +139,13 @@ class Sketch:
 
     @property
     def distinct_share(self) -> float:
-        """How many of the rows are unlike any other: the K-th smallest of d uniform hashes lies near K/d."""
-        if self.rows == 0 or len(self.content) < SIZE:
+        """The share of rows unlike any other: the K-th smallest of d uniform hashes lies near K/d."""
+        if self.rows == 0 or len(self.content) < SAMPLE_ROWS:
             return len(self.content) / max(self.rows, 1)
-        return min(1.0, SIZE / (float(self.content[-1]) * 2.0**-64) / self.rows)
+        return min(1.0, SAMPLE_ROWS / (float(self.content[-1]) * 2.0**-64) / self.rows)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for the ledger."""
+        """Return plain data for the ledger."""
         return {
             "rows": self.rows,
             "addresses": _hex(self.addresses),
@@ -153,16 +155,16 @@ class Sketch:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Sketch:
-        """The inverse of `to_dict`."""
+        """Return the sketch that `to_dict` described."""
         cells = {str(name): _words(text) for name, text in data["cells"].items()}
         return cls(_words(data["addresses"]), cells, _words(data["content"]), int(data["rows"]))
 
 
 def sketch_of(key: SecretKey, columns: Mapping[str, FloatArray], addresses: Addresses) -> Sketch:
-    """The sketch of one block: cells hash by secret linear maps, then are mixed until every bit counts.
+    """Return the sketch of one block: cells hash by secret linear maps, then are mixed until every bit counts.
 
     For whole rows Σ c_j · bits_j is mixed once at the end. Whole numbers have all their bits in the upper half of a float64,
-    and multiplying only carries upward, so the upper half is first laid over the lower.
+    and multiplying only carries upward, so the upper half is first folded onto the lower.
     """
     size = addresses.size
     place_secret = _secret(key, "address")
@@ -185,7 +187,7 @@ def sketch_of(key: SecretKey, columns: Mapping[str, FloatArray], addresses: Addr
 
 
 def _row_sums(columns: Mapping[str, FloatArray], secrets: Mapping[str, WordArray], begin: int, end: int) -> WordArray:
-    """Σ c_j · bits_j of some rows, few enough to stay in the cache."""
+    """Return Σ c_j · bits_j of some rows, few enough to stay in the cache."""
     total = np.zeros(end - begin, np.uint64)
     for name, values in columns.items():
         bits = _bits(values[begin:end])
@@ -196,33 +198,34 @@ def _row_sums(columns: Mapping[str, FloatArray], secrets: Mapping[str, WordArray
 
 
 def _bits(values: FloatArray) -> WordArray:
-    """The bits of each value, −0.0 and 0.0 alike."""
+    """Return the bits of each value, −0.0 and 0.0 alike."""
     return (values + 0.0).view(np.uint64)
 
 
 def beyond_chance(a: WordArray, b: WordArray) -> float:
-    """Cohen's κ = (agreement − chance)/(1 − chance), and 0 where the excess may itself be chance.
+    """Return Cohen's κ = (agreement − chance)/(1 − chance), or 0 where the excess may itself be chance.
 
     Rows of flags agree in half of all places by chance alone. Where all rows agree there is no doubt to allow for.
     """
     agreement = float(np.mean(a == b))
     if agreement == 1.0:
         return 1.0
-    chance = chance_of(a, b)
-    if agreement - chance <= DOUBTFUL * math.sqrt(chance * (1 - chance) / len(a)):
+    chance = chance_agreement(a, b)
+    min_excess = 4.0  # standard errors
+    if agreement - chance <= min_excess * math.sqrt(chance * (1 - chance) / len(a)):
         return 0.0
     return (agreement - chance) / (1 - chance)
 
 
-def chance_of(a: WordArray, b: WordArray) -> float:
-    """How often a word of the one is a word of the other by chance."""
+def chance_agreement(a: WordArray, b: WordArray) -> float:
+    """Return how often a word of the one equals a word of the other by chance."""
     values, codes = np.unique(np.concatenate([a, b]), return_inverse=True)
     first, second = (np.bincount(c, minlength=len(values)) for c in (codes[: len(a)], codes[len(a) :]))
     return float(first @ second) / max(1, len(a) * len(b))
 
 
-def content(attribute: Attribute, values: FloatArray) -> FloatArray:
-    """What a column is known by: numbers as they are, labels by their text, whatever place a plan gives them."""
+def content_values(attribute: Attribute, values: FloatArray) -> FloatArray:
+    """Return what a column is recognised by: numbers as they are, labels by their text, whatever place a plan gives them."""
     if attribute.kind.numeric or attribute.domain is None:
         return values
     known = np.append(_label_numbers(attribute.categories), np.nan)
@@ -231,27 +234,27 @@ def content(attribute: Attribute, values: FloatArray) -> FloatArray:
 
 @cache
 def _label_numbers(labels: tuple[str, ...]) -> FloatArray:
-    """A number of 48 bits for each label, and one for a missing value that takes part as a label."""
+    """Return a number of 48 bits for each label, and one for a missing value that takes part as a label."""
     texts = [*labels, "\0missing"]
     return np.array([float(int.from_bytes(hashlib.sha256(t.encode()).digest()[:6])) for t in texts])
 
 
 def _secret(key: SecretKey, *labels: str) -> WordArray:
-    """An odd factor and a summand."""
+    """Return an odd factor and a summand."""
     words = np.frombuffer(key.derive("sketch", *labels).secret[:16], np.uint64)
     return words | np.array([1, 0], np.uint64)
 
 
 def _order_of_smallest(words: WordArray) -> NDArray[np.intp]:
-    few = np.argpartition(words, SIZE)[:SIZE] if len(words) > SIZE else np.arange(len(words))
+    few = np.argpartition(words, SAMPLE_ROWS)[:SAMPLE_ROWS] if len(words) > SAMPLE_ROWS else np.arange(len(words))
     return few[np.argsort(words[few], kind="stable")]
 
 
 def _smallest(words: WordArray) -> WordArray:
-    if len(words) > 8 * SIZE:
-        words = words[words <= np.partition(words, 4 * SIZE)[4 * SIZE]]
+    if len(words) > 8 * SAMPLE_ROWS:
+        words = words[words <= np.partition(words, 4 * SAMPLE_ROWS)[4 * SAMPLE_ROWS]]
     unique: WordArray = np.unique(words)
-    return unique[:SIZE]
+    return unique[:SAMPLE_ROWS]
 
 
 def _hex(words: WordArray) -> str:

@@ -13,7 +13,7 @@ FIRST_LINE = "sfumato owner key v1 - whoever holds it can remove the noise: keep
 
 
 def create_key(path: str | Path) -> SecretKey:
-    """Write a fresh key that only its owner can read; an existing file is never overwritten."""
+    """Write a new key that only its owner can read; raise OutputError if the file exists."""
     path = Path(path)
     key = SecretKey.generate()
     try:
@@ -31,7 +31,7 @@ def create_key(path: str | Path) -> SecretKey:
 
 
 def load_key(path: str | Path) -> SecretKey:
-    """Read a key; one that others can read is refused."""
+    """Read a key; raise an error if others can read it."""
     path = Path(path)
     try:
         if path.is_dir():
@@ -50,12 +50,12 @@ def load_key(path: str | Path) -> SecretKey:
 
 
 def load_or_create_key(path: str | Path) -> tuple[SecretKey, bool]:
-    """The key in a file, created if there is none; the flag says whether it was."""
+    """Return the key in a file, created if there is none, and whether it was created."""
     path = Path(path)
     return (load_key(path), False) if path.exists() else (create_key(path), True)
 
 
-def refuse_inside(key: Path, folder: Path) -> None:
-    """A key inside the release folder would be published with it."""
+def check_key_outside(key: Path, folder: Path) -> None:
+    """Raise UsageError for a key inside the release folder: it would be published with it."""
     if folder.resolve() in key.resolve().parents:
         raise UsageError(f"the key {key} would lie inside the release {folder}; keep it elsewhere")

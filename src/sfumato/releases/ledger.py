@@ -19,16 +19,14 @@ from sfumato.errors import LedgerError, UsageError
 from sfumato.releases.fingerprint import Sketch
 from sfumato.text import join_names
 
-SAME_TABLE = 0.3
-"""From this share of common rows on, two tables are taken for one."""
-MOSTLY_DISTINCT = 0.5
-"""Content alone identifies rows only where most rows differ from one another."""
+MIN_COMMON_ROWS = 0.3
+"""Two tables with at least this share of common rows are taken for one."""
 NO_LAWS: Mapping[str, Mapping[str, Any]] = {}
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One release: which noise each column had, and a sketch of the rows it was laid on."""
+    """One release: which noise each column had, and a sketch of the rows it was added to."""
 
     name: str
     noise: Mapping[str, str]
@@ -48,74 +46,74 @@ class Entry:
         laws: Mapping[str, Mapping[str, Any]] = NO_LAWS,
         together: tuple[str, ...] = (),
     ) -> Entry:
-        """An entry for a release that is about to appear."""
+        """Return an entry for a release that is about to appear."""
         return cls(name, dict(noise), sketch, datetime.now(UTC).isoformat(timespec="seconds"), dict(laws), together)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         about = {"name": self.name, "when": self.when, "noise": dict(self.noise), "sketch": self.sketch.to_dict()}
         about |= {"laws": {n: dict(law) for n, law in self.laws.items()}} if self.laws else {}
         return about | ({"together": list(self.together)} if self.together else {})
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Entry:
-        """The inverse of `to_dict`."""
+        """Return the entry that `to_dict` described."""
         sketch = Sketch.from_dict(data["sketch"])
         laws, together = dict(data.get("laws", {})), tuple(data.get("together", ()))
         return cls(str(data["name"]), dict(data["noise"]), sketch, str(data["when"]), laws, together)
 
-    def freshened_by(self, later: Entry) -> list[str]:
-        """Columns of which `later` would release the same rows with independent noise."""
-        renamed = self.sketch.renamed(later.sketch)
+    def columns_redrawn_by(self, later: Entry) -> list[str]:
+        """Return the columns of which `later` would release the same rows with independent noise."""
+        renamed = self.sketch.renamed_columns(later.sketch)
         former = {n: renamed.get(n, n) for n in later.noise}
-        if self.moved_in(later):
+        if self.is_moved_in(later):
             return [n for n in later.noise if former[n] in self.noise]  # even the same law draws anew
         alike = self.sketch.same_cells(later.sketch) | dict.fromkeys(renamed, 1.0)
-        judged = [share >= SAME_TABLE for share in alike.values() if share is not None]
+        judged = [share >= MIN_COMMON_ROWS for share in alike.values() if share is not None]
         # Columns of which nothing can be told follow most of those of which something can.
-        rest = self.sketch.same_places(later.sketch) >= SAME_TABLE and sum(judged) * 2 >= len(judged)
+        default = self.sketch.same_places(later.sketch) >= MIN_COMMON_ROWS and sum(judged) * 2 >= len(judged)
         return [
             n
             for n in later.noise
             if former[n] in self.noise
-            and (self.noise[former[n]] != later.noise[n] or self._redrawn(later, n, alike))
-            and (rest if (share := alike.get(n)) is None else share >= SAME_TABLE)
+            and (self.noise[former[n]] != later.noise[n] or self._is_redrawn(later, n, alike))
+            and (default if (share := alike.get(n)) is None else share >= MIN_COMMON_ROWS)
         ]
 
     @property
-    def told_apart(self) -> bool:
-        """Whether rows can be known by their content."""
-        return self.sketch.distinct_share >= MOSTLY_DISTINCT
+    def rows_distinct(self) -> bool:
+        """Whether rows can be recognised by their content."""
+        return self.sketch.distinct_share >= 0.5  # content alone identifies rows only where most of them differ
 
-    def moved_in(self, later: Entry) -> bool:
-        """Whether `later` has the same rows at other addresses, so that one row more or less drew all their noise anew."""
-        here, there = self.sketch, later.sketch
-        if not (self.told_apart and later.told_apart):
+    def is_moved_in(self, later: Entry) -> bool:
+        """Return whether `later` has the same rows at other addresses: one row more or less redraws all noise after it."""
+        earlier, after = self.sketch, later.sketch
+        if not (self.rows_distinct and later.rows_distinct):
             return False
-        in_place = here.same_records(there, set(here.cells) & set(there.cells))
-        return here.moved(there) >= SAME_TABLE or (here.same_rows(there) >= SAME_TABLE > in_place)
+        in_place = earlier.same_records(after, set(earlier.cells) & set(after.cells))
+        return earlier.moved_share(after) >= MIN_COMMON_ROWS or (earlier.same_rows(after) >= MIN_COMMON_ROWS > in_place)
 
-    def _redrawn(self, later: Entry, name: str, alike: Mapping[str, float | None]) -> bool:
-        """Whether a column of joint noise stayed while its record changed: one draw serves a whole record."""
+    def _is_redrawn(self, later: Entry, name: str, alike: Mapping[str, float | None]) -> bool:
+        """Return whether a column of joint noise stayed while its row changed: one draw serves a whole row."""
         if name not in self.together or name not in later.together:
             return False
         record = self.sketch.same_records(later.sketch, set(self.together) & set(later.together))
-        return (alike.get(name) or 0.0) - record >= SAME_TABLE
+        return (alike.get(name) or 0.0) - record >= MIN_COMMON_ROWS
 
 
 class Ledger:
-    """The file beside the key, one JSON line a release."""
+    """The file beside the key, one JSON line per release."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     @classmethod
     def beside(cls, key: str | Path) -> Ledger:
-        """The ledger that belongs to a key file."""
+        """Return the ledger that belongs to a key file."""
         return cls(Path(f"{key}.ledger"))
 
     def entries(self) -> list[Entry]:
-        """All releases recorded; a last line cut short by a crash is passed over, since its release never appeared."""
+        """Return all releases recorded; a last line cut short by a crash is skipped, since its release never appeared."""
         try:
             lines = self.path.read_text("utf-8").splitlines()
         except FileNotFoundError:
@@ -132,7 +130,7 @@ class Ledger:
         return out
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
+    def lock(self) -> Iterator[None]:
         """Hold the ledger while a release is checked and recorded, so that two runs cannot pass each other."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
@@ -148,13 +146,13 @@ class Ledger:
             os.close(descriptor)
 
     def check(self, entry: Entry) -> list[Entry]:
-        """Earlier releases whose rows the new one would give with fresh noise."""
-        return [e for e in self.entries() if e.freshened_by(entry)]
+        """Return the earlier releases whose rows the new one would give with fresh noise."""
+        return [e for e in self.entries() if e.columns_redrawn_by(entry)]
 
     def record(self, entry: Entry) -> None:
-        """Append an entry; done before the release appears, so that no release goes unrecorded."""
+        """Append an entry, before the release appears, so that no release goes unrecorded."""
         known = self.entries()
-        if any(e.name == entry.name and e.noise == entry.noise and e.sketch.repeats(entry.sketch) for e in known):
+        if any(e.name == entry.name and e.noise == entry.noise and e.sketch.equals(entry.sketch) for e in known):
             return
         text = "".join(json.dumps(e.to_dict(), separators=(",", ":")) + "\n" for e in [*known, entry])
         temporary = Path(f"{self.path}.new")
@@ -166,10 +164,10 @@ class Ledger:
         temporary.replace(self.path)
 
 
-def refusal(earlier: list[Entry], entry: Entry) -> LedgerError:
-    """The reason why a second release is not made."""
+def explain_refusal(earlier: list[Entry], entry: Entry) -> LedgerError:
+    """Return the error that says why a second release is not made."""
     first = earlier[0]
-    columns = first.freshened_by(entry)
+    columns = first.columns_redrawn_by(entry)
     return LedgerError(
         f"{join_names(columns)}: the same rows were released before as {first.name!r} ({first.when}), and this release would "
         f"draw fresh noise for them. Whoever holds both can average: {len(earlier) + 1} releases cut the variance of the "

@@ -22,8 +22,8 @@ NONE = "none"
 class ReleasedColumn:
     """One column of a release: what it is, the law it went through, how many cells are empty.
 
-    Neither `channel` nor `guided` means that values were released as true. `guided` names a method that bent the noise
-    around a pattern of the whole table: such a column has no law value by value, and is mined as it is.
+    Without `channel` and `guided`, values were released as true. `guided` names a method that bent the noise around a
+    pattern of the whole table: such a column has no law value by value, and is mined as it is.
     """
 
     attribute: Attribute
@@ -44,14 +44,14 @@ class ReleasedColumn:
         return self.missing > 0 and (self.channel is None or self.attribute.missing is Missing.KEEP)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         mechanism = {"law": self.guided or NONE} if self.channel is None else self.channel.to_dict()
         words = {} if self.absent == ("",) else {"missing_values": list(self.absent)}
         return self.attribute.to_dict() | words | {"mechanism": mechanism, "missing_cells": self.missing}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ReleasedColumn:
-        """The inverse of `to_dict`."""
+        """Return the column that `to_dict` described."""
         entry = dict(data)
         mechanism, missing = entry.pop("mechanism"), int(entry.pop("missing_cells"))
         absent = tuple(str(w) for w in entry.pop("missing_values", [""]))
@@ -68,11 +68,20 @@ class ReleasedColumn:
 
 @dataclass(frozen=True)
 class Manifest:
-    """Laws with their parameters, domains, counts and a checksum.
+    """The public statement of a release: laws with their parameters, domains, counts and a checksum.
 
-    ``addressing`` says whether noise belongs to a row of this release or to an entity wherever it turns up; ``again``
-    names earlier releases of the same rows whose noise is independent of this one's; ``joint`` is the law of columns whose
-    noise was drawn together, each of which is stated by itself as well.
+    `addressing` says whether noise belongs to a row of this release or to an entity wherever it turns up. `again` names
+    earlier releases of the same rows whose noise is independent of this one's. `joint` is the law of columns whose noise
+    was drawn together; each of them is stated by itself as well.
+
+    Examples
+    --------
+    >>> import tempfile, sfumato as sf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     release = sf.release("iris", sf.Plan.propose("iris", privacy=0.5), f"{folder}/out", key=f"{folder}/key")
+    ...     manifest = sf.Manifest.load(release.folder)
+    >>> manifest.data.rows, manifest["petal_width"].channel.law
+    (150, 'gaussian')
     """
 
     name: str
@@ -94,7 +103,7 @@ class Manifest:
         return self.columns[self.schema.names.index(self.schema[name].name)]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return {
             "sfumato_manifest": self.version,
             "name": self.name,
@@ -112,7 +121,7 @@ class Manifest:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Manifest:
-        """The inverse of `to_dict`; what is not understood is refused rather than passed over."""
+        """Return the manifest that `to_dict` described; raise DataError for whatever is not understood."""
         version = data.get("sfumato_manifest")
         if version is None:
             raise DataError(f"the manifest states no version, so it is none of this program; {GET_RELEASE_AGAIN}")
@@ -138,8 +147,8 @@ class Manifest:
             joint = CorrelatedGaussian.from_dict(data["joint"]) if data.get("joint") else None
             return cls(
                 name=str(data["name"]),
-                columns=columns if joint is None else _joined(columns, joint),
-                data=_written(data["data"]),
+                columns=columns if joint is None else _attach_joint(columns, joint),
+                data=_read_written(data["data"]),
                 addressing=str(data["noise_belongs_to"]),
                 withheld=tuple(data["withheld"]),
                 again=tuple(data["independent_of_earlier_releases"]),
@@ -159,7 +168,7 @@ class Manifest:
         return found
 
     def to_json(self) -> str:
-        """The manifest as it stands in the release folder."""
+        """Return the manifest as it is written to the release folder."""
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
 
     @classmethod
@@ -188,7 +197,7 @@ class Manifest:
             raise DataError(f"{path}: {error}") from None
 
 
-def _written(data: Mapping[str, Any]) -> Written:
+def _read_written(data: Mapping[str, Any]) -> Written:
     about = Written(**data)
     for name in ("rows", "bytes", "parts"):
         number = getattr(about, name)
@@ -197,7 +206,7 @@ def _written(data: Mapping[str, Any]) -> Written:
     return about
 
 
-def _joined(columns: tuple[ReleasedColumn, ...], joint: CorrelatedGaussian) -> tuple[ReleasedColumn, ...]:
+def _attach_joint(columns: tuple[ReleasedColumn, ...], joint: CorrelatedGaussian) -> tuple[ReleasedColumn, ...]:
     if unknown := set(joint.names) - {c.attribute.name for c in columns}:
         raise DataError(f"the joint law speaks of {join_names(sorted(unknown))}, which the release does not hold")
     return tuple(

@@ -15,7 +15,7 @@ from sfumato.guided import drawn_from
 from sfumato.hashing import WordArray
 from sfumato.io import Block, Decoder
 from sfumato.randomness import Entities, SecretKey, random_words, uniform
-from sfumato.releases import Reader, content, sketch_of
+from sfumato.releases import Reader, content_values, sketch_of
 from sfumato.releasing.row_by_row import Tally
 from sfumato.table import Table
 from sfumato.trees import LARGEST_WORD, Asked, Cuts, Gathered, Tree
@@ -227,7 +227,7 @@ class GuidedKernel:
         """Read, perturb and write one block."""
         table, rows = self.reader(block), block.row_numbers
         values = {c.name: c.values for c in table.all_columns}
-        truth = {c.name: content(c.attribute, c.values) for c in table.columns}
+        truth = {c.name: content_values(c.attribute, c.values) for c in table.columns}
         changed = dict.fromkeys(values, 0)
         for deal in self.deals:
             new = deal.values(table, rows, self.chance)

@@ -22,7 +22,7 @@ from sfumato.guided import LeafSwap, cells_of
 from sfumato.hashing import WordArray
 from sfumato.io import Block, Decoder
 from sfumato.randomness import Entities, SecretKey, random_words
-from sfumato.releases import Reader, Sketch, content, sketch_of
+from sfumato.releases import Reader, Sketch, content_values, sketch_of
 from sfumato.releasing._dealing import Arrays, GuidedReleased, GuidedTally, content_sum
 from sfumato.releasing.row_by_row import Tally
 from sfumato.table import Table
@@ -62,7 +62,7 @@ class Seen:
         cells = cells_of(self.tree.apply(table), table.codes, k)
         counts = np.bincount(cells, minlength=len(self.tree.nodes) * (k + 1))
         sketch: Sketch = sketch_of(
-            self.sketch_key, {c.name: content(c.attribute, c.values) for c in table.columns}, places(rows)
+            self.sketch_key, {c.name: content_values(c.attribute, c.values) for c in table.columns}, places(rows)
         )
         return Arrays((counts, content_sum(self.content_key, table, rows), sketch))
 

@@ -20,10 +20,10 @@ from sfumato.releases import (
     Manifest,
     Release,
     ReleasedColumn,
+    check_key_outside,
+    explain_refusal,
     load_or_create_key,
     readme,
-    refusal,
-    refuse_inside,
 )
 from sfumato.releasing.joint_noise import joint_law
 from sfumato.releasing.row_by_row import (
@@ -104,7 +104,7 @@ def _beyond_the_ledger(entry: Entry) -> tuple[str, ...]:
         "Most rows look like others in what is released, so the ledger cannot know them again in another order or behind an "
         "inserted row: keep rows and order as they are when releasing again, or name people by --id, whose noise is fixed."
     )
-    return () if entry.told_apart else (note,)
+    return () if entry.rows_distinct else (note,)
 
 
 def refuse_input_inside(table: Any, folder: Path) -> None:
@@ -116,7 +116,7 @@ def refuse_input_inside(table: Any, folder: Path) -> None:
 def owner_key(key: SecretKey | str | Path | None, folder: Path) -> tuple[SecretKey, Ledger | None]:
     """The owner's key and the ledger beside it; without a file there is no ledger, without a key a fresh one is drawn."""
     if isinstance(key, str | Path):
-        refuse_inside(Path(key), folder)
+        check_key_outside(Path(key), folder)
         return load_or_create_key(key)[0], Ledger.beside(key)
     return key or SecretKey.generate(), None
 
@@ -130,10 +130,10 @@ def publish(
     again: bool,
 ) -> Manifest:
     """Ask the ledger, then write manifest and README beside the data; the entry is recorded before the release appears."""
-    with ledger.locked() if ledger else nullcontext():
+    with ledger.lock() if ledger else nullcontext():
         earlier = ledger.check(entry) if ledger else []
         if earlier and not again:
-            raise refusal(earlier, entry)
+            raise explain_refusal(earlier, entry)
         manifest = manifest_of(tuple(dict.fromkeys(e.name for e in earlier)))
         (hidden / "manifest.json").write_text(manifest.to_json(), "utf-8")
         (hidden / "README.md").write_text(readme(manifest), "utf-8")

@@ -16,7 +16,7 @@ from sfumato.hashing import WordArray
 from sfumato.io import Block, Decoder, Encoder, decode_dictionary, format_cell, format_labels, released_attribute
 from sfumato.plans import Plan
 from sfumato.randomness import Addresses, Entities, Rows, SecretKey, entity_addresses
-from sfumato.releases import Sketch, content, load_key, sketch_of, whole_outputs
+from sfumato.releases import Sketch, content_values, load_key, sketch_of, whole_outputs
 from sfumato.releasing.joint_noise import JointKernel
 from sfumato.schema import Attribute
 from sfumato.table import released
@@ -96,7 +96,7 @@ class ReleaseKernel:
         return Released(batch, Tally(sketch_of(self.sketch_key, self._content(seen), addresses), missing, entities))
 
     def _content(self, seen: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-        return {c.name: content(c.encoder.attribute, seen[c.name]) for c in self.columns if c.name in seen}
+        return {c.name: content_values(c.encoder.attribute, seen[c.name]) for c in self.columns if c.name in seen}
 
     @staticmethod
     def _read(column: ColumnKernel, block: Block) -> FloatArray:

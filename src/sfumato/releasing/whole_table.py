@@ -30,7 +30,7 @@ from sfumato.guided import (
 from sfumato.io import ROW_GROUP, Decoder, Written, open_new_folder, open_writer
 from sfumato.plans import Plan
 from sfumato.randomness import Rows, SecretKey, Stream
-from sfumato.releases import Entry, Manifest, Release, ReleasedColumn, content, sketch_of, true_table
+from sfumato.releases import Entry, Manifest, Release, ReleasedColumn, content_values, sketch_of, true_table
 from sfumato.releasing.door import owner_key, publish, refuse_input_inside
 from sfumato.schema import Attribute, Consent, Kind, Role
 from sfumato.table import Table
@@ -84,7 +84,7 @@ def guided_release(
         attributes = [fitting(a, after[a.name]) if a.name in after else a for a in plan.schema if a.released]
         written = _write(hidden, format, attributes, released)
         values = _all_values(truth)
-        known = {name: content(plan.schema[name], column) for name, column in values.items()}
+        known = {name: content_values(plan.schema[name], column) for name, column in values.items()}
         entry = Entry.now(
             plan.release_name,
             dict.fromkeys(values, owner.fingerprint(*labels)),

@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 
 from sfumato.report import svg
-from sfumato.report.svg import colour, number
+from sfumato.report.svg import colour, format_pixel
 
 STYLE = """
 .sf{--bad:#c81e1e;--amber:#c2740a;--good:#2f7d4a;--track:#eceff4;--promise:#c3ccd8}
@@ -21,38 +21,38 @@ WIDTH, TOP, BOTTOM = 1040, 50, 26
 
 def _svg(height: float, title: str, body: str) -> str:
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="sf" viewBox="0 0 {WIDTH} {number(height)}" width="{WIDTH}" '
-        f'height="{number(height)}" role="img" aria-label="{escape(title)}">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="sf" viewBox="0 0 {WIDTH} {format_pixel(height)}" width="{WIDTH}" '
+        f'height="{format_pixel(height)}" role="img" aria-label="{escape(title)}">'
         f'<text class="title" x="0" y="15">{escape(title)}</text>{body}</svg>'
     )
 
 
 def _text(x: float, y: float, words: str, *, kind: str = "name", anchor: str = "start", ink: str | None = None) -> str:
     paint = f' style="fill:{colour(ink)}"' if ink else ""
-    place = f'x="{number(x)}" y="{number(y)}" dy=".34em" text-anchor="{anchor}"'
+    place = f'x="{format_pixel(x)}" y="{format_pixel(y)}" dy=".34em" text-anchor="{anchor}"'
     return f'<text class="{kind}" {place}{paint}>{escape(words)}</text>'
 
 
 def _bar(x: float, y: float, length: float, thick: float, ink: str) -> str:
-    place = f'x="{number(x)}" y="{number(y - thick / 2)}" width="{number(length)}" height="{number(thick)}"'
+    place = f'x="{format_pixel(x)}" y="{format_pixel(y - thick / 2)}" width="{format_pixel(length)}" height="{format_pixel(thick)}"'
     return f'<rect {place} rx="2.5" fill="{colour(ink)}"/>'
 
 
 def _mark(x: float, y: float, reach: float, ink: str) -> str:
-    return f'<path d="M{number(x)},{number(y - reach)}V{number(y + reach)}" stroke="{colour(ink)}" stroke-width="2"/>'
+    return f'<path d="M{format_pixel(x)},{format_pixel(y - reach)}V{format_pixel(y + reach)}" stroke="{colour(ink)}" stroke-width="2"/>'
 
 
 def _stroke(low: float, high: float, y: float, ink: str, thick: float) -> str:
-    path = f"M{number(low)},{number(y)}H{number(high)}"
+    path = f"M{format_pixel(low)},{format_pixel(y)}H{format_pixel(high)}"
     return f'<path d="{path}" stroke="{colour(ink)}" stroke-width="{thick}" stroke-linecap="round"/>'
 
 
 def _dot(x: float, y: float, ink: str) -> str:
-    return f'<circle cx="{number(x)}" cy="{number(y)}" r="4.5" fill="{colour(ink)}"/>'
+    return f'<circle cx="{format_pixel(x)}" cy="{format_pixel(y)}" r="4.5" fill="{colour(ink)}"/>'
 
 
 def _ring(x: float, y: float, ink: str) -> str:
-    place = f'cx="{number(x)}" cy="{number(y)}" r="4"'
+    place = f'cx="{format_pixel(x)}" cy="{format_pixel(y)}" r="4"'
     return f'<circle {place} fill="var(--paper)" stroke="{colour(ink)}" stroke-width="1.8"/>'
 
 
@@ -73,9 +73,9 @@ def _legend(entries: Sequence[tuple[str, str, str]], y: float = 35) -> str:
 def _scale(left: float, span: float, height: float) -> str:
     out = ""
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
-        x = number(left + share * span)
-        out += f'<line class="gridline" x1="{x}" x2="{x}" y1="{TOP}" y2="{number(height - BOTTOM + 2)}"/>'
-        out += f'<text class="tick" x="{x}" y="{number(height - 8)}" text-anchor="middle">{share:.0%}</text>'
+        x = format_pixel(left + share * span)
+        out += f'<line class="gridline" x1="{x}" x2="{x}" y1="{TOP}" y2="{format_pixel(height - BOTTOM + 2)}"/>'
+        out += f'<text class="tick" x="{x}" y="{format_pixel(height - 8)}" text-anchor="middle">{share:.0%}</text>'
     return out
 
 
@@ -84,7 +84,7 @@ def _short(name: str, most: int = 26) -> str:
 
 
 def _brief(value: float) -> str:
-    return svg.label(float(f"{value:.3g}"))
+    return svg.format_tick(float(f"{value:.3g}"))
 
 
 def promise_chart(promised: Mapping[str, Mapping[str, Any]], sizes: Mapping[str, float]) -> str:
@@ -180,7 +180,7 @@ def exposure_chart(records: Mapping[str, Any]) -> str:
         y_title="records",
     )
     x, top = frame.px(needed), frame.py(frame.y[1])
-    path = f"M{number(x)},{number(top)}V{number(frame.py(0.0))}"
+    path = f"M{format_pixel(x)},{format_pixel(top)}V{format_pixel(frame.py(0.0))}"
     line = f'<path d="{path}" stroke="{colour("bad")}" stroke-width="1.6" stroke-dasharray="5 4"/>'
     aside = x > frame.width * 0.6
     words = _text(
@@ -202,10 +202,10 @@ def pair_chart(
     form = "{:.1%}" if percent else "{:.3f}"
     body = _legend([(ink, words, "bar") for words, ink, _ in series])
     for t in ticks:
-        x = number(left + t * scale)
+        x = format_pixel(left + t * scale)
         words = f"{t:.0%}" if percent else f"{t:g}"
-        body += f'<line class="gridline" x1="{x}" x2="{x}" y1="{TOP}" y2="{number(height - BOTTOM + 2)}"/>'
-        body += f'<text class="tick" x="{x}" y="{number(height - 8)}" text-anchor="middle">{words}</text>'
+        body += f'<line class="gridline" x1="{x}" x2="{x}" y1="{TOP}" y2="{format_pixel(height - BOTTOM + 2)}"/>'
+        body += f'<text class="tick" x="{x}" y="{format_pixel(height - 8)}" text-anchor="middle">{words}</text>'
     for i, name in enumerate(names):
         y = TOP + row * i + row / 2
         body += _text(left - 12, y, _short(name), anchor="end")

@@ -11,7 +11,7 @@ import numpy as np
 from sfumato.counts import FloatArray, Grid
 from sfumato.report import svg
 
-MOST_LABELS, COMMONEST = 60, 30
+MAX_LABELS, SHOWN_LABELS = 60, 30
 """Of more labels than `MOST_LABELS` only the commonest are drawn, and the title says how much all others have together."""
 
 INKS = ("accent", "second", "third", "fourth", "ink", "muted")
@@ -35,7 +35,7 @@ def distribution(
     alone: bool = True,
     days: bool = False,
 ) -> str:
-    """Released values in grey, the reconstruction with its band, and the original where the drawer has it.
+    """Draw released values in grey, the reconstruction with its band, and the original where it is known.
 
     With `days` the numbers are days since 1970, and the axis shows calendar days.
     """
@@ -93,13 +93,13 @@ def _labels(
         series = [("muted", "released", released[1] / max(released[1].sum(), 1.0)), *series]
     if original is not None:
         series = [*series, ("second", "original", original)]
-    if len(labels) > MOST_LABELS:
-        kept = np.argsort(-mass, kind="stable")[:COMMONEST]
-        others = 100 * max(1 - float(mass[kept].sum()), 0.0)
-        title = f"{title}: the {COMMONEST} commonest of {len(labels):,} labels, all others {others:.1f} %"
-        labels = tuple(labels[i] for i in kept)
-        series = [(ink, name, heights[kept]) for ink, name, heights in series]
-        lower, upper = (None if end is None else end[kept] for end in (lower, upper))
+    if len(labels) > MAX_LABELS:
+        largest = np.argsort(-mass, kind="stable")[:SHOWN_LABELS]
+        others = 100 * max(1 - float(mass[largest].sum()), 0.0)
+        title = f"{title}: the {SHOWN_LABELS} commonest of {len(labels):,} labels, all others {others:.1f} %"
+        labels = tuple(labels[i] for i in largest)
+        series = [(ink, name, heights[largest]) for ink, name, heights in series]
+        lower, upper = (None if end is None else end[largest] for end in (lower, upper))
     top = max(float(np.max(s)) for _, _, s in series)
     if upper is not None:
         top = max(top, float(np.max(upper)))
@@ -130,7 +130,7 @@ def comparison(
     alone: bool = True,
     percent: bool = True,
 ) -> str:
-    """One bar a name, such as the accuracy of several ways to mine."""
+    """Draw one bar per name, such as the accuracy of several ways to mine."""
     names: Sequence[str] = tuple(values)
     frame = svg.Frame(
         (-0.6, len(names) - 0.4),
@@ -147,19 +147,17 @@ def comparison(
 
 
 def _value(frame: svg.Frame, at: float, value: float, *, percent: bool) -> str:
-    text = f"{100 * value:.1f}%" if percent else svg.label(value)
-    return (
-        f'<text x="{svg.number(frame.px(at))}" y="{svg.number(frame.py(value) - 5)}" text-anchor="middle">{text}</text>'
-    )
+    text = f"{100 * value:.1f}%" if percent else svg.format_tick(value)
+    return f'<text x="{svg.format_pixel(frame.px(at))}" y="{svg.format_pixel(frame.py(value) - 5)}" text-anchor="middle">{text}</text>'
 
 
 def note(title: str, words: str) -> str:
-    """A title and a line of words where there is nothing to draw; for a sheet of several drawings."""
+    """Draw a title and a line of words where there is nothing to draw; for a sheet of several drawings."""
     return f'<text class="title" x="44" y="18">{escape(title)}</text><text class="tick" x="44" y="40">{escape(words)}</text>'
 
 
-def stacked(drawings: Sequence[str], columns: int = 2, width: int = 520, height: int = 260) -> str:
-    """Several drawings on one sheet."""
+def stack(drawings: Sequence[str], columns: int = 2, width: int = 520, height: int = 260) -> str:
+    """Draw several drawings on one sheet."""
     rows = -(-len(drawings) // columns)
     columns = min(columns, len(drawings))
     parts: list[Any] = [

@@ -28,7 +28,7 @@ pre{background:#fff;border:1px solid #e4e8ee;border-radius:12px;padding:14px;ove
 
 
 def page(title: str, lead: str, *sections: str) -> str:
-    """A whole page."""
+    """Return a whole page."""
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
@@ -38,22 +38,22 @@ def page(title: str, lead: str, *sections: str) -> str:
 
 
 def section(title: str, *parts: str) -> str:
-    """A heading and what stands under it."""
+    """Return a heading and what stands under it."""
     return f"<section><h2>{escape(title)}</h2>{''.join(parts)}</section>"
 
 
 def paragraph(text: str) -> str:
-    """A paragraph of plain text."""
+    """Return a paragraph of plain text."""
     return f"<p>{escape(text)}</p>"
 
 
 def cards(drawings: Sequence[str]) -> str:
-    """Charts side by side."""
+    """Return charts side by side."""
     return '<div class="cards">' + "".join(f'<div class="card">{d}</div>' for d in drawings) + "</div>"
 
 
 def key_figures(pairs: Sequence[tuple[str, str]]) -> str:
-    """A few large numbers with a word on each."""
+    """Return a few large numbers, each with a caption."""
     return (
         '<div class="figures">'
         + "".join(
@@ -64,17 +64,17 @@ def key_figures(pairs: Sequence[tuple[str, str]]) -> str:
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table of plain text."""
+    """Return a table of plain text."""
     head = "".join(f"<th>{escape(h)}</th>" for h in headers)
     body = "".join("<tr>" + "".join(f"<td>{escape(c)}</td>" for c in row) + "</tr>" for row in rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def warning(text: str, *, bad: bool = False) -> str:
-    """A line that should not be overlooked."""
+    """Return a line that should not be overlooked."""
     return f'<div class="warn{" bad" if bad else ""}">{escape(text)}</div>'
 
 
 def code(text: str) -> str:
-    """Commands, or a tree as text."""
+    """Return commands, or a tree as text."""
     return f"<pre>{escape(text)}</pre>"

@@ -25,13 +25,17 @@ STYLE = """
 """
 
 
-def number(value: float) -> str:
-    """A pixel coordinate, short and the same everywhere."""
+def format_pixel(value: float) -> str:
+    """Return a pixel coordinate as text, short and the same everywhere."""
     return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
-def label(value: float) -> str:
-    """A tick label: 20K, 1.5M, 0.25."""
+def format_tick(value: float) -> str:
+    """Return a tick label: 20K, 1.5M, 0.25.
+
+    >>> format_tick(20_000), format_tick(0.25)
+    ('20K', '0.25')
+    """
     size = abs(value)
     for limit, mark in ((1e9, "G"), (1e6, "M"), (1e4, "K")):
         if size >= limit:
@@ -40,7 +44,11 @@ def label(value: float) -> str:
 
 
 def ticks(low: float, high: float, about: int = 5) -> list[float]:
-    """Round places between two ends: multiples of 1, 2 or 5 times a power of ten."""
+    """Return round places between two ends: multiples of 1, 2 or 5 times a power of ten.
+
+    >>> ticks(0, 10)
+    [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]
+    """
     if not high > low:
         return [low]
     rough = (high - low) / about
@@ -56,7 +64,7 @@ MONTHS = (1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 2400, 6000, 12000, 24000)
 
 
 def day_ticks(low: float, high: float, about: int = 5) -> list[tuple[float, str]]:
-    """Calendar days between two numbers of days since 1970: the first of months or years, or days where these are too few."""
+    """Return calendar days between two numbers of days since 1970: the first of months or years, or days where these are too few."""
     months = next((m for m in MONTHS if (high - low) / (m * MONTH) <= about), MONTHS[-1])
     if high - low < 2 * MONTH:
         whole = {math.ceil(t - 1e-9) for t in ticks(low, high, about)}
@@ -99,47 +107,51 @@ class Frame:
     margins: tuple[int, int, int, int] = ONE_LINE
 
     def px(self, value: float) -> float:
-        """The pixel column of a data value."""
+        """Return the pixel column of a data value."""
         _, right, _, left = self.margins
         low, high = self.x
         return left + (value - low) / ((high - low) or 1.0) * (self.width - left - right)
 
     def py(self, value: float) -> float:
-        """The pixel row of a data value."""
+        """Return the pixel row of a data value."""
         top, _, bottom, _ = self.margins
         low, high = self.y
         return self.height - bottom - (value - low) / ((high - low) or 1.0) * (self.height - top - bottom)
 
     def axes(self) -> str:
-        """Grid lines, ticks, titles."""
+        """Draw grid lines, ticks and titles."""
         left, right, bottom = self.px(self.x[0]), self.px(self.x[1]), self.py(self.y[0])
         out = []
         for tick in ticks(*self.y):
-            y = number(self.py(tick))
-            text = f"{100 * tick:g}%" if self.percent else label(tick)
-            out.append(f'<line class="gridline" x1="{number(left)}" x2="{number(right)}" y1="{y}" y2="{y}"/>')
-            out.append(f'<text class="tick" x="{number(left - 6)}" y="{y}" dy=".32em" text-anchor="end">{text}</text>')
+            y = format_pixel(self.py(tick))
+            text = f"{100 * tick:g}%" if self.percent else format_tick(tick)
+            out.append(
+                f'<line class="gridline" x1="{format_pixel(left)}" x2="{format_pixel(right)}" y1="{y}" y2="{y}"/>'
+            )
+            out.append(
+                f'<text class="tick" x="{format_pixel(left - 6)}" y="{y}" dy=".32em" text-anchor="end">{text}</text>'
+            )
         if self.x_labels is None:
-            y = number(bottom + 15)
-            marks = day_ticks(*self.x) if self.days else [(tick, label(tick)) for tick in ticks(*self.x)]
+            y = format_pixel(bottom + 15)
+            marks = day_ticks(*self.x) if self.days else [(tick, format_tick(tick)) for tick in ticks(*self.x)]
             out.extend(
-                f'<text class="tick" x="{number(self.px(tick))}" y="{y}" text-anchor="middle">{text}</text>'
+                f'<text class="tick" x="{format_pixel(self.px(tick))}" y="{y}" text-anchor="middle">{text}</text>'
                 for tick, text in marks
             )
         else:
             out += self._category_ticks(bottom)
         out.append(
-            f'<line class="axis" x1="{number(left)}" x2="{number(right)}" y1="{number(bottom)}" y2="{number(bottom)}"/>'
+            f'<line class="axis" x1="{format_pixel(left)}" x2="{format_pixel(right)}" y1="{format_pixel(bottom)}" y2="{format_pixel(bottom)}"/>'
         )
         if self.title:
-            out.append(f'<text class="title" x="{number(left)}" y="18">{escape(self.title)}</text>')
+            out.append(f'<text class="title" x="{format_pixel(left)}" y="18">{escape(self.title)}</text>')
         if self.x_title:
-            middle = number((left + right) / 2)
+            middle = format_pixel((left + right) / 2)
             out.append(
                 f'<text class="tick" x="{middle}" y="{self.height - 6}" text-anchor="middle">{escape(self.x_title)}</text>'
             )
         if self.y_title:
-            out.append(f'<text class="tick" x="{number(left)}" y="30">{escape(self.y_title)}</text>')
+            out.append(f'<text class="tick" x="{format_pixel(left)}" y="30">{escape(self.y_title)}</text>')
         return "".join(out)
 
     def _category_ticks(self, bottom: float) -> list[str]:
@@ -147,7 +159,7 @@ class Frame:
         room = max(3, int((self.width - 64) / max(len(labels), 1) / 6.2))
         every = max(1, math.ceil(len(labels) / 40))
         return [
-            f'<text class="tick" x="{number(self.px(i))}" y="{number(bottom + 15)}" text-anchor="middle">'
+            f'<text class="tick" x="{format_pixel(self.px(i))}" y="{format_pixel(bottom + 15)}" text-anchor="middle">'
             f"{escape(text if len(text) <= room else text[: max(room - 1, 1)] + '…')}<title>{escape(text)}</title></text>"
             for i, text in enumerate(labels)
             if i % every == 0
@@ -155,27 +167,27 @@ class Frame:
 
 
 def colour(name: str) -> str:
-    """A colour that follows the reader's theme."""
+    """Return a colour that follows the reader's theme."""
     return f"var(--{name})"
 
 
 def steps(frame: Frame, edges: Sequence[float], heights: Sequence[float], *, ink: str, fill: bool = False) -> str:
-    """A histogram outline over cell edges."""
+    """Draw a histogram outline over cell edges."""
     points = [(edges[0], 0.0)]
     for i, height in enumerate(heights):
         points += [(edges[i], height), (edges[i + 1], height)]
     points.append((edges[-1], 0.0))
-    path = "M" + "L".join(f"{number(frame.px(x))},{number(frame.py(y))}" for x, y in points)
+    path = "M" + "L".join(f"{format_pixel(frame.px(x))},{format_pixel(frame.py(y))}" for x, y in points)
     paint = f'fill="{colour(ink)}" fill-opacity=".16"' if fill else 'fill="none"'
     return f'<path d="{path}" {paint} stroke="{colour(ink)}" stroke-width="1.6" stroke-linejoin="round"/>'
 
 
 def band(frame: Frame, edges: Sequence[float], lower: Sequence[float], upper: Sequence[float], *, ink: str) -> str:
-    """Uncertainty of a histogram: a rectangle a cell."""
+    """Draw the uncertainty of a histogram: one rectangle per cell."""
     return "".join(
-        f'<rect x="{number(frame.px(edges[i]))}" width="{number(frame.px(edges[i + 1]) - frame.px(edges[i]))}" '
-        f'y="{number(frame.py(high))}" height="{number(max(frame.py(low) - frame.py(high), 0.0))}" fill="{colour(ink)}" '
-        f'fill-opacity=".2"><title>{label(edges[i])} to {label(edges[i + 1])}: {low:.4g} to {high:.4g}</title></rect>'
+        f'<rect x="{format_pixel(frame.px(edges[i]))}" width="{format_pixel(frame.px(edges[i + 1]) - frame.px(edges[i]))}" '
+        f'y="{format_pixel(frame.py(high))}" height="{format_pixel(max(frame.py(low) - frame.py(high), 0.0))}" fill="{colour(ink)}" '
+        f'fill-opacity=".2"><title>{format_tick(edges[i])} to {format_tick(edges[i + 1])}: {low:.4g} to {high:.4g}</title></rect>'
         for i, (low, high) in enumerate(zip(lower, upper, strict=True))
     )
 
@@ -183,14 +195,14 @@ def band(frame: Frame, edges: Sequence[float], lower: Sequence[float], upper: Se
 def bars(
     frame: Frame, at: Sequence[float], heights: Sequence[float], *, ink: str, width: float, names: Sequence[str] = ()
 ) -> str:
-    """Upright bars centred on places; `width` in data units."""
+    """Draw upright bars centred on places; `width` is in data units."""
     out = []
     for i, (x, height) in enumerate(zip(at, heights, strict=True)):
         left, right = frame.px(x - width / 2), frame.px(x + width / 2)
         tip = f"<title>{escape(names[i])}: {height:.4g}</title>" if names else ""
         out.append(
-            f'<rect x="{number(left)}" width="{number(right - left)}" y="{number(frame.py(height))}" '
-            f'height="{number(max(frame.py(0.0) - frame.py(height), 0.0))}" fill="{colour(ink)}" rx="1.5">{tip}</rect>'
+            f'<rect x="{format_pixel(left)}" width="{format_pixel(right - left)}" y="{format_pixel(frame.py(height))}" '
+            f'height="{format_pixel(max(frame.py(0.0) - frame.py(height), 0.0))}" fill="{colour(ink)}" rx="1.5">{tip}</rect>'
         )
     return "".join(out)
 
@@ -198,9 +210,9 @@ def bars(
 def whiskers(
     frame: Frame, at: Sequence[float], lower: Sequence[float], upper: Sequence[float], *, ink: str = "ink"
 ) -> str:
-    """Upright uncertainty lines."""
+    """Draw upright uncertainty lines."""
     return "".join(
-        f'<path d="M{number(frame.px(x))},{number(frame.py(low))}V{number(frame.py(high))}" stroke="{colour(ink)}" '
+        f'<path d="M{format_pixel(frame.px(x))},{format_pixel(frame.py(low))}V{format_pixel(frame.py(high))}" stroke="{colour(ink)}" '
         'stroke-width="1.4"/>'
         for x, low, high in zip(at, lower, upper, strict=True)
     )
@@ -209,41 +221,45 @@ def whiskers(
 def line(
     frame: Frame, xs: Sequence[float], ys: Sequence[float], *, ink: str, dots: bool = False, dashed: bool = False
 ) -> str:
-    """A line through points."""
-    path = "M" + "L".join(f"{number(frame.px(x))},{number(frame.py(y))}" for x, y in zip(xs, ys, strict=True))
+    """Draw a line through points."""
+    path = "M" + "L".join(
+        f"{format_pixel(frame.px(x))},{format_pixel(frame.py(y))}" for x, y in zip(xs, ys, strict=True)
+    )
     dash = ' stroke-dasharray="5 4"' if dashed else ""
     out = f'<path d="{path}" fill="none" stroke="{colour(ink)}" stroke-width="1.8" stroke-linejoin="round"{dash}/>'
     if dots:
         out += "".join(
-            f'<circle cx="{number(frame.px(x))}" cy="{number(frame.py(y))}" r="2.6" fill="{colour(ink)}">'
-            f"<title>{label(x)}: {y:.4g}</title></circle>"
+            f'<circle cx="{format_pixel(frame.px(x))}" cy="{format_pixel(frame.py(y))}" r="2.6" fill="{colour(ink)}">'
+            f"<title>{format_tick(x)}: {y:.4g}</title></circle>"
             for x, y in zip(xs, ys, strict=True)
         )
     return out
 
 
 def legend(frame: Frame, entries: Sequence[tuple[str, str]]) -> str:
-    """Names of the inks, at the top right; on a line of their own where the frame has `WITH_LEGEND` margins."""
+    """Draw the names of the inks at the top right; on a line of their own where the frame has `WITH_LEGEND` margins."""
     out = []
     right = float(frame.width - frame.margins[1])
     base = frame.margins[0] - 10 if frame.margins[0] >= WITH_LEGEND[0] else 18
     for ink, text in reversed(entries):
         right -= 6.4 * len(text) + 4
-        out.append(f'<text class="tick" x="{number(right)}" y="{base}">{escape(text)}</text>')
+        out.append(f'<text class="tick" x="{format_pixel(right)}" y="{base}">{escape(text)}</text>')
         right -= 14
-        out.append(f'<rect x="{number(right)}" y="{base - 9}" width="10" height="10" rx="2" fill="{colour(ink)}"/>')
+        out.append(
+            f'<rect x="{format_pixel(right)}" y="{base - 9}" width="10" height="10" rx="2" fill="{colour(ink)}"/>'
+        )
         right -= 10
     return "".join(out)
 
 
 def margins_for(title: str, names: Sequence[str], width: int = Frame.width) -> tuple[int, int, int, int]:
-    """Room for title and legend on one line where they fit, and on two where they do not."""
+    """Return margins with title and legend on one line where they fit, and on two where they do not."""
     beside = sum(6.4 * len(text) + 28 for text in names) + 7.4 * len(title) + WITH_LEGEND[1] + WITH_LEGEND[3]
     return WITH_LEGEND if beside > width else ONE_LINE
 
 
 def drawing(frame: Frame, *marks: str, alone: bool = True) -> str:
-    """The whole SVG; `alone` carries its own style, inside a page the page's style serves."""
+    """Return the whole SVG; `alone` carries its own style, inside a page the page's style serves."""
     style = f"<style>{STYLE}</style>" if alone else ""
     paper = '<rect width="100%" height="100%" fill="var(--paper)"/>' if alone else ""
     name = escape(frame.title or "chart")

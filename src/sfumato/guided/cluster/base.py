@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sfumato.clusters import LabelArray, checked_labels, finite_table
+from sfumato.clusters import LabelArray, check_finite, check_labels
 from sfumato.counts import FloatArray
 from sfumato.errors import UsageError
 from sfumato.guided.base import Method, Pattern
@@ -66,17 +66,17 @@ class ClusterMethod(Method):
         Attributes that are constant in the whole table are released as they are: they hold no secret, and a rotation
         that spread others into them would hide nothing more.
         """
-        table = finite_table(scaled)
+        table = check_finite(scaled)
         rows, columns = table.shape
         if not self.needs_clusters:
             labels_, centres_ = np.zeros(rows, np.int64), np.zeros((1, columns))
         elif labels is None or centres is None:
             raise UsageError(f"{self.law} perturbs around clusters; give labels and centres")
         else:
-            centres_ = finite_table(centres, "the centres")
+            centres_ = check_finite(centres, "the centres")
             if centres_.shape[1] != columns:
                 raise UsageError(f"the centres have {centres_.shape[1]} attributes and the table {columns}")
-            labels_ = checked_labels(labels, rows, len(centres_))
+            labels_ = check_labels(labels, rows, len(centres_))
         if not rows:
             return table.copy()
         varying = np.flatnonzero(table.min(axis=0) < table.max(axis=0))

@@ -79,7 +79,7 @@ def audit(
     --------
     >>> import sfumato as sf
     >>> folder = getfixture("tmp_path") / "release"
-    >>> made = sf.release("iris", sf.Plan.propose("iris"), folder, key=sf.SecretKey(bytes(32)))
+    >>> made = sf.release("iris", sf.Plan.propose("iris"), folder, key=folder.with_suffix(".key"))
     >>> result = sf.audit(made, "iris", targets=50)
     >>> result.rows
     150

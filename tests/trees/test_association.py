@@ -13,7 +13,7 @@ from sfumato.reconstruction.em import SHARE_OF_THRESHOLD, chi_square_stop, itera
 from sfumato.reconstruction.problem import Problem
 from sfumato.schema import Attribute, Categories, Interval, Kind
 from sfumato.table import Column
-from sfumato.trees.strategies.association import Association, dealt, in_groups, quantile_grid, whole_counts
+from sfumato.trees.strategies.association import Association, deal_codes, in_groups, quantile_grid, whole_counts
 
 KEY = SecretKey(bytes(range(32)))
 REAL = Attribute("x", Kind.REAL, Interval(0.0, 10.0))
@@ -142,7 +142,7 @@ def test_missing_values_stay_missing_and_are_not_counted(channel):
 def test_groups_come_one_after_another_in_order():
     order, group = np.array([4, 2, 0, 1, 3]), np.array([1, 0, 0, -1, 1])
     assert in_groups(order, group, 2).tolist() == [2, 1, 4, 0]
-    assert dealt(np.array([[1, 0, 1], [0, 2, 0]])).tolist() == [0, 2, 1, 1]
+    assert deal_codes(np.array([[1, 0, 1], [0, 2, 0]])).tolist() == [0, 2, 1, 1]
 
 
 def test_the_grid_of_true_values_cuts_between_values_that_occur():

@@ -13,15 +13,15 @@ from sfumato.errors import UsageError
 from sfumato.table import Table
 from sfumato.trees.strategies._axes import Axis
 from sfumato.trees.strategies._products import Products
-from sfumato.trees.strategies.auto import SIMPLEST_FIRST, fit_auto, picked, sentence
+from sfumato.trees.strategies.auto import SIMPLEST_FIRST, fit_auto, pick_strategy, sentence
 from sfumato.trees.strategies.held_out import (
     Background,
     Verdict,
     admissible,
     branch_shares,
     class_blind,
-    judged,
     leaf_shares,
+    score_tree,
     split,
 )
 from sfumato.trees.strategies.joint_map import fit_joint
@@ -139,7 +139,7 @@ def test_leaf_shares_are_found_through_blurred_chances():
 def test_the_right_tree_is_judged_better_than_one_with_its_borders_moved(banded):
     right, wrong = tree_of(banded, 0.5, 0.1, 0.5), tree_of(banded, 0.3, 0.3, 0.4)
     background = class_blind(banded, [right, wrong], ("x", "y"))
-    good, bad = (judged(background, tree, banded) for tree in (right, wrong))
+    good, bad = (score_tree(background, tree, banded) for tree in (right, wrong))
     assert good.log_loss < bad.log_loss
     assert good.accuracy > bad.accuracy + 0.05
 
@@ -174,9 +174,9 @@ def test_the_pick_prefers_the_simpler_of_equals_and_drops_who_misses_much():
     def of(*pairs):
         return {name: verdict(*pair) for name, pair in zip(SIMPLEST_FIRST, pairs, strict=True)}
 
-    assert picked(of((0.5, 0.8), (0.5, 0.802), (0.5, 0.803), (0.5, 0.8)), 0.7) == "byclass"
-    assert picked(of((0.5, 0.8), (0.5, 0.8), (0.501, 0.9), (0.5, 0.8)), 0.7) == "joint"
-    assert picked(of((0.3, 0.93), (0.3, 0.95), (0.35, 0.97), (0.31, 0.94)), 0.7) == "local"
+    assert pick_strategy(of((0.5, 0.8), (0.5, 0.802), (0.5, 0.803), (0.5, 0.8)), 0.7) == "byclass"
+    assert pick_strategy(of((0.5, 0.8), (0.5, 0.8), (0.501, 0.9), (0.5, 0.8)), 0.7) == "joint"
+    assert pick_strategy(of((0.3, 0.93), (0.3, 0.95), (0.35, 0.97), (0.31, 0.94)), 0.7) == "local"
 
 
 def test_auto_takes_the_strategy_that_sees_the_interaction_and_says_why(banded):

@@ -98,10 +98,10 @@ MIXES = {
 
 @pytest.mark.parametrize("mix", MIXES)
 @pytest.mark.parametrize("strategy", ["byclass", "local", "global", "randomized"])
-def test_counts_of_blocks_grow_the_very_tree_of_the_records(mix, strategy, monkeypatch):
+def test_counts_of_blocks_grow_the_tree_of_the_rows(mix, strategy, monkeypatch):
     monkeypatch.setattr(selection, "GATHERED", 300)  # so that ranks are looked for in several rounds
-    monkeypatch.setattr(counted_module, "FEWEST_RECORDS", 300)
-    monkeypatch.setattr(local_module, "FEWEST_RECORDS", 300)
+    monkeypatch.setattr(counted_module, "MIN_ROWS", 300)
+    monkeypatch.setattr(local_module, "MIN_ROWS", 300)
     monkeypatch.setattr(counted_module, "MOST_CELLS", 30_000)  # so that wide levels come in parts
     table = people(3500, 5, MIXES[mix], gaps=0.03, classless=0.02)
     expected = STRATEGIES[strategy](table)
@@ -112,8 +112,8 @@ def test_counts_of_blocks_grow_the_very_tree_of_the_records(mix, strategy, monke
 
 
 def test_three_classes_and_complete_records(monkeypatch):
-    monkeypatch.setattr(counted_module, "FEWEST_RECORDS", 500)
-    monkeypatch.setattr(local_module, "FEWEST_RECORDS", 500)
+    monkeypatch.setattr(counted_module, "MIN_ROWS", 500)
+    monkeypatch.setattr(local_module, "MIN_ROWS", 500)
     table = people(5000, 9, MIXES["both"], labels=("low", "middle", "high"))
     for strategy in ("byclass", "local", "global"):
         assert counted_tree(InBlocks(table), strategy).to_dict() == STRATEGIES[strategy](table).to_dict()

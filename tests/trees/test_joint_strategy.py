@@ -12,10 +12,10 @@ from sfumato.channels import Gaussian, Substitution, Uniform, coarsen
 from sfumato.errors import DataError, UsageError
 from sfumato.table import Table
 from sfumato.trees.grow.growth import Limits, grow
-from sfumato.trees.strategies._axes import Axis, class_shares, classified
-from sfumato.trees.strategies._maps import MOST_CELLS, JointMap, axis_sizes, cell_numbers, fit_map, map_axes
+from sfumato.trees.strategies._axes import Axis, class_shares, keep_classified_rows
+from sfumato.trees.strategies._maps import MAX_CELLS, JointMap, axis_sizes, cell_numbers, fit_map, map_axes
 from sfumato.trees.strategies.attributes import choose_attributes
-from sfumato.trees.strategies.joint_map import fit_joint, leads, map_tree, recounted
+from sfumato.trees.strategies.joint_map import fit_joint, leads, map_tree, recount
 from sfumato.trees.strategies.published import STRATEGIES
 
 truth, released, bands, checkers = tables.truth, tables.released, tables.bands, tables.checkers
@@ -150,7 +150,7 @@ def test_recounting_sends_every_entry_down_the_tree(banded):
     grids = [Axis.of(banded["x"], 6, 9).grid, Axis.of(banded["x"], 4, 9).grid]
     growth = grow(codes, grids, classes, 2, None, Limits(max_leaves=8))
     counts = rng.random((2, 400))
-    again = recounted(growth, codes, counts)
+    again = recount(growth, codes, counts)
     for node in range(growth.size):
         inside = [entry for entry in range(400) if node in _way(growth, codes, entry)]
         np.testing.assert_allclose(again.counts[node], counts[:, inside].sum(axis=1), atol=1e-9)
@@ -200,7 +200,7 @@ def test_cells_are_dealt_out_in_the_order_of_choice(natural, fixed, expected):
 def test_many_categories_make_the_long_axes_coarser():
     sizes = axis_sizes([41, 16, 100, 100], [True, True, False, False])
     assert sizes[:2] == [41, 16]
-    assert np.prod(sizes) <= MOST_CELLS or max(sizes[2:]) == 6
+    assert np.prod(sizes) <= MAX_CELLS or max(sizes[2:]) == 6
 
 
 def test_categories_integers_missing_values_and_three_classes_go_together():
@@ -248,7 +248,7 @@ def test_what_cannot_be_mined_is_refused_in_words(banded):
 def test_rows_without_a_class_are_left_out(banded):
     part = banded.take(np.arange(100))
     some = part.with_values({}, np.where(np.arange(100) < 30, -1, part.codes))
-    table, classes = classified(some)
+    table, classes = keep_classified_rows(some)
     assert table.rows == len(classes) == 70
 
 

@@ -11,8 +11,8 @@ from sfumato.trees.grow.growth import Limits, grow_from
 from sfumato.trees.grow.pruning import MDL
 from sfumato.trees.grow.records import CodedRecords, checked
 from sfumato.trees.grow.splits import BinarySplitter
-from sfumato.trees.strategies.leaf_counts import Leaves, boxes, class_shares, leaf_of, summed_up, with_leaves
-from sfumato.trees.strategies.published import byclass, local, original, prepared
+from sfumato.trees.strategies.leaf_counts import Leaves, boxes, class_shares, leaf_of, sum_over_branches, with_leaves
+from sfumato.trees.strategies.published import byclass, local, original, prepare
 
 truth, released, bands = tables.truth, tables.released, tables.bands
 
@@ -31,7 +31,7 @@ def grown():
     classes = rule(columns)
     columns["x"][::7] = np.nan
     table = released(columns, classes, NOISE)
-    classes, associations = prepared(table)
+    classes, associations = prepare(table)
     codes = [a.codes(classes, 2) for a in associations]
     laid_out = checked(codes, [a.grid.size for a in associations], classes, 2, None)
     unordered = frozenset(i for i, a in enumerate(associations) if not a.ordered)
@@ -108,7 +108,9 @@ def test_nodes_hold_what_their_leaves_hold_and_no_record_is_lost(grown):
     for node in np.flatnonzero(new.attribute >= 0):
         assert list(new.counts[list(new.children_of(node))].sum(axis=0)) == list(new.counts[node])
     assert not np.array_equal(new.counts, growth.counts)
-    assert np.array_equal(summed_up(growth, np.where(growth.attribute[:, None] < 0, growth.counts, 0)), growth.counts)
+    assert np.array_equal(
+        sum_over_branches(growth, np.where(growth.attribute[:, None] < 0, growth.counts, 0)), growth.counts
+    )
 
 
 def test_the_leaves_of_true_values_are_as_counted():

@@ -17,9 +17,9 @@ from sfumato.trees.strategies._products import (
     _passes,
     fit_products,
     marginal,
-    normalised,
-    reconstructed,
-    tilted,
+    normalise,
+    reconstruct_axis,
+    tilt_exponentially,
 )
 from sfumato.trees.strategies.mixture import ClassMixtures, fit_mixture, fit_mixtures, mixture_tree
 
@@ -51,7 +51,7 @@ def test_the_likelihood_never_decreases_without_smoothing(banded):
     model = random_products(axes, 3, 0)
     trail = []
     for _ in range(15):
-        trail.append(float(normalised(seen.joint_log(model))[1].astype(np.float64).sum()))
+        trail.append(float(normalise(seen.joint_log(model))[1].astype(np.float64).sum()))
         model = _passes(seen, model, 1, 0.0)
     assert np.diff(trail).min() > -0.05  # float32 sums of 2000 terms near -5
     assert trail[-1] > trail[0] + 10
@@ -99,7 +99,7 @@ def test_smoothing_keeps_the_total_and_the_missing_cell(banded):
     assert axis.gaps
     counts = np.bincount(axis.codes(holes), minlength=axis.kernel.shape[0])[None, :].astype(float)
     start = np.full((1, axis.size), 1 / axis.size)
-    plain, smooth = (reconstructed(axis, counts, start, 1, strength) for strength in (0.0, 0.3))
+    plain, smooth = (reconstruct_axis(axis, counts, start, 1, strength) for strength in (0.0, 0.3))
     np.testing.assert_allclose(smooth.sum(axis=1), 1.0)
     np.testing.assert_array_equal(smooth[:, -1], plain[:, -1])
     assert plain[0, -1] == pytest.approx(0.2, abs=1e-6)
@@ -117,7 +117,7 @@ def test_one_component_is_the_reconstruction_of_each_attribute(banded):
 def test_a_start_is_a_distribution_for_every_component():
     base = np.full((1, 9), 1 / 9)
     for ordered in (True, False):
-        start = tilted(base, 5, ordered, np.random.default_rng(6))
+        start = tilt_exponentially(base, 5, ordered, np.random.default_rng(6))
         assert start.shape == (5, 9)
         np.testing.assert_allclose(start.sum(axis=1), 1.0)
         assert np.ptp(start, axis=0).min() > 0

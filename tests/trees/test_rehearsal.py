@@ -9,9 +9,25 @@ from tests.support import mined_tables as tables
 from sfumato.channels import Gaussian
 from sfumato.trees.strategies._axes import Axis, class_shares
 from sfumato.trees.strategies._products import Products
-from sfumato.trees.strategies.auto import SIMPLEST_FIRST, fit_auto, picked, sentence
-from sfumato.trees.strategies.calibration import accuracy, draw, held_out_model, rehearsed, seen, tempered, widened
-from sfumato.trees.strategies.held_out import TRUST, Verdict, class_blind, judged, judged_by, leaf_shares, noise
+from sfumato.trees.strategies.auto import SIMPLEST_FIRST, fit_auto, pick_strategy, sentence
+from sfumato.trees.strategies.calibration import (
+    accuracy,
+    calibrate_verdicts,
+    draw,
+    held_out_model,
+    observe_cells,
+    temper,
+    widen_mixtures,
+)
+from sfumato.trees.strategies.held_out import (
+    MODEL_ERROR_WEIGHT,
+    Verdict,
+    class_blind,
+    leaf_shares,
+    noise,
+    score_chances,
+    score_tree,
+)
 from sfumato.trees.strategies.mixture import ClassMixtures, fit_mixtures
 from sfumato.trees.tree import Node, Test, Tree
 
@@ -43,12 +59,12 @@ def rehearsal(table, trees, names=("x", "y")):
     """Verdicts as they were, and with their slips."""
     learned, held = table.take(np.arange(6000)), table.take(np.arange(6000, table.rows))
     background = class_blind(table, trees.values(), names)
-    verdicts = {name: judged(background, tree, held) for name, tree in trees.items()}
+    verdicts = {name: score_tree(background, tree, held) for name, tree in trees.items()}
     models = [
-        widened(fit_mixtures(learned, names), learned, background),
-        widened(held_out_model(held, names, 0), held, background),
+        widen_mixtures(fit_mixtures(learned, names), learned, background),
+        widen_mixtures(held_out_model(held, names, 0), held, background),
     ]
-    return verdicts, rehearsed(verdicts, trees, background, models, held, 0)
+    return verdicts, calibrate_verdicts(verdicts, trees, background, models, held, 0)
 
 
 @pytest.mark.slow
@@ -66,10 +82,10 @@ def test_a_tree_whose_leaves_hide_a_change_of_class_is_praised_and_the_rehearsal
 def test_a_verdict_is_worked_by_hand():
     slips = np.array([[0.02, 0.04], [0.06, 0.10]])
     verdict = Verdict(np.zeros(4), np.array([0.9, 0.8, 0.9, 0.8]), slips)
-    assert verdict.accuracy == pytest.approx(0.85 - TRUST * 0.055)
+    assert verdict.accuracy == pytest.approx(0.85 - MODEL_ERROR_WEIGHT * 0.055)
     # Chance within a model: the mean of 0.0002 and 0.0008. Models: 0.03 and 0.08, so 0.05²/2 by sample, half of it for their mean.
     assert noise(slips) == pytest.approx(np.sqrt(0.0005 + 0.000625))
-    assert verdict.error == pytest.approx(np.sqrt(0.0005 + 0.000625 + ((1 - TRUST) * 0.055) ** 2))
+    assert verdict.error == pytest.approx(np.sqrt(0.0005 + 0.000625 + ((1 - MODEL_ERROR_WEIGHT) * 0.055) ** 2))
     assert verdict.doubt(verdict) == 0
     assert Verdict(verdict.loss, verdict.right).error == 0
     assert Verdict(verdict.loss, np.full(4, 0.99), np.full((2, 2), -0.5)).accuracy == 1.0
@@ -81,9 +97,9 @@ def test_a_difference_within_the_noise_goes_to_the_simpler_strategy_and_one_beyo
         wobble = {name: (slips if name == "joint" else np.zeros_like(slips)) for name in SIMPLEST_FIRST}
         return {n: Verdict(np.full(50, 0.5), np.full(50, r), wobble[n]) for n, r in right.items()}
 
-    assert picked(verdicts(np.array([[0.05, -0.05], [0.05, -0.05]])), 0.7) == "byclass"
-    assert picked(verdicts(np.array([[0.01, -0.01], [0.01, -0.01]])), 0.7) == "joint"
-    assert picked(verdicts(np.full((2, 2), 0.06)), 0.7) == "byclass"
+    assert pick_strategy(verdicts(np.array([[0.05, -0.05], [0.05, -0.05]])), 0.7) == "byclass"
+    assert pick_strategy(verdicts(np.array([[0.01, -0.01], [0.01, -0.01]])), 0.7) == "joint"
+    assert pick_strategy(verdicts(np.full((2, 2), 0.06)), 0.7) == "byclass"
 
 
 def test_the_accuracy_in_a_model_is_the_sum_over_its_cells(table):
@@ -104,7 +120,7 @@ def test_values_are_seen_as_often_as_the_kernel_says(table):
     axis = Axis.of(table["x"], 6, 9)
     rng = np.random.default_rng(1)
     for cell in (0, 3, 5):
-        bins = seen(axis, np.full(200_000, cell), rng)
+        bins = observe_cells(axis, np.full(200_000, cell), rng)
         counts = np.bincount(bins, minlength=axis.kernel.shape[0]) / 200_000
         np.testing.assert_allclose(
             counts, axis.kernel.dense()[:, cell] / axis.kernel.dense()[:, cell].sum(), atol=0.006
@@ -114,7 +130,7 @@ def test_values_are_seen_as_often_as_the_kernel_says(table):
 @pytest.mark.slow
 def test_drawn_records_have_the_classes_and_the_released_values_of_their_model(table):
     background = class_blind(table, [band(table)], ("x", "y"))
-    models = widened(fit_mixtures(table, ("x", "y")), table, background)
+    models = widen_mixtures(fit_mixtures(table, ("x", "y")), table, background)
     drawn = draw(models, background, 60_000, np.random.default_rng(2))
     np.testing.assert_allclose(np.bincount(drawn.classes) / 60_000, class_shares(table.codes, 2), atol=0.01)
     for axis, bins in zip(background.axes, drawn.bins, strict=True):
@@ -127,7 +143,7 @@ def test_drawn_records_have_the_classes_and_the_released_values_of_their_model(t
 
 def test_what_is_not_modelled_is_drawn_class_by_class(table):
     background = class_blind(table, [band(table)], ("x", "y"))
-    alone = widened(fit_mixtures(table, ()), table, background)
+    alone = widen_mixtures(fit_mixtures(table, ()), table, background)
     assert {axis.name for axis in alone.axes} == {axis.name for axis in background.axes}
     y = [axis.name for axis in alone.axes].index("y")
     low, high = (model.tables[y][0] for model in alone.models)
@@ -136,7 +152,7 @@ def test_what_is_not_modelled_is_drawn_class_by_class(table):
 
 def test_chance_shrinks_with_the_records_and_bias_stays():
     slips = np.array([[0.01, 0.03], [0.02, 0.06]])
-    less = tempered(slips, 0.25)
+    less = temper(slips, 0.25)
     np.testing.assert_allclose(less.mean(axis=1), slips.mean(axis=1))
     np.testing.assert_allclose(less.std(axis=1), slips.std(axis=1) / 2)
 
@@ -154,7 +170,7 @@ def test_both_halves_judge(table):
     background = class_blind(table, [tree], ("x", "y"))
     held = table.take(np.arange(401))
     chances = background.leaf_chances(tree, held)
-    found = judged_by(chances, held.codes, 2, tree)
+    found = score_chances(chances, held.codes, 2, tree)
     shares = leaf_shares(chances[1::2], held.codes[1::2], 2)
     np.testing.assert_allclose(
         found.loss[::2], -np.log((chances[::2] * shares.T[held.codes[::2]]).sum(axis=1)), rtol=1e-5

@@ -136,7 +136,7 @@ def test_local_reconstructs_again_below_a_split_and_keeps_what_was_split_on():
 def test_local_without_large_nodes_is_byclass(monkeypatch):
     train = truth(6000, 15)
     table = released(train, old(train), {"age": Gaussian(privacy=0.5), "colour": Substitution(gamma=6)})
-    monkeypatch.setattr(local_module, "FEWEST_RECORDS", 10**9)
+    monkeypatch.setattr(local_module, "MIN_ROWS", 10**9)
     assert local(table).nodes == byclass(table).nodes
 
 

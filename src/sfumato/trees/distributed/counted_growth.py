@@ -38,7 +38,7 @@ from sfumato.trees.distributed.replay import (
 )
 from sfumato.trees.grow import MDL, BinarySplitter, Growth, Limits, Pruner, Splits, child_counts, grow_from
 from sfumato.trees.strategies import (
-    FEWEST_RECORDS,
+    MIN_ROWS,
     TRUE_CELLS,
     Association,
     Leaves,
@@ -268,12 +268,12 @@ class FoldedRecords:
     def with_leaves(self, growth: Growth) -> Growth:
         """What the leaves hold, reconstructed (`leaves`), by one more fold."""
         leaves = Leaves(self._associations, self._shares.__getitem__)
-        asked = leaves.asked(growth)
+        asked = leaves.attributes_to_count(growth)
         if not asked:
             return growth
         shown = {a: shown_cells(self._associations[a]) for a in asked}
         seen = self._counted.fold(ShownLeaves(self._rules, growth, shown)).arrays["seen"]
-        return leaves.reconstructed(growth, seen)
+        return leaves.reconstruct(growth, seen)
 
     def descend(self, splits: Splits, is_open: NDArray[np.bool_]) -> None:
         """Note where records go; with local, associate those of large nodes anew."""
@@ -290,7 +290,7 @@ class FoldedRecords:
         tested[made, splits.attribute[made]] = True
         self._tested = tested[family][is_open]
         whole = [np.concatenate(same) for same in zip(*self._parts, strict=True)]
-        large = child_counts(splits, whole).sum(axis=1)[is_open] >= FEWEST_RECORDS
+        large = child_counts(splits, whole).sum(axis=1)[is_open] >= MIN_ROWS
         groups = {}
         for i, association in enumerate(self._associations):
             fresh = large & ~self._tested[:, i]

@@ -13,10 +13,10 @@ from sfumato.trees.strategies.auto import fit_auto
 from sfumato.trees.strategies.joint_map import fit_joint
 from sfumato.trees.strategies.leaf_counts import Leaves, shown_cells, tally
 from sfumato.trees.strategies.mixture import fit_mixture
-from sfumato.trees.strategies.published import FEWEST_RECORDS, STRATEGIES, byclass, global_, local, original, randomized
+from sfumato.trees.strategies.published import MIN_ROWS, STRATEGIES, byclass, global_, local, original, randomized
 
 __all__ = [
-    "FEWEST_RECORDS",
+    "MIN_ROWS",
     "STRATEGIES",
     "TRUE_CELLS",
     "Association",

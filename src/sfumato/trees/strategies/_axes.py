@@ -90,7 +90,7 @@ class Axis:
         return codes
 
 
-def classified(table: Table) -> tuple[Table, IntArray]:
+def keep_classified_rows(table: Table) -> tuple[Table, IntArray]:
     """The rows that have a class, and their classes; refuses a table from which nothing can be learned."""
     if table.target is None:
         raise UsageError("a tree needs a class; declare the target column of the release")

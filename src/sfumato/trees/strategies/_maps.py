@@ -13,9 +13,6 @@ from sfumato.reconstruction import apply_along_axes, joint_em
 from sfumato.table import Column, Table
 from sfumato.trees.strategies._axes import Axis, class_shares
 
-LEAST = 1e-12
-"""No class is thought less likely than this, so that one surprising record cannot decide a comparison."""
-
 
 @dataclass(frozen=True, eq=False)
 class JointMap:
@@ -37,10 +34,12 @@ class JointMap:
 
     def class_log_loss(self, table: Table) -> FloatArray:
         """−log P(class | released values) of each record; one that lies off the axes is judged by class shares alone."""
+        # No class is thought less likely than this, so that one surprising record cannot decide a comparison.
+        min_mass = 1e-12
         places = cell_numbers(self.axes, table)
         kernels = [axis.kernel for axis in self.axes]
         pairs = zip(self.shares, self.masses, strict=True)
-        seen = np.stack([share * apply_along_axes(kernels, mass).ravel() for share, mass in pairs]) + LEAST
+        seen = np.stack([share * apply_along_axes(kernels, mass).ravel() for share, mass in pairs]) + min_mass
         loss = -np.log(seen[table.codes, places] / seen[:, places].sum(axis=0))
         return np.where(places < 0, -np.log(self.shares)[table.codes], loss)
 
@@ -71,29 +70,28 @@ def fit_map(axes: Sequence[Axis], table: Table, *, iterations: int, smoothing: f
     return JointMap(tuple(axes), tuple(masses), class_shares(table.codes, len(table.labels)))
 
 
-LONG_AXIS = 16
-"""Axes with more cells than this can be cut coarser; shorter ones, and categories, keep their natural cells."""
-
 LONG_SIZES = ((100,), (52, 52), (36, 36, 14), (22, 16, 14, 8))
 """Cells of the long axes in the order of choice, for one to four of them: what was chosen first is drawn finest."""
 
-MOST_CELLS = 45_000
-FEWEST = 6
+MAX_CELLS = 45_000
 
-MOST_BINS = (110, 64, 40, 40)
+MAX_BINS = (110, 64, 40, 40)
 """Bins of an axis at most, for maps of one to four attributes."""
 
 
 def axis_sizes(natural: Sequence[int], fixed: Sequence[bool]) -> list[int]:
     """How many cells each axis of a map gets, given the size it would have by itself and whether that is fixed."""
-    long = [i for i, (size, stays) in enumerate(zip(natural, fixed, strict=True)) if size > LONG_AXIS and not stays]
+    min_cells = 6
+    # Axes with more cells than this can be cut coarser; shorter ones, and categories, keep their natural cells.
+    long_axis = 16
+    long = [i for i, (size, stays) in enumerate(zip(natural, fixed, strict=True)) if size > long_axis and not stays]
     out = list(natural)
     shape = LONG_SIZES[min(len(long), len(LONG_SIZES)) - 1]
     for rank, i in enumerate(long):
         out[i] = min(natural[i], shape[min(rank, len(shape) - 1)])
-    while math.prod(out) > MOST_CELLS and any(out[i] > FEWEST for i in long):
+    while math.prod(out) > MAX_CELLS and any(out[i] > min_cells for i in long):
         for i in long:
-            out[i] = max(FEWEST, int(0.9 * out[i]))
+            out[i] = max(min_cells, int(0.9 * out[i]))
     return out
 
 
@@ -101,6 +99,6 @@ def map_axes(columns: Sequence[Column]) -> list[Axis]:
     """The axes of a map of these columns, bins a little finer than cells."""
     natural = [column.true_grid(LONG_SIZES[0][0]) for column in columns]
     sizes = axis_sizes([grid.size for grid in natural], [grid.labels is not None for grid in natural])
-    most = MOST_BINS[min(len(columns), len(MOST_BINS)) - 1] if columns else 0
+    most = MAX_BINS[min(len(columns), len(MAX_BINS)) - 1] if columns else 0
     bins = [max(16, min(most, size + size // 10 + 1)) for size in sizes]
     return [Axis.of(column, size, most) for column, size, most in zip(columns, sizes, bins, strict=True)]

@@ -31,15 +31,6 @@ TINY = 1e-30
 FLOOR = 1e-9
 """Mass that every cell keeps: a cell that EM has emptied once could never fill again."""
 
-PRIOR_RECORDS = 0.5
-"""Records added to every component, so that none vanishes for good."""
-
-INNER_STEPS = 3
-"""Reconstruction steps a pass: they cost next to nothing beside the pass over the records."""
-
-RIPPLES = 6
-"""Cosine waves in a random start."""
-
 
 @dataclass(frozen=True, eq=False)
 class Products:
@@ -125,7 +116,7 @@ class Indicators:
         return Indicators(self.axes, self.matrix[rows], self.starts)
 
 
-def normalised(logs: Float32Array) -> tuple[Float32Array, Float32Array]:
+def normalise(logs: Float32Array) -> tuple[Float32Array, Float32Array]:
     """Rows of log-weights as rows that add up to 1 (in place), and the logarithm of what they added up to."""
     top = logs.max(axis=1, keepdims=True)
     logs -= top
@@ -135,7 +126,7 @@ def normalised(logs: Float32Array) -> tuple[Float32Array, Float32Array]:
     return logs, (np.log(total) + top)[:, 0]
 
 
-def reconstructed(axis: Axis, counts: FloatArray, start: FloatArray, steps: int, strength: float) -> FloatArray:
+def reconstruct_axis(axis: Axis, counts: FloatArray, start: FloatArray, steps: int, strength: float) -> FloatArray:
     """`steps` of EMS on every row of counts: P ← P ∘ Kᵀ(N/(KP)), then the smoother."""
     tables = start
     for _ in range(steps):
@@ -151,7 +142,7 @@ def marginal(axis: Axis, codes: IntArray, steps: int = 60, strength: float = 0.0
     """The distribution of one attribute alone, as a single row."""
     size = axis.kernel.shape[0]
     counts = np.bincount(codes[codes >= 0], minlength=size)[None, :size].astype(np.float64)
-    return reconstructed(axis, counts, np.full((1, axis.size), 1 / axis.size), steps, strength)
+    return reconstruct_axis(axis, counts, np.full((1, axis.size), 1 / axis.size), steps, strength)
 
 
 def fit_products(
@@ -181,7 +172,8 @@ def fit_products(
     """
     seen = Indicators.of(axes, codes)
     tables = [
-        tilted(marginal(axis, code), components, axis.ordered, rng) for axis, code in zip(axes, codes, strict=True)
+        tilt_exponentially(marginal(axis, code), components, axis.ordered, rng)
+        for axis, code in zip(axes, codes, strict=True)
     ]
     model = Products(np.full(components, 1 / components), tuple(tables))
     rows = len(codes[0])
@@ -192,15 +184,16 @@ def fit_products(
     return _passes(seen, model, sum(passes), strength)
 
 
-def tilted(base: FloatArray, components: int, ordered: bool, rng: np.random.Generator) -> FloatArray:
+def tilt_exponentially(base: FloatArray, components: int, ordered: bool, rng: np.random.Generator) -> FloatArray:
     """Random variations of one distribution: it, times the exponential of a few random waves; a lone one stays as it is."""
+    ripples = 6  # Cosine waves in a random start.
     size = base.shape[1]
     if components == 1:
         return base
-    if ordered and size > RIPPLES:
-        wave = np.arange(1, RIPPLES + 1)[:, None]
+    if ordered and size > ripples:
+        wave = np.arange(1, ripples + 1)[:, None]
         waves = np.cos(np.pi * wave * np.linspace(0, 1, size)) / np.sqrt(wave)
-        tilt = rng.normal(size=(components, RIPPLES)) @ waves
+        tilt = rng.normal(size=(components, ripples)) @ waves
     else:
         tilt = rng.normal(size=(components, size))
     out = base * np.exp(tilt) + FLOOR
@@ -208,13 +201,15 @@ def tilted(base: FloatArray, components: int, ordered: bool, rng: np.random.Gene
 
 
 def _passes(seen: Indicators, model: Products, passes: int, strength: float) -> Products:
+    inner_steps = 3  # Reconstruction steps a pass: they cost next to nothing beside the pass over the records.
+    prior_records = 0.5  # Records added to every component, so that none vanishes for good.
     turned = seen.matrix.T.tocsr()
     for _ in range(passes):
-        shares, _ = normalised(seen.joint_log(model))
+        shares, _ = normalise(seen.joint_log(model))
         counts = np.asarray((turned @ shares).T, dtype=np.float64)
-        weights = shares.sum(axis=0, dtype=np.float64) + PRIOR_RECORDS
+        weights = shares.sum(axis=0, dtype=np.float64) + prior_records
         tables = tuple(
-            reconstructed(axis, counts[:, start:end], table, INNER_STEPS, strength)
+            reconstruct_axis(axis, counts[:, start:end], table, inner_steps, strength)
             for axis, table, start, end in zip(seen.axes, model.tables, seen.starts, seen.starts[1:], strict=False)
         )
         model = Products(weights / weights.sum(), tables)

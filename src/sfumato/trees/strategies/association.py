@@ -24,7 +24,6 @@ from sfumato.table import Column
 
 CodeArray = NDArray[np.int16]
 
-MOST_CODES = 2**15 - 1
 TRUE_CELLS = 500
 """A column that was released as true is cut at its quantiles, into at most so many cells."""
 
@@ -62,8 +61,9 @@ class Association:
     @classmethod
     def of(cls, column: Column, intervals: int, marks: WordArray, stream: int) -> Association:
         """Choose the grid of the true values."""
+        max_codes = 2**15 - 1
         channel = column.channel
-        if channel is not None and (channel.reports or 0) > MOST_CODES:
+        if channel is not None and (channel.reports or 0) > max_codes:
             raise UsageError(
                 f"{column.name}: {channel.reports:,} reports are too many to grow a tree from; mine with naive-bayes, or "
                 "leave the column out"
@@ -140,15 +140,15 @@ class Association:
         """The records that have a value, from the lowest released value to the highest, equal ones by their draw."""
         values, draw = self.column.values, draw_uniform(self.marks, 2 * self.stream)
         if self._discrete:
-            return self._sorted(draw)
-        return self._sorted(spread(self.column, values, draw))
+            return self._sort(draw)
+        return self._sort(spread(self.column, values, draw))
 
     @cached_property
     def shuffled(self) -> IntArray:
         """The records that have a value in an order unrelated to `order`."""
-        return self._sorted(draw_uniform(self.marks, 2 * self.stream + 1))
+        return self._sort(draw_uniform(self.marks, 2 * self.stream + 1))
 
-    def _sorted(self, key: FloatArray) -> IntArray:
+    def _sort(self, key: FloatArray) -> IntArray:
         absent = np.isnan(self.column.values)
         if not absent.any():
             return ascending(key)
@@ -175,15 +175,15 @@ class Association:
         mass = masses(self.kernel, counts)
         targets = whole_counts(mass, n)
         if isinstance(self.column.channel, Projective):
-            shown = self._drawn(self.column.channel, group, mass)
+            shown = self._draw(self.column.channel, group, mass)
             self._keep_most(shown, group, groups, targets, out)
         elif self._discrete:
             self._keep_most(self.observed, group, groups, targets, out)
         else:
-            out[in_groups(self.order, group, groups)] = dealt(targets)
+            out[in_groups(self.order, group, groups)] = deal_codes(targets)
         return out
 
-    def _drawn(self, channel: Projective, group: IntArray, mass: FloatArray) -> CodeArray:
+    def _draw(self, channel: Projective, group: IntArray, mass: FloatArray) -> CodeArray:
         out = np.full(len(group), -1, np.int16)
         draw = draw_uniform(splitmix64(self.marks), 2 * self.stream)  # unrelated to `order` and `shuffled`
         for g in range(len(mass)):
@@ -202,7 +202,7 @@ class Association:
         out[rows[stays]] = seen[rows[stays]]
         moving = np.full(len(group), -1)
         moving[rows[~stays]] = group[rows[~stays]]
-        out[in_groups(self.shuffled, moving, groups)] = dealt(targets - kept)
+        out[in_groups(self.shuffled, moving, groups)] = deal_codes(targets - kept)
 
 
 def spread(column: Column, values: FloatArray, draw: FloatArray) -> FloatArray:
@@ -226,7 +226,7 @@ def in_groups(order: IntArray, group: IntArray, groups: int) -> IntArray:
     return ranked[np.count_nonzero(own < 0) :]
 
 
-def dealt(counts: IntArray) -> CodeArray:
+def deal_codes(counts: IntArray) -> CodeArray:
     """Codes for records in group order: counts[g, 0] times 0, counts[g, 1] times 1, and so on."""
     groups, size = counts.shape
     return np.repeat(np.tile(np.arange(size, dtype=np.int16), groups), counts.ravel())

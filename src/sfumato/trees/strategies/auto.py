@@ -11,20 +11,14 @@ from sfumato.counts import FloatArray
 from sfumato.table import Table, drawn_together
 from sfumato.text import join_names
 from sfumato.trees.grow import Limits, Pruner
-from sfumato.trees.strategies._axes import class_shares, classified
+from sfumato.trees.strategies._axes import class_shares, keep_classified_rows
 from sfumato.trees.strategies.attributes import choose_attributes
 from sfumato.trees.strategies.base import Fitted, Progress, quiet
-from sfumato.trees.strategies.calibration import held_out_model, rehearsed, widened
-from sfumato.trees.strategies.held_out import Verdict, admissible, class_blind, judged, split
+from sfumato.trees.strategies.calibration import calibrate_verdicts, held_out_model, widen_mixtures
+from sfumato.trees.strategies.held_out import Verdict, admissible, class_blind, score_tree, split
 from sfumato.trees.strategies.joint_map import fit_joint
 from sfumato.trees.strategies.mixture import ClassMixtures, fit_mixture, fit_mixtures, mixture_tree
 from sfumato.trees.strategies.published import byclass, local
-
-SPARE = 0.02
-"""The share of the uncertainty about the class that a strategy may leave standing where another removes it."""
-
-MARGIN = 0.004
-"""A more elaborate strategy must promise so much more accuracy than a simpler one, and more than the noise in the difference."""
 
 COUNTED = {"byclass": byclass, "local": local}
 SIMPLEST_FIRST = ("byclass", "local", "joint", "mixture")
@@ -43,7 +37,7 @@ def fit_auto(
     ``notes`` holds the `strategy` that was chosen, the `scores` of all (`log_loss` in nats, expected `accuracy` and its standard
     `error`, on held-out records and through the noise), and `why`.
     """
-    table, _ = classified(table)
+    table, _ = keep_classified_rows(table)
     tell = progress or quiet
     if all(column.channel is None for column in table.columns):
         fitted = _fit("byclass", table, limits, pruner, seed)
@@ -66,12 +60,12 @@ def fit_auto(
     trees["mixture"] = mixture_tree(models, train, limits=limits, pruner=pruner, seed=seed)
     tell("judging")
     background = class_blind(table, trees.values(), choice.relevant, seed)
-    verdicts = {name: judged(background, tree, test) for name, tree in trees.items()}
+    verdicts = {name: score_tree(background, tree, test) for name, tree in trees.items()}
     tell("judging the judge")
     others = held_out_model(test, choice.relevant, seed)
-    truths = [widened(models, train, background), widened(others, test, background)]
-    verdicts = rehearsed(verdicts, trees, background, truths, test, seed)
-    best = picked(verdicts, unaware(train, test))
+    truths = [widen_mixtures(models, train, background), widen_mixtures(others, test, background)]
+    verdicts = calibrate_verdicts(verdicts, trees, background, truths, test, seed)
+    best = pick_strategy(verdicts, unaware(train, test))
     tell(f"fitting {best} to all records")
     final = _fit(best, table, limits, pruner, seed)
     scores = {name: {"log_loss": v.log_loss, "accuracy": v.accuracy, "error": v.error} for name, v in verdicts.items()}
@@ -79,18 +73,23 @@ def fit_auto(
     return Fitted(final.tree, final.log_loss, {**final.notes, "strategy": best, "scores": scores, "why": why})
 
 
-def picked(verdicts: Mapping[str, Verdict], unaware: float) -> str:
+def pick_strategy(verdicts: Mapping[str, Verdict], unaware: float) -> str:
     """The strategy to use; `unaware` is the log loss of one who knows the class shares alone.
 
     Log loss finds out who misses something that matters, but it also rewards fine shades of probability that never change
     an answer. So strategies that lose less than `SPARE` of the uncertainty stay in, and of these the one is taken whose tree
     is expected to be right most often, or a simpler one that comes within `MARGIN` of it or within the noise of the difference.
     """
-    able = admissible(verdicts, SPARE * unaware)
+    # A more elaborate strategy must promise so much more accuracy than a simpler one, and more than the noise in the
+    # difference.
+    margin = 0.004
+    # The share of the uncertainty about the class that a strategy may leave standing where another removes it.
+    spare = 0.02
+    able = admissible(verdicts, spare * unaware)
     top = max((verdicts[name] for name in able), key=lambda verdict: verdict.accuracy)
 
     def enough(verdict: Verdict) -> bool:
-        return verdict.accuracy >= top.accuracy - max(MARGIN, top.doubt(verdict))
+        return verdict.accuracy >= top.accuracy - max(margin, top.doubt(verdict))
 
     return next(name for name in SIMPLEST_FIRST if name in able and enough(verdicts[name]))
 
@@ -129,11 +128,11 @@ def _fit(
     tree = COUNTED[name](table, limits, pruner, as_counted=True)
 
     @cache
-    def reconstructed() -> ClassMixtures:
+    def fit_margins() -> ClassMixtures:
         # What these strategies reconstruct is one distribution for each attribute and class, and no more.
         return fit_mixtures(table, [column.name for column in table.columns], components=1)
 
     def log_loss(held_out: Table) -> FloatArray:
-        return reconstructed().class_log_loss(held_out)
+        return fit_margins().class_log_loss(held_out)
 
     return Fitted(tree, log_loss, {"attributes": list(tree.used)})

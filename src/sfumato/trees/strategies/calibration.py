@@ -22,14 +22,12 @@ from sfumato.counts import FloatArray, IntArray
 from sfumato.table import Table
 from sfumato.trees.strategies._axes import Axis
 from sfumato.trees.strategies._products import Products, marginal
-from sfumato.trees.strategies.held_out import Background, Verdict, judged_by, leaves_of
+from sfumato.trees.strategies.held_out import Background, Verdict, leaves_of, score_chances
 from sfumato.trees.strategies.mixture import ClassMixtures, fit_mixtures
 from sfumato.trees.tree import Tree
 
 Name = TypeVar("Name")
 
-MOST_MODELLED = 12_000
-"""Held-out records that the second model is fitted to."""
 
 TRIALS, MOST_DRAWN = 3, 3_000
 """Trials with each model, and records in one at most."""
@@ -43,7 +41,7 @@ class Drawn:
     classes: IntArray
 
 
-def rehearsed(
+def calibrate_verdicts(
     verdicts: Mapping[Name, Verdict],
     trees: Mapping[Name, Tree],
     background: Background,
@@ -60,9 +58,9 @@ def rehearsed(
         for name, tree in trees.items():
             chances = background.chances_of(tree, drawn.bins)
             # The records given at the outset weigh as much beside fewer ones as they did beside all.
-            found[name][m, t] = judged_by(chances, drawn.classes, size, tree, given=share).accuracy
+            found[name][m, t] = score_chances(chances, drawn.classes, size, tree, given=share).accuracy
     right = {name: np.array([[accuracy(model, tree)] for model in models]) for name, tree in trees.items()}
-    return {name: replace(verdicts[name], slips=tempered(found[name] - right[name], share)) for name in trees}
+    return {name: replace(verdicts[name], slips=temper(found[name] - right[name], share)) for name in trees}
 
 
 def accuracy(models: ClassMixtures, tree: Tree) -> float:
@@ -78,7 +76,7 @@ def accuracy(models: ClassMixtures, tree: Tree) -> float:
     )
 
 
-def tempered(slips: FloatArray, share: float) -> FloatArray:
+def temper(slips: FloatArray, share: float) -> FloatArray:
     """Slips on a share of the records as they would be on all: bias stays, chance shrinks."""
     middle = slips.mean(axis=1, keepdims=True)
     return np.asarray(middle + (slips - middle) * np.sqrt(share))
@@ -92,10 +90,10 @@ def draw(models: ClassMixtures, background: Background, rows: int, rng: np.rando
         here = np.flatnonzero(classes == c)
         for axis, sample in zip(models.axes, model.sample(len(here), rng), strict=True):
             modelled[axis.name][here] = sample
-    return Drawn([seen(axis, modelled[axis.name], rng) for axis in background.axes], classes)
+    return Drawn([observe_cells(axis, modelled[axis.name], rng) for axis in background.axes], classes)
 
 
-def seen(axis: Axis, cells: IntArray, rng: np.random.Generator) -> IntArray:
+def observe_cells(axis: Axis, cells: IntArray, rng: np.random.Generator) -> IntArray:
     """The bins in which records of these true cells are released, drawn by the kernel."""
     bins = axis.kernel.shape[0]
     height = rng.random(len(cells))
@@ -115,10 +113,11 @@ def seen(axis: Axis, cells: IntArray, rng: np.random.Generator) -> IntArray:
 
 def held_out_model(held_out: Table, names: Sequence[str], seed: int) -> ClassMixtures:
     """A model of each class from held-out records, rougher than that of the strategy `mixture`."""
-    return fit_mixtures(held_out.take(np.arange(min(held_out.rows, MOST_MODELLED))), names, starts=1, seed=seed)
+    max_modelled_rows = 12_000  # Held-out records that the second model is fitted to.
+    return fit_mixtures(held_out.take(np.arange(min(held_out.rows, max_modelled_rows))), names, starts=1, seed=seed)
 
 
-def widened(models: ClassMixtures, table: Table, background: Background) -> ClassMixtures:
+def widen_mixtures(models: ClassMixtures, table: Table, background: Background) -> ClassMixtures:
     """The same with all axes of the background: what is not modelled is reconstructed by itself, class by class."""
     have = {axis.name for axis in models.axes}
     more = [axis for axis in background.axes if axis.name not in have]

@@ -24,19 +24,13 @@ from sfumato.counts import FloatArray, IntArray
 from sfumato.reconstruction import em_step
 from sfumato.table import MISSING_LABEL, Table
 from sfumato.trees.strategies._axes import Axis, class_shares
-from sfumato.trees.strategies._products import Products, fit_products, marginal, normalised
+from sfumato.trees.strategies._products import Products, fit_products, marginal, normalise
 from sfumato.trees.strategies.mixture import BINS, CELLS
 from sfumato.trees.tree import Test, Tree
 
 Chances = NDArray[np.float32]
 Name = TypeVar("Name", bound=Hashable)
 
-HELD_OUT = 1 / 3
-MOST_JUDGES = 40_000
-"""More held-out records than this would judge no better."""
-
-COMPONENTS = 6
-"""Of the class-blind model of true values: a rough one will do, as all trees are seen through the same."""
 
 BLOCK = 8192
 """Records at a time: their chances by component stay in the cache."""
@@ -44,10 +38,9 @@ BLOCK = 8192
 NEGLIGIBLE = 1e-9
 """Chances below this are set to zero: products of several of them would be too small for a float32 to be fast."""
 
-SHARE_STEPS = 100
-LEAST = 1e-6
+MIN_CHANCE = 1e-6
 
-TRUST = 0.5
+MODEL_ERROR_WEIGHT = 0.5
 """Of the mean slip in models of the truth: what is taken off; the rest is in doubt.
 
 Models have softer borders than the truth may have, so that a judge who slips in them may be right. Measured on releases of 600
@@ -62,7 +55,7 @@ class Background:
     axes: tuple[Axis, ...]
     model: Products
 
-    def widened(self, table: Table, names: Sequence[str], cells: int, bins: int) -> Background:
+    def widen(self, table: Table, names: Sequence[str], cells: int, bins: int) -> Background:
         """The same with further attributes, taken to be independent of the rest: their distribution alone is known."""
         have = {axis.name for axis in self.axes}
         more = [Axis.of(table[name], cells, bins) for name in names if name not in have]
@@ -88,7 +81,7 @@ class Background:
         out = np.empty((rows, len(leaves)), np.float32)
         for begin in range(0, rows, BLOCK):
             part = [code[begin : begin + BLOCK] for code in codes]
-            shares, _ = normalised(self.model.joint_log(self.axes, part))
+            shares, _ = normalise(self.model.joint_log(self.axes, part))
             here = {i: np.where(part[i] < 0, self.axes[i].kernel.shape[0], part[i]) for i in used}
             stack = [(0, shares)]
             while stack:
@@ -117,16 +110,16 @@ class Background:
             a = axes[node.test.attribute]
             axis, table = self.axes[a], self.model.tables[a]
             came = inside.get(a, np.ones(axis.size))
-            whole = np.maximum(_seen(axis, (table * came).T), 1e-30)
+            whole = np.maximum(_observe(axis, (table * came).T), 1e-30)
             for child, share in zip(node.children, branch_shares(node.test, axis, len(node.children)), strict=True):
                 goes = came * share
-                ratio = _seen(axis, (table * goes).T) / whole
+                ratio = _observe(axis, (table * goes).T) / whole
                 out[child] = np.where(ratio < NEGLIGIBLE, 0, ratio).astype(np.float32)
                 stack.append((child, {**inside, a: goes}))
         return out
 
 
-def _seen(axis: Axis, masses: FloatArray) -> FloatArray:
+def _observe(axis: Axis, masses: FloatArray) -> FloatArray:
     """P(bin) of masses over the true cells (one column each), and their sums in a last row."""
     return np.concatenate([axis.kernel @ masses, masses.sum(axis=0, keepdims=True)])
 
@@ -160,14 +153,15 @@ def leaf_shares(chances: Chances, classes: IntArray, size: int, given: float = 1
     A record of class c belongs to leaf l with chance P_il θ_lc / Σ_l P_il θ_lc, and the shares are those of the records that
     belong. Each leaf is `given` a record of the shares of all at the outset, which one that others hardly ever belong to keeps.
     """
+    share_steps = 100
     overall = class_shares(classes, size)
     shares = np.tile(overall, (chances.shape[1], 1))
     parts = [chances[classes == c] for c in range(size)]
-    for _ in range(SHARE_STEPS):
+    for _ in range(share_steps):
         belong = np.empty_like(shares)
         for c, part in enumerate(parts):
             theta = shares[:, c].astype(np.float32)
-            belong[:, c] = em_step(part, np.ones(1, np.float32), theta, LEAST).mass
+            belong[:, c] = em_step(part, np.ones(1, np.float32), theta, MIN_CHANCE).mass
         belong += given * overall
         shares = belong / belong.sum(axis=1, keepdims=True)
     return shares
@@ -188,13 +182,17 @@ class Verdict:
     @property
     def accuracy(self) -> float:
         """The expected share of right answers, less what the judge is known to add."""
-        bias = 0.0 if self.slips is None else TRUST * float(self.slips.mean())
+        bias = 0.0 if self.slips is None else MODEL_ERROR_WEIGHT * float(self.slips.mean())
         return float(np.clip(self.right.mean() - bias, 0.0, 1.0))
 
     @property
     def error(self) -> float:
         """The standard error of `accuracy`; none is known of a judge that was not put to the test."""
-        return 0.0 if self.slips is None else float(np.hypot(noise(self.slips), (1 - TRUST) * self.slips.mean()))
+        return (
+            0.0
+            if self.slips is None
+            else float(np.hypot(noise(self.slips), (1 - MODEL_ERROR_WEIGHT) * self.slips.mean()))
+        )
 
     def doubt(self, other: Verdict) -> float:
         """The noise in the difference of two accuracies; both trees were tried on the same records."""
@@ -211,12 +209,12 @@ def noise(slips: FloatArray) -> float:
     return float(np.sqrt(slips.var(axis=1, ddof=1).mean() + slips.mean(axis=1).var(ddof=1) / len(slips)))
 
 
-def judged(background: Background, tree: Tree, held_out: Table) -> Verdict:
+def score_tree(background: Background, tree: Tree, held_out: Table) -> Verdict:
     """Put a tree before records it was not grown on."""
-    return judged_by(background.leaf_chances(tree, held_out), held_out.codes, len(held_out.labels), tree)
+    return score_chances(background.leaf_chances(tree, held_out), held_out.codes, len(held_out.labels), tree)
 
 
-def judged_by(chances: Chances, classes: IntArray, size: int, tree: Tree, given: float = 1.0) -> Verdict:
+def score_chances(chances: Chances, classes: IntArray, size: int, tree: Tree, given: float = 1.0) -> Verdict:
     """The verdict on records that belong to the leaves with these chances: each half settles the shares the other is judged by."""
     says = tree.node_classes[leaves_of(tree)]
     odd = np.arange(len(classes)) % 2 == 1
@@ -226,7 +224,7 @@ def judged_by(chances: Chances, classes: IntArray, size: int, tree: Tree, given:
         shares = leaf_shares(chances[settling], classes[settling], size, given)
         likely[judging] = (chances[judging] * shares.T[classes[judging]]).sum(axis=1)
         right[judging] = chances[judging] @ shares[np.arange(len(says)), says]
-    return Verdict(-np.log(np.maximum(likely, LEAST)), right)
+    return Verdict(-np.log(np.maximum(likely, MIN_CHANCE)), right)
 
 
 def class_blind(table: Table, trees: Iterable[Tree], together: Sequence[str], seed: int = 0) -> Background:
@@ -234,21 +232,25 @@ def class_blind(table: Table, trees: Iterable[Tree], together: Sequence[str], se
 
     The attributes that matter are modelled `together`; others that some tree tests are taken to be independent of them.
     """
+    # Of the class-blind model of true values: a rough one will do, as all trees are seen through the same.
+    components = 6
     tested = {name for tree in trees for name in tree.used}
     used = [column.name for column in table.columns if column.name in tested]
     names = list(together) or used[:1] or [table.columns[0].name]
     axes = tuple(Axis.of(table[name], CELLS, BINS) for name in names)
     codes = [axis.codes(table[axis.name]) for axis in axes]
-    model = fit_products(axes, codes, COMPONENTS if len(axes) > 1 else 1, np.random.default_rng([seed, 13]))
-    return Background(axes, model).widened(table, used, CELLS, BINS)
+    model = fit_products(axes, codes, components if len(axes) > 1 else 1, np.random.default_rng([seed, 13]))
+    return Background(axes, model).widen(table, used, CELLS, BINS)
 
 
 def split(table: Table, seed: int) -> tuple[Table, Table]:
     """Two thirds of the records to learn from, the rest (as many as are of use) to be judged on."""
-    held = np.random.default_rng([seed, 11]).random(table.rows) < HELD_OUT
+    max_judges = 40_000  # More held-out records than this would judge no better.
+    held_out = 1 / 3
+    held = np.random.default_rng([seed, 11]).random(table.rows) < held_out
     if held.all() or not held.any():
         return table, table
-    return table.take(~held), table.take(np.flatnonzero(held)[:MOST_JUDGES])
+    return table.take(~held), table.take(np.flatnonzero(held)[:max_judges])
 
 
 def admissible(verdicts: Mapping[Name, Verdict], spare: float) -> list[Name]:

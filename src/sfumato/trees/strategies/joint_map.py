@@ -14,18 +14,15 @@ import numpy as np
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.table import Table, refuse_correlated_noise
 from sfumato.trees.grow import Growth, Limits, Pruner, grow
-from sfumato.trees.strategies._axes import Axis, classified
+from sfumato.trees.strategies._axes import Axis, keep_classified_rows
 from sfumato.trees.strategies._maps import JointMap, fit_map, map_axes
 from sfumato.trees.strategies.attributes import choose_attributes
 from sfumato.trees.strategies.base import Fitted, Progress, quiet
 from sfumato.trees.tree import Node, Tree
 
-MOST_LEAVES = 100
 STEPS = (4000, 1000, 400, 200)
 """EM steps for maps of one to four attributes: fewer axes can be had sharper before chance shows; a long list of labels as few
 as any, since it has few records a cell."""
-
-SMOOTHING = 0.005
 
 
 def fit_joint(
@@ -52,8 +49,9 @@ def fit_joint(
     progress
         Told what is being done.
     """
+    smoothing = 0.005
     refuse_correlated_noise("the strategy joint", table.columns)
-    table, _ = classified(table)
+    table, _ = keep_classified_rows(table)
     tell = progress or quiet
     why = "as asked"
     if attributes is None:
@@ -63,7 +61,7 @@ def fit_joint(
     tell(f"reconstructing {', '.join(attributes) or 'nothing'} together")
     axes = map_axes([table[name] for name in attributes])
     steps = STEPS[-1 if any(a.many_labels for a in axes) else min(max(len(axes), 1), len(STEPS)) - 1]
-    found = fit_map(axes, table, iterations=steps, smoothing=SMOOTHING)
+    found = fit_map(axes, table, iterations=steps, smoothing=smoothing)
     tree = map_tree(found, table, limits=limits, pruner=pruner)
     notes = {"attributes": list(attributes), "cells": [axis.size for axis in axes], "why": why}
     return Fitted(tree, found.class_log_loss, notes)
@@ -75,10 +73,11 @@ def map_tree(found: JointMap, table: Table, *, limits: Limits | None = None, pru
     It grows on the lead of each cell's first class over its second, since that is what a wrong border costs: Σ lead over the
     cells on the wrong side is exactly the accuracy lost against the map. The leaves then state the full masses.
     """
+    max_leaves = 100
     masses = found.weights.reshape(len(found.shares), -1) * table.rows
     cells = np.unravel_index(np.arange(masses.shape[1]), found.masses[0].shape) if found.axes else ()
     codes = [axis.cell_codes()[cell] for axis, cell in zip(found.axes, cells, strict=True)]
-    limits = limits or Limits(max_leaves=MOST_LEAVES)
+    limits = limits or Limits(max_leaves=max_leaves)
     return weighted_tree(table, found.axes, codes, leads(masses), "joint", limits, pruner, counts=masses)
 
 
@@ -122,12 +121,12 @@ def weighted_tree(
         ordered=[axis.ordered for axis in axes],
     )
     if counts is not None:
-        growth = recounted(growth, codes, counts)
+        growth = recount(growth, codes, counts)
     tree = Tree.of(growth, [axis.attribute for axis in axes], grids, table.labels, strategy)
     return replace(tree, attributes=attributes)
 
 
-def recounted(growth: Growth, codes: Sequence[IntArray], counts: FloatArray) -> Growth:
+def recount(growth: Growth, codes: Sequence[IntArray], counts: FloatArray) -> Growth:
     """The same tests with other counts: every entry is sent down and counted at all nodes on its way."""
     cells = np.stack(codes) + 1
     here = np.zeros(cells.shape[1], np.int64)

@@ -26,9 +26,6 @@ from sfumato.reconstruction import masses
 from sfumato.trees.grow import BLOCK, CellArray, Growth
 from sfumato.trees.strategies.association import Association, CodeArray, whole_counts
 
-MOST_LEAVES = 2000
-"""A tree with more leaves than this keeps its counts: M has the square of their number."""
-
 SHARE_OF_THRESHOLD = 0.05
 """Where the iteration stops. It starts from the tree's own counts, which are nearly right, so a few steps do; many would fit
 the noise."""
@@ -45,26 +42,29 @@ class Leaves:
     associations: Sequence[Association]
     shares: Callable[[int], FloatArray]
 
-    def asked(self, growth: Growth) -> list[int]:
+    def attributes_to_count(self, growth: Growth) -> list[int]:
         """The attributes whose shown cells are needed; none where the counts of the tree are to stay as they are."""
+        max_leaves = 2000  # A tree with more leaves than this keeps its counts: M has the square of their number.
         tested: list[int] = np.unique(growth.attribute[growth.attribute >= 0]).tolist()
         known = all(self.associations[a].exact for a in tested)
-        return [] if known or int((growth.attribute < 0).sum()) > MOST_LEAVES else tested
+        return [] if known or int((growth.attribute < 0).sum()) > max_leaves else tested
 
-    def reconstructed(self, growth: Growth, seen: IntArray) -> Growth:
+    def reconstruct(self, growth: Growth, seen: IntArray) -> Growth:
         """The same tests, with the class counts of every node made up of what belongs to the leaves below it.
 
         `seen` are records by node and class, as `tally` counts them.
         """
         leaves = np.flatnonzero(growth.attribute < 0)
-        inside = {a: boxes(growth, a, 1 + self.associations[a].grid.size)[leaves] for a in self.asked(growth)}
+        inside = {
+            a: boxes(growth, a, 1 + self.associations[a].grid.size)[leaves] for a in self.attributes_to_count(growth)
+        }
         counts = np.zeros_like(growth.counts)
         for c, strays in enumerate(self.strays(inside)):
             shown = seen[leaves, c].astype(np.float64)[None, :]
             start = growth.counts[leaves, c] + 0.5
             found = masses(DenseKernel(strays), shown, start / start.sum(), SHARE_OF_THRESHOLD)
             counts[leaves, c] = whole_counts(found, shown.sum(axis=1))[0]
-        return replace(growth, counts=summed_up(growth, counts))
+        return replace(growth, counts=sum_over_branches(growth, counts))
 
     def strays(self, inside: Mapping[int, NDArray[np.bool_]]) -> Iterator[FloatArray]:
         """M_c of one class after another, given the boxes of the leaves (one row each) on every tested attribute."""
@@ -92,11 +92,11 @@ def with_leaves(
     """A tree grown from records in memory with its leaves reconstructed; `codes` are the assignments at the root."""
     k = growth.counts.shape[1]
     leaves = Leaves(associations, lambda a: class_shares(codes[a], associations[a].grid.size, classes, k))
-    shown = {a: _shown(associations[a], codes[a]) for a in leaves.asked(growth)}
-    return leaves.reconstructed(growth, tally(growth, shown, classes)) if shown else growth
+    shown = {a: _observed_cells(associations[a], codes[a]) for a in leaves.attributes_to_count(growth)}
+    return leaves.reconstruct(growth, tally(growth, shown, classes)) if shown else growth
 
 
-def _shown(association: Association, codes: CodeArray) -> CellArray:
+def _observed_cells(association: Association, codes: CodeArray) -> CellArray:
     return codes + np.int16(1) if association.exact else shown_cells(association)[association.observed]
 
 
@@ -153,7 +153,7 @@ def boxes(growth: Growth, attribute: int, width: int) -> NDArray[np.bool_]:
     return out
 
 
-def summed_up(growth: Growth, counts: FloatArray) -> FloatArray:
+def sum_over_branches(growth: Growth, counts: FloatArray) -> FloatArray:
     """Counts of the leaves, and at every other node the sum over its children."""
     out = counts.copy()
     parent = growth.parents()

@@ -14,8 +14,8 @@ import numpy as np
 from sfumato.counts import FloatArray, IntArray
 from sfumato.table import Table, refuse_correlated_noise
 from sfumato.trees.grow import Limits, Pruner
-from sfumato.trees.strategies._axes import Axis, class_shares, classified
-from sfumato.trees.strategies._products import Products, fit_products, normalised
+from sfumato.trees.strategies._axes import Axis, class_shares, keep_classified_rows
+from sfumato.trees.strategies._products import Products, fit_products, normalise
 from sfumato.trees.strategies.attributes import choose_attributes
 from sfumato.trees.strategies.base import Fitted, Progress, quiet
 from sfumato.trees.strategies.joint_map import weighted_tree
@@ -25,9 +25,6 @@ COMPONENTS = 24
 STARTS = 2
 CELLS, BINS = 50, 64
 SAMPLE = 120_000
-MOST_LEAVES = 200
-RECORDS_A_COMPONENT = 200
-"""A class with few records gets fewer components."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +40,7 @@ class ClassMixtures:
         if not self.axes:
             return np.asarray(-np.log(self.shares)[table.codes])
         logs = self.pooled().joint_log(self.axes, [axis.codes(table[axis.name]) for axis in self.axes])
-        posterior, _ = normalised(logs)
+        posterior, _ = normalise(logs)
         starts = np.concatenate([[0], np.cumsum([model.size for model in self.models])[:-1]])
         shares = np.add.reduceat(posterior.astype(np.float64), starts, axis=1)
         return np.asarray(-np.log(np.maximum(shares[np.arange(table.rows), table.codes], 1e-12)))
@@ -52,7 +49,7 @@ class ClassMixtures:
         """The distribution of all records, whatever their class."""
         return Products.union(self.models, self.shares)
 
-    def drawn(self, size: int, rng: np.random.Generator) -> tuple[list[IntArray], FloatArray]:
+    def draw(self, size: int, rng: np.random.Generator) -> tuple[list[IntArray], FloatArray]:
         """True cells of records drawn from all classes, and P(class | cells) of each, one row a class.
 
         The exact posterior instead of the class a record was drawn from: the same expectation, less chance in it.
@@ -74,7 +71,8 @@ def fit_mixtures(
     progress: Progress | None = None,
 ) -> ClassMixtures:
     """EM for each class from several random starts; the fits are averaged, which smooths out what chance put into each."""
-    table, classes = classified(table)
+    rows_per_component = 200  # A class with few records gets fewer components.
+    table, classes = keep_classified_rows(table)
     tell = progress or quiet
     axes = tuple(Axis.of(table[name], CELLS, BINS) for name in names)
     shares = class_shares(classes, len(table.labels))
@@ -84,7 +82,7 @@ def fit_mixtures(
     models = []
     for c, label in enumerate(table.labels):
         rows = np.flatnonzero(classes == c)
-        size = max(1, min(components, len(rows) // RECORDS_A_COMPONENT))
+        size = max(1, min(components, len(rows) // rows_per_component))
         fits = []
         for start in range(starts if size > 1 else 1):
             tell(f"mixture of {label}, start {start + 1}")
@@ -119,7 +117,7 @@ def fit_mixture(
         Told what is being done.
     """
     refuse_correlated_noise("the strategy mixture", table.columns)
-    table, _ = classified(table)
+    table, _ = keep_classified_rows(table)
     tell = progress or quiet
     if attributes is None:
         tell("choosing attributes")
@@ -145,11 +143,12 @@ def mixture_tree(
     seed: int = 0,
 ) -> Tree:
     """The tree of records drawn from fitted mixtures; together they weigh as much as the release has records."""
-    limits = limits or Limits(max_leaves=MOST_LEAVES, min_leaf=max(1.0, table.rows / 1000))
+    max_leaves = 200
+    limits = limits or Limits(max_leaves=max_leaves, min_leaf=max(1.0, table.rows / 1000))
     if not models.axes:
         whole = models.shares[:, None] * table.rows
         return weighted_tree(table, (), (), whole, "mixture", limits, pruner)
-    cells, posterior = models.drawn(SAMPLE, np.random.default_rng([seed, 7]))
+    cells, posterior = models.draw(SAMPLE, np.random.default_rng([seed, 7]))
     weights = posterior * (table.rows / posterior.shape[1])
     codes = [axis.cell_codes()[cell] for axis, cell in zip(models.axes, cells, strict=True)]
     return weighted_tree(table, models.axes, codes, weights, "mixture", limits, pruner)

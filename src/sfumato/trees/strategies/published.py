@@ -29,17 +29,17 @@ def original(table: Table, limits: Limits | None = None, pruner: Pruner | None =
     """The tree of a table whose values are all true."""
     if noisy := [c.name for c in table.columns if c.channel is not None]:
         raise UsageError(f"{join_names(noisy)} was perturbed; use byclass or local, or give the true table")
-    return _settled(table, "original", limits, pruner)
+    return _grow(table, "original", limits, pruner)
 
 
 def randomized(table: Table, limits: Limits | None = None, pruner: Pruner | None = None) -> Tree:
     """The tree of the released values as if they were true: no correction, for comparison."""
-    return _settled(table, "randomized", limits, pruner)
+    return _grow(table, "randomized", limits, pruner)
 
 
 def global_(table: Table, limits: Limits | None = None, pruner: Pruner | None = None) -> Tree:
     """Reconstruct every attribute once, from all records together (section 4.2, Global)."""
-    return _settled(table, "global", limits, pruner)
+    return _grow(table, "global", limits, pruner)
 
 
 def byclass(
@@ -49,7 +49,7 @@ def byclass(
 
     With `as_counted` the leaves keep the counts of the records assigned to them, as in the paper.
     """
-    return _settled(table, "byclass", limits, pruner, as_counted)
+    return _grow(table, "byclass", limits, pruner, as_counted)
 
 
 def local(
@@ -62,7 +62,7 @@ def local(
     them, as in the paper.
     """
     refuse_correlated_noise("the strategy local", table.columns)
-    return _settled(table, "local", limits, pruner, as_counted)
+    return _grow(table, "local", limits, pruner, as_counted)
 
 
 STRATEGIES: dict[str, Strategy] = {
@@ -74,8 +74,8 @@ STRATEGIES: dict[str, Strategy] = {
 }
 
 
-def _settled(table: Table, name: str, limits: Limits | None, pruner: Pruner | None, as_counted: bool = True) -> Tree:
-    classes, associations = prepared(table, name == "randomized")
+def _grow(table: Table, name: str, limits: Limits | None, pruner: Pruner | None, as_counted: bool = True) -> Tree:
+    classes, associations = prepare(table, name == "randomized")
     k = len(table.labels)
     group, groups = (np.zeros_like(classes), 1) if name == "global" else (classes, k)
     codes = [a.codes(group, groups) for a in associations]
@@ -94,7 +94,7 @@ def _settled(table: Table, name: str, limits: Limits | None, pruner: Pruner | No
     return Tree.of(growth, [c.attribute for c in table.columns], grids, table.labels, name)
 
 
-def prepared(table: Table, as_true: bool = False) -> tuple[IntArray, list[Association]]:
+def prepare(table: Table, as_true: bool = False) -> tuple[IntArray, list[Association]]:
     """The classes and columns of the records that have a class; with `as_true` every column is taken at its word."""
     if table.target is None:
         raise UsageError("a tree needs a class; declare the target column of the release")
@@ -113,7 +113,7 @@ def prepared(table: Table, as_true: bool = False) -> tuple[IntArray, list[Associ
     return table.codes, associations
 
 
-FEWEST_RECORDS = 1000
+MIN_ROWS = 1000
 """A node with fewer records keeps the association it inherits: "to avoid over-fitting, reconstruction is stopped"."""
 
 
@@ -135,7 +135,7 @@ class LocalRecords(CodedRecords):
         tested[made, splits.attribute[made]] = True
         self._tested = tested[family][is_open]
         super().descend(splits, is_open)
-        large = np.bincount(self._slot, minlength=self._open) >= FEWEST_RECORDS
+        large = np.bincount(self._slot, minlength=self._open) >= MIN_ROWS
         if not large.any():
             return
         place = np.full(self._cells.shape[1], self._open * self.n_classes)

@@ -6,10 +6,12 @@ import copy
 import json
 import pickle
 import re
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+import sfumato as sf
 from sfumato.cli.app import cli
 from sfumato.errors import UsageError
 from sfumato.findings import FINDINGS, Note, coded, explain
@@ -55,3 +57,27 @@ def test_the_command_line_explains_a_code() -> None:
     assert "Shuffle the rows" in done.output
     done = CliRunner().invoke(cli, ["explain", "--json"])
     assert [entry["code"] for entry in json.loads(done.output)["findings"]] == list(FINDINGS)
+
+
+def test_every_alarm_of_an_audit_has_its_code_in_json_and_in_the_report(tmp_path: Path) -> None:
+    made = sf.release(
+        "iris", sf.Plan.propose("iris", law="gaussian", privacy=0.3), tmp_path / "r", key=tmp_path / "key"
+    )
+    audit = sf.audit(made, "iris", targets=20)
+    about = audit.to_dict()
+    assert [{k: f[k] for k in ("level", "words", "items", "remedy")} for f in about["findings"]] == about["alarms"]
+    assert about["findings"]
+    assert all(f["title"] == FINDINGS[f["code"]].title for f in about["findings"])
+    page = audit.html()
+    for finding in about["findings"]:
+        assert f'href="#{finding["code"]}"' in page
+        assert f'id="{finding["code"]}"' in page
+
+
+def test_every_attack_has_a_remedy_with_a_code_of_its_own_kind() -> None:
+    from sfumato.attacks import ATTACKS
+
+    codes = {name: cls.remedy.words.code for name, cls in ATTACKS.items() if cls.remedy.words}
+    assert len(codes) > 12
+    assert all(code.startswith(("SF41", "SF42")) for code in codes.values())
+    assert all(cls.remedy.instead.code == codes[n] for n, cls in ATTACKS.items() if cls.remedy.instead)

@@ -13,8 +13,8 @@ here. Start with base.py; column_posterior.py is the attack that the others are 
 # ruff: isort: skip_file
 from sfumato.attacks._belief import CONFIDENCE, TOLERANCE, Belief, cell_widths, smallest_sets
 from sfumato.attacks.base import (
-    ATTACKS, PEOPLE, Attack, Claim, Claimed, Grants, Knowledge, KnowsRows, LinkAttack, Pairs, RankedSets, Recovery, Remedy, Scope,
-    SecretAttack, Targets, ValueAttack, View,
+    ATTACKS, NO_REMEDY, PEOPLE, Attack, Claim, Claimed, Grants, Knowledge, KnowsRows, LinkAttack, Pairs, RankedSets, Recovery, Remedy,
+    Scope, SecretAttack, Targets, ValueAttack, View,
 )  # fmt: skip
 from sfumato.attacks.naive import AtItsWord
 from sfumato.attacks.posterior.column_posterior import DISTRIBUTION, ColumnPosterior, InformedPosterior
@@ -46,6 +46,7 @@ __all__ = [
     "ATTACKS",
     "CONFIDENCE",
     "DISTRIBUTION",
+    "NO_REMEDY",
     "PCA",
     "PEOPLE",
     "TOLERANCE",

@@ -20,6 +20,7 @@ from sfumato.attacks._belief import CONFIDENCE, Belief
 from sfumato.attacks._ranked_labels import RankedLabels
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.errors import UsageError
+from sfumato.findings import Note
 from sfumato.releases import Manifest, Release
 from sfumato.table import Column, Table
 from sfumato.text import join_names
@@ -250,15 +251,18 @@ class Scope(Enum):
     BEYOND = "other rows, other releases or known rows"
 
 
+NO_REMEDY = Note("SF400", "")
+
+
 @dataclass(frozen=True)
 class Remedy:
     """What an owner can do against an attack that narrowed a promise.
 
     Parameters
     ----------
-    words : str
-        The advice.
-    instead : str
+    words : Note
+        The advice, with the code of what it is against.
+    instead : Note
         The advice to a release that has taken the first one already.
     taken : callable
         Whether a release with this manifest has taken it.
@@ -266,8 +270,8 @@ class Remedy:
         Whether the advice holds only where the attack leaves clearly less than the column's own law does.
     """
 
-    words: str = ""
-    instead: str = ""
+    words: Note = NO_REMEDY
+    instead: Note = NO_REMEDY
     taken: Callable[[Manifest], bool] = lambda _: False
     needs_gain: bool = False
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from sfumato.attacks.base import Claim, Recovery, Remedy, ValueAttack, View
 from sfumato.counts import FloatArray
+from sfumato.findings import Note
 from sfumato.table import Column
 
 PERCENTS = np.array(sorted(np.arange(-60, 61, 5), key=abs)) / 100.0
@@ -30,7 +31,7 @@ class LowBits(ValueAttack):
     title: ClassVar[str] = "Low digits of released numbers"
     assumes: ClassVar[str] = "The resolution of the true values, as the manifest or common sense has it."
     remedy: ClassVar[Remedy] = Remedy(
-        "The digits below the noise are the true ones. Release on the attribute's own grid."
+        Note("SF420", "The digits below the noise are the true ones. Release on the attribute's own grid.")
     )
 
     def run(self, view: View) -> Claim:

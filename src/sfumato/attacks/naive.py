@@ -9,6 +9,7 @@ import numpy as np
 
 from sfumato.attacks.base import Claim, Recovery, Remedy, Scope, ValueAttack, View
 from sfumato.counts import FloatArray
+from sfumato.findings import Note
 from sfumato.table import Column
 
 
@@ -20,7 +21,9 @@ class AtItsWord(ValueAttack):
     title: ClassVar[str] = "Released value taken at its word"
     assumes: ClassVar[str] = "Nothing: the release is read as if it were the original."
     scope: ClassVar[Scope] = Scope.VALUE
-    remedy: ClassVar[Remedy] = Remedy("The released value itself is closer than promised. Check the law.")
+    remedy: ClassVar[Remedy] = Remedy(
+        Note("SF422", "The released value itself is closer than promised. Check the law.")
+    )
 
     def run(self, view: View) -> Claim:
         """One recovery a column."""

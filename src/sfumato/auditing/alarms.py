@@ -7,6 +7,7 @@ from typing import Any
 
 from sfumato.attacks import Scope
 from sfumato.auditing.promises import Promise, shown
+from sfumato.findings import Note
 from sfumato.text import join_names
 
 
@@ -23,8 +24,8 @@ def narrowers(narrowed: Sequence[Promise], of: int) -> str:
     return f"{len(narrowed)} of {of} are narrowed, " + ", ".join(f"{n} {words}" for n, words in given)
 
 
-def alarm(level: str, words: str, remedy: str, items: Sequence[str] = ()) -> dict[str, Any]:
-    """One alarm as plain data."""
+def alarm(level: str, words: str, remedy: Note, items: Sequence[str] = ()) -> dict[str, Any]:
+    """One alarm as plain data; its code is that of the remedy."""
     return {"level": level, "words": words, "items": list(items), "remedy": remedy}
 
 
@@ -62,5 +63,8 @@ def repeated(about: Mapping[str, Any]) -> dict[str, Any]:
         items.append(f"{name}: {column['independent_draws']} draws{noise}{measured}")
     words = f"The ledger knows {about['releases_known_to_the_ledger']} releases of these rows with noise of their own."
     return alarm(
-        "narrowed", words, "Whoever holds them all can average. Release no more, and withdraw what you can.", items
+        "narrowed",
+        words,
+        Note("SF406", "Whoever holds them all can average. Release no more, and withdraw what you can."),
+        items,
     )

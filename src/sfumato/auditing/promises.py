@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.attacks import ATTACKS, DISTRIBUTION, Remedy, Scope, cell_widths, smallest_sets
+from sfumato.attacks import ATTACKS, DISTRIBUTION, NO_REMEDY, Remedy, Scope, cell_widths, smallest_sets
 from sfumato.auditing.case import Case
 from sfumato.auditing.rates import central_width
 from sfumato.auditing.score import Finding
 from sfumato.auditing.truth import distribution
 from sfumato.channels import Channel
 from sfumato.counts import FloatArray
+from sfumato.findings import Note
 from sfumato.privacy import exactly_true, hides_little
 from sfumato.releases import Manifest
 from sfumato.table import Column
@@ -35,11 +36,14 @@ UNDONE = 0.1
 BEYOND = 0.9
 """An attack that leaves less than this share of what the column's own law leaves has found a way around the law."""
 
-COARSE_GRID = (
+COARSE_GRID = Note(
+    "SF423",
     "The steps of the column's grid are wide against the noise, which is rounded away in most cells. Ask for more privacy, or "
-    "declare the column categorical and use substitution."
+    "declare the column categorical and use substitution.",
 )
-NEARLY_TRUE = "The released values are nearly the true ones. Use a method that changes this column, or add noise."
+NEARLY_TRUE = Note(
+    "SF424", "The released values are nearly the true ones. Use a method that changes this column, or add noise."
+)
 
 
 def remedies_taken(manifest: Manifest) -> tuple[Remedy, ...]:
@@ -132,10 +136,10 @@ class Promise:
         )
 
     @property
-    def remedy(self) -> str:
+    def remedy(self) -> Note:
         """What to do."""
         if self.verdict in (KEPT, CLEAR, NONE, UNMEASURED):
-            return ""
+            return NO_REMEDY
         if ATTACKS[self.attack].scope in (Scope.VALUE, Scope.COLUMN):
             if self.promised is None:
                 return NEARLY_TRUE

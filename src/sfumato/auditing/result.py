@@ -15,13 +15,16 @@ from sfumato.auditing.promises import BROKEN, CLEAR, KEPT, NARROWED, NONE, UNMEA
 from sfumato.auditing.redaction import coarse_finding, coarse_promise, coarse_repeat, coarse_utility
 from sfumato.auditing.score import Finding
 from sfumato.errors import UsageError
+from sfumato.findings import Note, explain
 
 EDITIONS = ("owner", "public")
 FOUND, NOTHING_HIDDEN = "people found", "nothing hidden"
 """Levels of alarms that are as grave as a broken promise and are none."""
 WHOLE = "Some records are released as they are in every modified column, and no other row is like theirs: whoever knows one finds it."
-UNMOVED = "Leave these rows out (leaf-swap: small=suppress), merge rare labels, or perturb more of the columns."
-LINKED = "Withhold columns that others may know, release fewer of them as they are, or add noise."
+UNMOVED = Note(
+    "SF405", "Leave these rows out (leaf-swap: small=suppress), merge rare labels, or perturb more of the columns."
+)
+LINKED = Note("SF404", "Withhold columns that others may know, release fewer of them as they are, or add noise.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,9 +74,8 @@ class Audit:
         out = []
         clear = [p.attribute for p in self.promises if p.verdict == CLEAR]
         if len(clear) == len(self.promises):
-            out.append(
-                alarm(NOTHING_HIDDEN, "Every column is released as it is: the risk is 100 %.", "Release it with noise.")
-            )
+            words = "Every column is released as it is: the risk is 100 %."
+            out.append(alarm(NOTHING_HIDDEN, words, Note("SF401", "Release it with noise.")))
         out += grouped("broken", self.broken)
         if found := self._linked:
             rates = [f"{f.title}: {f.success:.1%} (by chance {shown(100 * f.baseline)} %)" for f in found]
@@ -85,15 +87,27 @@ class Audit:
             out.append(repeated(self.repeats))
         elif self.again:
             words = f"The same rows were released before with independent noise: {', '.join(self.again)}."
-            remedy = (
-                "Whoever holds both can average; audit them together as `others`, or give the `ledger` that knows them."
+            remedy = Note(
+                "SF407",
+                "Whoever holds both can average; audit them together as `others`, or give the `ledger` that knows them.",
             )
             out.append(alarm("narrowed", words, remedy))
         if unmeasured := [p for p in self.promises if p.verdict == UNMEASURED]:
             items = [f"{p.attribute}: {p.unmeasured}" for p in unmeasured]
-            out.append(alarm(UNMEASURED, "Not measured, so nothing is known of it.", "Do not count it as kept.", items))
+            out.append(
+                alarm(
+                    UNMEASURED,
+                    "Not measured, so nothing is known of it.",
+                    Note("SF403", "Do not count it as kept."),
+                    items,
+                )
+            )
         if clear and len(clear) < len(self.promises):
-            out.append(alarm("clear", f"Released as it is: {', '.join(clear)}.", "As asked for; nothing hides it."))
+            out.append(
+                alarm(
+                    "clear", f"Released as it is: {', '.join(clear)}.", Note("SF402", "As asked for; nothing hides it.")
+                )
+            )
         return out
 
     def to_dict(self, edition: str = "owner") -> dict[str, Any]:
@@ -109,7 +123,8 @@ class Audit:
             "rows": self.rows,
             "risk": seen.risk,
             "verdict": seen.verdict,
-            "alarms": seen.alarms(edition),
+            "alarms": (alarms := seen.alarms(edition)),
+            "findings": [{"code": a["remedy"].code, "title": explain(a["remedy"].code).title} | a for a in alarms],
             "promised": {p.attribute: p.to_dict() for p in seen.promises},
             "domains": dict(self.domains),
             "promises": {v: kept.count(v) for v in (KEPT, NARROWED, BROKEN, NONE, CLEAR, UNMEASURED)},

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+from sfumato.findings import explain
 from sfumato.report import charts, page
 from sfumato.report.audit_charts import STYLE, attack_chart, distance_chart, exposure_chart, promise_chart, width_chart
 
 PAGE_STYLE = """
 .alarm{border-left:5px solid #c81e1e;background:#fef2f2;padding:10px 16px;border-radius:8px;margin:10px 0;max-width:none}
-.alarm b{display:block;font-size:17px}.alarm p{max-width:none;margin:6px 0}
+.alarm b{display:block;font-size:17px}.alarm .code{font-size:13px;font-weight:400}.alarm p{max-width:none;margin:6px 0}
 .alarm i{font-style:normal;font-size:14px;display:inline-block;padding:1px 9px;margin:2px 6px 2px 0;border-radius:99px;
 background:#fff;border:1px solid #ecd5d5;font-variant-numeric:tabular-nums}
 .alarm span{color:#5b6572;font-size:15px}.alarm.narrowed{border-left-color:#c2740a;background:#fff8ec}
@@ -45,13 +46,14 @@ def audit_page(about: Mapping[str, Any]) -> str:
         f"Audit of {about['release']}" if about["release"] else "Audit",
         lead,
         f"<style>{STYLE}{PAGE_STYLE}</style>",
-        _alarms(about["alarms"]),
+        _alarms(about["findings"]),
         _figures(about),
         _promises(about),
         _attacks(about),
         "" if public else _people(about),
         _usefulness(about["utility"]),
         _laws(about),
+        _codes(about["findings"]),
         _reading(about),
     )
 
@@ -74,10 +76,23 @@ def _alarm(alarm: Mapping[str, Any]) -> str:
     level = alarm["level"]
     kind = "" if level in GRAVE else {"not measured": "clear"}.get(level, level)
     items = "".join(f"<i>{escape(i)}</i>" for i in alarm.get("items", ()))
+    code = f' <a class="code" href="#{alarm["code"]}">{alarm["code"]}</a>' if "code" in alarm else ""
     return (
-        f'<div class="alarm {kind}"><b>{escape(alarm["words"])}</b>'
+        f'<div class="alarm {kind}"><b>{escape(alarm["words"])}{code}</b>'
         f"{f'<p>{items}</p>' if items else ''}<span>{escape(alarm['remedy'])}</span></div>"
     )
+
+
+def _codes(findings: Sequence[Mapping[str, Any]]) -> str:
+    """What every code in the report means, and what to do about it."""
+    entries = [explain(code) for code in sorted({f["code"] for f in findings})]
+    if not entries:
+        return ""
+    rows = "".join(
+        f'<dt id="{e.code}">{e.code}: {escape(e.title)}</dt><dd>{escape(e.meaning)} {escape(e.next_step)}</dd>'
+        for e in entries
+    )
+    return page.section("What the codes mean", f"<dl>{rows}</dl>")
 
 
 def _figures(about: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from sfumato.attacks.base import Claim, KnowsRows, Remedy, ValueAttack, View
 from sfumato.attacks.known_rows.known_input import Paired
 from sfumato.counts import FloatArray, IntArray
+from sfumato.findings import Note
 
 SAMPLE = 20_000
 
@@ -38,7 +39,10 @@ class ClusterLinear(KnowsRows, ValueAttack):
     title: ClassVar[str] = "Linear reconstruction inside clusters"
     assumes: ClassVar[str] = "True values of some rows in every cluster, and which rows they are."
     remedy: ClassVar[Remedy] = Remedy(
-        "Inside clusters the release is nearly a linear function of the original. Perturb each record alone."
+        Note(
+            "SF418",
+            "Inside clusters the release is nearly a linear function of the original. Perturb each record alone.",
+        )
     )
     clusters: int = 3
     seed: int = 0
@@ -79,7 +83,9 @@ class Reflection(KnowsRows, ValueAttack):
     assumes: ClassVar[str] = (
         "A few known records, to see whether the reflected row fits them better than the row itself."
     )
-    remedy: ClassVar[Remedy] = Remedy("The release is a reflection and can be undone. Use another method.")
+    remedy: ClassVar[Remedy] = Remedy(
+        Note("SF419", "The release is a reflection and can be undone. Use another method.")
+    )
     clusters: int = 3
     seed: int = 0
 

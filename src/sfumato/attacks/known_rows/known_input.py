@@ -14,6 +14,7 @@ import numpy as np
 from sfumato.attacks.base import Claim, KnowsRows, Pairs, Recovery, Remedy, ValueAttack, View
 from sfumato.counts import FloatArray, IntArray
 from sfumato.errors import UsageError
+from sfumato.findings import Note
 
 
 def procrustes(known: FloatArray, released: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -77,7 +78,7 @@ class KnownInput(KnowsRows, ValueAttack):
     title: ClassVar[str] = "Rotation undone by known records"
     assumes: ClassVar[str] = "True values of a few rows of the release, and which rows they are."
     remedy: ClassVar[Remedy] = Remedy(
-        "A few known records undo what was done to all rows alike. Add noise of its own to every row."
+        Note("SF417", "A few known records undo what was done to all rows alike. Add noise of its own to every row.")
     )
 
     def run(self, view: View) -> Claim:

@@ -15,6 +15,7 @@ from sfumato.attacks._belief import Belief
 from sfumato.attacks.base import Recovery, Remedy, View
 from sfumato.channels import Marginal
 from sfumato.counts import FloatArray, Grid, IntArray
+from sfumato.findings import Note
 from sfumato.table import Column
 
 PROBES = 33
@@ -22,11 +23,15 @@ CLEAR = 1e-9
 """Noise of a column released as true, as a share of its variance: none, but a matrix wants to be inverted."""
 
 FILTERED = Remedy(
-    "The other columns give it away. Release fewer of them, or use correlated noise (covariance c·Σx): the method "
-    "correlated-gaussian with ratio=c (or privacy=p).",
-    instead=(
+    Note(
+        "SF412",
+        "The other columns give it away. Release fewer of them, or use correlated noise (covariance c·Σx): the method "
+        "correlated-gaussian with ratio=c (or privacy=p).",
+    ),
+    instead=Note(
+        "SF412",
         "All columns together leave less than was promised, though the noise is correlated already. Release fewer of them, or "
-        "ask for more of the same noise: a greater ratio=c (or privacy=p)."
+        "ask for more of the same noise: a greater ratio=c (or privacy=p).",
     ),
     taken=lambda manifest: manifest.joint is not None,
 )

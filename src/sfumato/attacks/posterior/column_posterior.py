@@ -25,10 +25,14 @@ from sfumato.attacks.base import (
     View,
 )
 from sfumato.counts import FloatArray, Grid
+from sfumato.findings import Note
 
 DISTRIBUTION = Remedy(
-    "The distribution of the column, which the release is meant to tell, narrows it. Ask for more privacy, or state the smaller "
-    "figure."
+    Note(
+        "SF411",
+        "The distribution of the column, which the release is meant to tell, narrows it. Ask for more privacy, or state the smaller "
+        "figure.",
+    )
 )
 """What to do where a column's own law and distribution narrow its promise."""
 

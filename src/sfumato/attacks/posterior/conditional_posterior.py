@@ -16,6 +16,7 @@ from sfumato.attacks.base import Claim, Remedy, Scope, ValueAttack, View
 from sfumato.attacks.posterior._conditional import MOST_CELLS, Conditional, grouped_counts, name_large
 from sfumato.attacks.posterior._group_priors import group_priors
 from sfumato.counts import FloatArray, IntArray
+from sfumato.findings import Note
 from sfumato.table import Column, drawn_together
 
 ROWS_A_GROUP = 20
@@ -45,8 +46,11 @@ class GivenAnother(ValueAttack):
     together: ClassVar[bool] = False
     scope: ClassVar[Scope] = Scope.COLUMNS
     remedy: ClassVar[Remedy] = Remedy(
-        "Another column, named above, says which group a person belongs to, and the group is narrower than the promise. Withhold "
-        "that column, blur it (or blur it more), or state the smaller figure.",
+        Note(
+            "SF413",
+            "Another column, named above, says which group a person belongs to, and the group is narrower than the promise. Withhold "
+            "that column, blur it (or blur it more), or state the smaller figure.",
+        ),
         needs_gain=True,
     )
 

@@ -27,6 +27,7 @@ from sfumato.attacks.posterior._windows import (
 )
 from sfumato.attacks.posterior.column_posterior import recovered
 from sfumato.counts import FloatArray, IntArray
+from sfumato.findings import Note
 
 BANDS = 32
 """Groups of rows by what their neighbours say, in which the link to the row itself is learned."""
@@ -54,8 +55,11 @@ class RowOrder(ValueAttack):
     assumes: ClassVar[str] = "The manifest, and that the rows stand as they stood in the table."
     together: ClassVar[bool] = False
     remedy: ClassVar[Remedy] = Remedy(
-        "The order of the rows gives it away: neighbours are alike, and their noise averages out. Shuffle the rows of the table "
-        "before you release it; nobody needs their order."
+        Note(
+            "SF414",
+            "The order of the rows gives it away: neighbours are alike, and their noise averages out. Shuffle the rows of the table "
+            "before you release it; nobody needs their order.",
+        )
     )
     regardless: tuple[str, ...] = ()
 

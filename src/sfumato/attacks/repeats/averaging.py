@@ -16,6 +16,7 @@ from sfumato.attacks._belief import Belief, best_guesses, smallest_sets
 from sfumato.attacks.base import CHUNK, Claim, Grants, Knowledge, Recovery, Remedy, ValueAttack, View
 from sfumato.channels import MAX_CELLS_AT_ONCE, DenseKernel, Kernel
 from sfumato.counts import FloatArray, Grid, IntArray
+from sfumato.findings import Note
 from sfumato.table import Column
 
 LogRows = Callable[[IntArray], FloatArray]
@@ -34,10 +35,14 @@ class Averaging(ValueAttack):
     assumes: ClassVar[str] = "The manifests of all releases, and that their rows stand in the same order."
     knowledge: ClassVar[frozenset[Knowledge]] = frozenset({Knowledge.OTHER_RELEASES})
     remedy: ClassVar[Remedy] = Remedy(
-        "Several releases with fresh noise average out. Keep to one release, or tie the noise to people with an id column.",
-        instead=(
+        Note(
+            "SF415",
+            "Several releases with fresh noise average out. Keep to one release, or tie the noise to people with an id column.",
+        ),
+        instead=Note(
+            "SF415",
             "Several releases with fresh noise average out. The noise of this one is tied to people already, so the others were made "
-            "under another law, another key or without an id column: keep to one law and one key, and withdraw what you can."
+            "under another law, another key or without an id column: keep to one law and one key, and withdraw what you can.",
         ),
         taken=lambda manifest: manifest.addressing == "entity",
     )

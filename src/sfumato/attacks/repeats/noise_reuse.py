@@ -15,6 +15,7 @@ import numpy as np
 from sfumato.attacks.base import Claim, Grants, Knowledge, Recovery, Remedy, ValueAttack, View
 from sfumato.channels import Additive
 from sfumato.counts import FloatArray
+from sfumato.findings import Note
 from sfumato.table import Column
 
 
@@ -33,7 +34,10 @@ class NoiseReuse(ValueAttack):
     assumes: ClassVar[str] = "Two releases of the same rows in the same order, and both manifests."
     knowledge: ClassVar[frozenset[Knowledge]] = frozenset({Knowledge.OTHER_RELEASES})
     remedy: ClassVar[Remedy] = Remedy(
-        "One draw of noise at two scales cancels. Withdraw one of the releases, and give each law its own noise."
+        Note(
+            "SF416",
+            "One draw of noise at two scales cancels. Withdraw one of the releases, and give each law its own noise.",
+        )
     )
     others: tuple[View, ...] = ()
 

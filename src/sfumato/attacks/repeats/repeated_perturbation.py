@@ -13,6 +13,7 @@ import numpy as np
 
 from sfumato.attacks.base import Claim, Recovery, Remedy, ValueAttack, View
 from sfumato.attacks.naive import clipped
+from sfumato.findings import Note
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class RepeatedPerturbation(ValueAttack):
     name: ClassVar[str] = "repeated-perturbation"
     title: ClassVar[str] = "Perturbing the release again"
     assumes: ClassVar[str] = "The manifest; that doing the same again may undo it."
-    remedy: ClassVar[Remedy] = Remedy("The law undoes itself. Use another law.")
+    remedy: ClassVar[Remedy] = Remedy(Note("SF421", "The law undoes itself. Use another law."))
     times: int = 1
     seed: int = 0
 

@@ -20,7 +20,7 @@ from sfumato.channels import Channel, Gaussian, Uniform
 from sfumato.randomness import Rows, SecretKey
 from sfumato.schema import Attribute, Interval, Kind
 from sfumato.table import Column, Table
-from sfumato.trees.strategies.published import STRATEGIES
+from sfumato.trees.strategies.base import STRATEGIES
 
 LAWS: dict[str, type[Gaussian | Uniform]] = {"gaussian": Gaussian, "uniform": Uniform}
 TRAIN, TEST = 100_000, 5_000
@@ -105,7 +105,7 @@ def accuracies(options: argparse.Namespace) -> Iterator[tuple[str, int, str, int
                     held = {(law, privacy): release_of(train, channel, key.derive(function))}
                 begin = time.process_time()
                 plain = {"as_counted": True} if options.as_counted and strategy in ("byclass", "local") else {}
-                tree = STRATEGIES[strategy](held[law, privacy], **plain)
+                tree = STRATEGIES[strategy].fit(held[law, privacy], **plain)
                 seconds = time.process_time() - begin
                 yield law, privacy, strategy, function, seed, 100 * tree.accuracy(test, truth), seconds
 

@@ -24,9 +24,9 @@ from sfumato.randomness import Rows, SecretKey
 from sfumato.schema import Attribute, Interval, Kind
 from sfumato.table import Column, Table
 from sfumato.trees.strategies.auto import fit_auto
+from sfumato.trees.strategies.base import STRATEGIES
 from sfumato.trees.strategies.joint_map import fit_joint
 from sfumato.trees.strategies.mixture import fit_mixture
-from sfumato.trees.strategies.published import STRATEGIES
 
 LAWS = {"gaussian": Gaussian, "uniform": Uniform}
 ALL = ("original", "randomized", "byclass", "local", "joint", "mixture", "auto")
@@ -91,7 +91,7 @@ def release(columns: dict[str, np.ndarray], classes: np.ndarray, law: str | None
 def mined(strategy: str, table: Table, seed: int):
     """The tree, and what auto chose."""
     if strategy in STRATEGIES and strategy not in ("joint", "mixture", "auto"):
-        return STRATEGIES[strategy](table, None, None), None
+        return STRATEGIES[strategy].fit(table, None, None), None
     fitted = {"joint": fit_joint, "mixture": fit_mixture, "auto": fit_auto}[strategy](table, seed=seed)
     return fitted.tree, fitted.notes.get("strategy")
 

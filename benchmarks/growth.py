@@ -61,8 +61,7 @@ def main(arguments: list[str] | None = None) -> list[Ratio]:
     parser.add_argument("--largest", type=int, default=10_000_000)
     parser.add_argument("--repeats", type=int, default=2, help="the best of so many runs counts")
     options = parser.parse_args(arguments)
-    from sfumato.generators import get
-    from sfumato.generators.files import generate_table
+    from sfumato.generators.files import generate
 
     sizes = [options.smallest]
     while sizes[-1] < options.largest:
@@ -72,7 +71,7 @@ def main(arguments: list[str] | None = None) -> list[Ratio]:
     costs: dict[str, list[Cost]] = {job: [] for job in JOBS}
     with tempfile.TemporaryDirectory() as scratch:
         for rows in sizes:
-            table = generate_table(get("agrawal"), rows, Path(scratch) / f"{rows}.parquet", options={"function": 2})
+            table = generate("agrawal", rows, Path(scratch) / f"{rows}.parquet", options={"function": 2})
             made = Path(scratch) / f"made-{rows}"
             made.mkdir()
             perform("release", table, made)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import math
 import os
+from collections.abc import Callable
 
 for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_threads] = "1"  # before numpy is imported
@@ -23,12 +24,12 @@ from sfumato.randomness import SecretKey  # noqa: E402
 from sfumato.reconstruction import columns  # noqa: E402
 from sfumato.trees.grow.growth import Limits  # noqa: E402
 from sfumato.trees.grow.pruning import KeepAll  # noqa: E402
-from sfumato.trees.strategies.published import STRATEGIES, Strategy  # noqa: E402
+from sfumato.trees.strategies.base import STRATEGIES  # noqa: E402
 
 DEPTH, LEAF = 12, 50
 
 
-def afresh(mine: Strategy, *arguments: object) -> None:
+def afresh(mine: Callable[..., object], *arguments: object) -> None:
     """Mine with no kernel remembered from the run before."""
     columns._kernel.cache_clear()  # noqa: SLF001
     mine(*arguments)
@@ -54,12 +55,12 @@ def costs(n: int, options: argparse.Namespace) -> dict[str, tuple[float, float, 
         ("local", "local", None),
         ("global", "global", None),
     ):
-        mine = STRATEGIES[strategy]
+        mine = STRATEGIES[strategy].fit
         seconds = timed(lambda mine=mine, pruner=pruner: afresh(mine, table, limits, pruner), options.repeats)
         tree = mine(table, limits, pruner)
         out[label] = seconds, tree.accuracy(test, truth), tree.leaves
-    seconds = timed(lambda: afresh(STRATEGIES["byclass"], table), options.repeats)
-    tree = STRATEGIES["byclass"](table)
+    seconds = timed(lambda: afresh(STRATEGIES["byclass"].fit, table), options.repeats)
+    tree = STRATEGIES["byclass"].fit(table)
     out["byclass, its own limits"] = seconds, tree.accuracy(test, truth), tree.leaves
     return out
 

@@ -21,7 +21,7 @@ from peers import python_of
 from pins import PINS
 
 from sfumato.generators import get
-from sfumato.generators.files import generate_table, plan_for
+from sfumato.generators.files import generate, plan_for
 from sfumato.randomness import CELLS_PER_CHUNK, CellWords, Rows, SecretKey, entity_addresses, normal, uniform
 
 HERE = str(Path(__file__).resolve())
@@ -113,7 +113,7 @@ def main(arguments: list[str] | None = None) -> list[Ratio]:
     with tempfile.TemporaryDirectory() as scratch:
         peaks = {}
         for size in (options.rows // 10, options.rows):
-            source = generate_table(get("agrawal"), size, Path(scratch) / f"{size}.parquet", options={"function": 2})
+            source = generate("agrawal", size, Path(scratch) / f"{size}.parquet", options={"function": 2})
             best: dict[str, Cost] = {}
             for _ in range(options.repeats):
                 for what in titles:

@@ -30,7 +30,7 @@ import psutil
 from measure import versions
 
 from sfumato.generators import get
-from sfumato.generators.files import generate_table, plan_for
+from sfumato.generators.files import generate, plan_for
 from sfumato.randomness import SecretKey
 
 HERE = str(Path(__file__).resolve())
@@ -80,7 +80,7 @@ def engine_of(name: str, master: str) -> Any:
     from sfumato.engines import Local, Spark
 
     if name == "local":
-        return Local.all_cores()
+        return Local(os.cpu_count() or 1, gathers=False)
     return Spark.connect(master, **{"spark.driver.memory": "2g", "spark.driver.host": "localhost"})
 
 
@@ -90,7 +90,7 @@ def child(task: str, engine_name: str, master: str, source: str, folder: str) ->
     engine = engine_of(engine_name, master)
     with tempfile.TemporaryDirectory() as scratch:  # a small table first: modules are imported, Spark's workers started
         small = Path(scratch) / "small.parquet"
-        generate_table(get("agrawal"), 5000, small, seed=1, options={"function": 2})
+        generate("agrawal", 5000, small, seed=1, options={"function": 2})
         for first in dict.fromkeys(("release", task)):
             work(first, engine, small, Path(scratch) / "release")
     start = time.perf_counter() - begin
@@ -102,15 +102,15 @@ def child(task: str, engine_name: str, master: str, source: str, folder: str) ->
 
 def work(task: str, engine: Any, source: Path, folder: Path) -> None:
     """What is measured."""
-    from sfumato.mining.distributions import distributions
-    from sfumato.mining.model import mine
+    from sfumato.mining.distributions import reconstruct
+    from sfumato.mining.miner import mine
     from sfumato.releases import Release
     from sfumato.releasing import release
 
     if task == "release":
         release(source, plan_for(get("agrawal"), "gaussian", 0.5), folder, key=KEY, engine=engine, force=True)
     elif task == "reconstruct":
-        distributions(Release.open(folder), by_class=True, engine=engine)
+        reconstruct(Release.open(folder), by_class=True, engine=engine)
     else:
         mine(Release.open(folder), "byclass", engine)
 
@@ -167,7 +167,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=options.folder) as scratch:
         for rows in sorted(options.rows):
             source = Path(scratch) / f"{rows}.parquet"
-            generate_table(get("agrawal"), rows, source, seed=1, options={"function": 2})
+            generate("agrawal", rows, source, seed=1, options={"function": 2})
             for engine in options.engines:
                 folder = Path(scratch) / f"{engine}-{rows}"
                 for task in [t for t in TASKS if t in options.tasks or t == "release"]:

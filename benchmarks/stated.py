@@ -27,8 +27,8 @@ from sfumato.releases.reader import true_table
 from sfumato.schema import Attribute, Interval, Kind
 from sfumato.table import Column, Table
 from sfumato.trees.strategies.auto import fit_auto
+from sfumato.trees.strategies.base import STRATEGIES
 from sfumato.trees.strategies.joint_map import fit_joint
-from sfumato.trees.strategies.published import STRATEGIES
 
 FRESH = 20_000
 
@@ -78,7 +78,7 @@ def measured(name: str, rows: int, law: str, privacy: float, seed: int, others: 
     score = fitted.notes["scores"][chosen]
     trees = {"auto": fitted.tree}
     for other in others:
-        trees[other] = fit_joint(noisy, seed=seed).tree if other == "joint" else STRATEGIES[other](noisy)
+        trees[other] = fit_joint(noisy, seed=seed).tree if other == "joint" else STRATEGIES[other].fit(noisy)
     about = {"table": name, "rows": rows, "noise": law, "privacy": privacy, "seed": seed}
     found = {"chosen": chosen, "stated": 100 * score["accuracy"], "error": 100 * score.get("error", float("nan"))}
     return (

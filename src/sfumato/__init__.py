@@ -14,6 +14,21 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 PUBLIC = {
+    "plan": "sfumato.releasing",
+    "release": "sfumato.releasing",
+    "describe": "sfumato.releases",
+    "reconstruct": "sfumato.mining",
+    "mine": "sfumato.mining",
+    "predict": "sfumato.mining",
+    "evaluate": "sfumato.mining",
+    "cluster": "sfumato.mining",
+    "compare": "sfumato.auditing",
+    "audit": "sfumato.auditing",
+    "tradeoff": "sfumato.tradeoffs",
+    "generate": "sfumato.generators",
+    "reproduce": "sfumato.papers",
+    "demo": "sfumato.demonstration",
+    "explain": "sfumato.findings",
     "Attribute": "sfumato.schema",
     "Categories": "sfumato.schema",
     "Consent": "sfumato.schema",
@@ -28,39 +43,72 @@ PUBLIC = {
     "SquareWave": "sfumato.channels",
     "Substitution": "sfumato.channels",
     "Uniform": "sfumato.channels",
-    "Manifest": "sfumato.releases",
     "Plan": "sfumato.plans",
+    "Manifest": "sfumato.releases",
     "Release": "sfumato.releases",
-    "release": "sfumato.releasing",
-    "describe": "sfumato.releases",
+    "Making": "sfumato.releases",
+    "SecretKey": "sfumato.randomness",
     "Distribution": "sfumato.reconstruction",
-    "reconstruct": "sfumato.reconstruction",
+    "Reconstruction": "sfumato.mining",
+    "Reconstructions": "sfumato.mining",
     "Model": "sfumato.mining",
-    "mine": "sfumato.mining",
     "PerturbedTreeClassifier": "sfumato.mining",
-    "audit": "sfumato.auditing",
+    "Comparison": "sfumato.auditing",
+    "Audit": "sfumato.auditing",
+    "Tradeoff": "sfumato.tradeoffs",
+    "Results": "sfumato.papers",
+    "DemoResult": "sfumato.demonstration",
     "engines": "sfumato.engines",
     "SfumatoError": "sfumato.errors",
-    "explain": "sfumato.findings",
 }
-"""Every public name and where it lives; the documentation is tested against this list, both ways."""
+"""Every public name and where it lives: one function per verb, then the types. The docs are tested against this list, both ways."""
 
 __version__ = "0.1.0"
 __all__ = ["PUBLIC", "__version__", *PUBLIC]
 
-if TYPE_CHECKING:
-    from sfumato import engines
-    from sfumato.auditing.runner import audit
-    from sfumato.channels import Gaussian, Intervals, Laplace, Projective, SquareWave, Substitution, Uniform
-    from sfumato.errors import SfumatoError
-    from sfumato.findings import explain
-    from sfumato.mining import Model, PerturbedTreeClassifier, mine
-    from sfumato.plans import Plan
-    from sfumato.reconstruction import Distribution, reconstruct
-    from sfumato.releases import Manifest, Release
-    from sfumato.releases.description import describe
-    from sfumato.releasing import release
-    from sfumato.schema import Attribute, Categories, Consent, Interval, Kind, Role, Schema
+if TYPE_CHECKING:  # `as` tells type checkers that a name is handed on
+    from sfumato import engines as engines
+    from sfumato.auditing import Audit as Audit, Comparison as Comparison, audit as audit, compare as compare
+    from sfumato.channels import (
+        Gaussian as Gaussian,
+        Intervals as Intervals,
+        Laplace as Laplace,
+        Projective as Projective,
+        SquareWave as SquareWave,
+        Substitution as Substitution,
+        Uniform as Uniform,
+    )
+    from sfumato.demonstration import DemoResult as DemoResult, demo as demo
+    from sfumato.errors import SfumatoError as SfumatoError
+    from sfumato.findings import explain as explain
+    from sfumato.generators import generate as generate
+    from sfumato.mining import (
+        Model as Model,
+        PerturbedTreeClassifier as PerturbedTreeClassifier,
+        Reconstruction as Reconstruction,
+        Reconstructions as Reconstructions,
+        cluster as cluster,
+        evaluate as evaluate,
+        mine as mine,
+        predict as predict,
+        reconstruct as reconstruct,
+    )
+    from sfumato.papers import Results as Results, reproduce as reproduce
+    from sfumato.plans import Plan as Plan
+    from sfumato.randomness import SecretKey as SecretKey
+    from sfumato.reconstruction import Distribution as Distribution
+    from sfumato.releases import Making as Making, Manifest as Manifest, Release as Release, describe as describe
+    from sfumato.releasing import plan as plan, release as release
+    from sfumato.schema import (
+        Attribute as Attribute,
+        Categories as Categories,
+        Consent as Consent,
+        Interval as Interval,
+        Kind as Kind,
+        Role as Role,
+        Schema as Schema,
+    )
+    from sfumato.tradeoffs import Tradeoff as Tradeoff, tradeoff as tradeoff
 
 
 def __getattr__(name: str) -> Any:

@@ -193,7 +193,7 @@ FINDINGS = _registry(
         "SF209",
         "The same rows were released before",
         "Releases of the same rows with independent noise can be averaged, which weakens the privacy stated for each of them.",
-        "Keep to one release. Audit them together: `sfumato audit … --also DIR`.",
+        "Keep to one release. Audit them together: `sf.audit(release, original, others=[…])`.",
     ),
     Explanation(
         "SF210",
@@ -223,19 +223,19 @@ FINDINGS = _registry(
         "SF224",
         "Values in small cells stayed",
         "Some rows are nearly alone in their leaf and class and found nobody to swap these values with.",
-        "`--set small=suppress` leaves such rows out.",
+        "The option `small=suppress` leaves such rows out.",
     ),
     Explanation(
         "SF225",
         "Rows swapped with other classes",
         "Some rows found nobody of their class and exchanged values with other classes of their leaf, so their rule is weaker.",
-        "`--set small=suppress` leaves such rows out.",
+        "The option `small=suppress` leaves such rows out.",
     ),
     Explanation(
         "SF226",
         "Rows in small cells were left out",
         "Some rows had nobody to swap with and are not in the release.",
-        "Nothing, or `--set small=climb` to swap them further away.",
+        "Nothing, or the option `small=climb` to swap them further away.",
     ),
     Explanation(
         "SF227",
@@ -253,7 +253,7 @@ FINDINGS = _registry(
         "SF229",
         "Noise relative to the value leaves zeros",
         "Noise in proportion to a value does not change a 0, and the column has many.",
-        "Use additive noise: `--set noise=additive`.",
+        "Use additive noise: the option `noise=additive`.",
     ),
     Explanation(
         "SF230",
@@ -302,13 +302,13 @@ FINDINGS = _registry(
         "SF306",
         "Only part of the rows was compared",
         "The tables are larger than the sample, so the figures are those of a sample chosen by row number.",
-        "Raise `--sample` where memory allows.",
+        "Raise `sample` where memory allows.",
     ),
     Explanation(
         "SF307",
         "Trees or clusters were not compared",
         "There is no class, no complete numeric column, or too few rows to compare.",
-        "Name the class with `--target` when you release, or read the reason given.",
+        "Name the class (`target`) when you release, or read the reason given.",
     ),
     Explanation(
         "SF308",
@@ -369,7 +369,7 @@ FINDINGS = _registry(
         "SF407",
         "The manifest names earlier releases",
         "The same rows were released before with independent noise, and they were not part of this audit.",
-        "Audit them together: `--also DIR`, or `--key FILE` to ask the ledger.",
+        "Audit them together (`others`), or give the key (`key`) to ask the ledger.",
     ),
     Explanation(
         "SF411",
@@ -381,7 +381,7 @@ FINDINGS = _registry(
         "SF412",
         "Other columns give it away",
         "The columns are correlated and their noise is not, so the noise can be filtered out.",
-        "Release fewer of them, or use correlated noise: `--method correlated-gaussian --set ratio=1` (or more of it).",
+        "Release fewer of them, or use correlated noise: the method `correlated-gaussian` with `ratio=1` (or more of it).",
     ),
     Explanation(
         "SF413",

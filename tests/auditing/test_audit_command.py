@@ -10,7 +10,7 @@ import subprocess
 import pytest
 from click.testing import CliRunner
 
-from sfumato.cli.auditor import audit
+from sfumato.cli.audit import audit
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
 from sfumato.releasing import release
@@ -46,14 +46,14 @@ def test_an_existing_report_is_refused_before_the_work(folder, pages):
     from sfumato.errors import OutputError
 
     where, _ = pages
-    with pytest.raises(OutputError, match="--force"):
+    with pytest.raises(OutputError, match="force=True"):
         CliRunner().invoke(audit, ["iris", str(folder), "-o", str(where / "owner.html")], catch_exceptions=False)
 
 
 def test_an_ending_that_is_no_report_is_refused(folder, tmp_path):
     from sfumato.errors import UsageError
 
-    with pytest.raises(UsageError, match=r"neither \.html nor \.json"):
+    with pytest.raises(UsageError, match=r"use \.html or \.json"):
         CliRunner().invoke(audit, ["iris", str(folder), "-o", str(tmp_path / "r.txt")], catch_exceptions=False)
 
 

@@ -14,15 +14,13 @@ from sfumato.attacks import View
 from sfumato.auditing.ledger_repeats import repeats
 from sfumato.auditing.runner import audit
 from sfumato.channels import Gaussian, Substitution
-from sfumato.cli.auditor import audit as audit_command
+from sfumato.cli.audit import audit as audit_command
 from sfumato.errors import UsageError
-from sfumato.guided.base import make_method
 from sfumato.plans import Plan
 from sfumato.releases import Release
 from sfumato.releases.key import FIRST_LINE
 from sfumato.releases.ledger import Ledger
-from sfumato.releasing import release
-from sfumato.releasing.whole_table import guided_release
+from sfumato.releasing import release, with_method
 from sfumato.schema import Attribute, Categories, Interval, Kind, Schema
 
 SCHEMA = Schema(
@@ -121,7 +119,7 @@ def test_a_ledger_without_laws_stands_in_with_the_releases_own(shelf, table, tmp
 
 def test_a_guided_release_of_the_same_rows_is_counted_but_has_no_law_to_average_by(tmp_path):
     key = tmp_path / "k"
-    guided_release("iris", Plan.propose("iris"), make_method("leaf-swap", {}), tmp_path / "g", key=key)
+    release("iris", with_method(Plan.propose("iris"), "leaf-swap", {}), tmp_path / "g", key=key)
     first = release("iris", Plan.propose("iris", privacy=0.2), tmp_path / "r", key=key, again=True)
     found = audit(first, "iris", ledger=Ledger.beside(key), targets=20)
     assert found.repeats["releases_known_to_the_ledger"] == 2

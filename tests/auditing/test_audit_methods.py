@@ -18,13 +18,12 @@ from sfumato.attacks import (
 )
 from sfumato.auditing.runner import audit
 from sfumato.channels import CHANNELS, JOINT_LAWS
-from sfumato.guided.base import METHODS, make_method
+from sfumato.guided.base import METHODS
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
 from sfumato.releases import Manifest
-from sfumato.releasing import release
+from sfumato.releasing import release, with_method
 from sfumato.releasing.joint_noise import with_joint_noise
-from sfumato.releasing.whole_table import guided_release
 from sfumato.schema import Attribute, Categories, Interval, Kind
 from sfumato.table import Column
 
@@ -33,8 +32,8 @@ NEEDS_LABELS = {"detective"}
 
 
 def audited(method, table, folder, **settings):
-    made = guided_release(table, Plan.propose(table), make_method(method, settings), folder, key=KEY)
-    return audit(made.release, table, targets=60)
+    made = release(table, with_method(Plan.propose(table), method, settings), folder, key=KEY)
+    return audit(made, table, targets=60)
 
 
 def every_column_has_a_row(found, manifest):
@@ -46,14 +45,14 @@ def every_column_has_a_row(found, manifest):
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_labels_whose_learned_sets_miss_the_truth_have_a_row_too(seed, tmp_path):
-    made = guided_release(
-        "german_credit", Plan.propose("german_credit"), make_method("leaf-swap", {}), tmp_path / "r", key=KEY
+    made = release(
+        "german_credit", with_method(Plan.propose("german_credit"), "leaf-swap", {}), tmp_path / "r", key=KEY
     )
-    found = audit(made.release, "german_credit", targets=40, seed=seed)
+    found = audit(made, "german_credit", targets=40, seed=seed)
     missed = [f for f in found.findings if f.name == "learned-posterior" and f.details.get("coverage_95", 1.0) < 0.93]
     assert missed
     assert all(f.left for f in missed)
-    every_column_has_a_row(found, made.release.manifest)
+    every_column_has_a_row(found, made.manifest)
 
 
 def test_seven_laws_twelve_guided_methods_and_one_joint_law_are_audited():

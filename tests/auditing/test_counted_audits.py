@@ -38,7 +38,7 @@ def plain(found: dict) -> dict:
 
 @pytest.mark.slow
 def test_an_audit_by_an_engine_finds_the_same_where_all_rows_are_seen(made: Release) -> None:
-    whole, counted = audit(made, "iris", targets=50), audit(made, "iris", targets=50, engine=Local(2))
+    whole, counted = audit(made, "iris", targets=50), audit(made, "iris", targets=50, engine=Local(2, gathers=False))
     assert plain(whole.to_dict()) == plain(counted.to_dict())
     every = counted.to_dict()["utility"]["all_rows"]
     for name, about in whole.to_dict()["utility"]["distributions"].items():
@@ -49,7 +49,7 @@ def test_an_audit_by_an_engine_finds_the_same_where_all_rows_are_seen(made: Rele
 
 @pytest.mark.slow
 def test_an_audit_of_some_rows_says_so_and_names_rows_of_the_table(made: Release) -> None:
-    found = audit(made, "iris", targets=20, engine=Local(), sample=60)
+    found = audit(made, "iris", targets=20, engine=Local(gathers=False), sample=60)
     assert found.rows == 60
     assert "60 of 150 rows" in found.notes["rows"]
     assert max(int(r) for r in found.exposure.worst) >= 60
@@ -61,16 +61,16 @@ def test_distances_over_all_rows_are_those_of_hand_counted_shares(tmp_path: Path
     pq.write_table(pa.table({"x": pa.array(x).cast(pa.string())}), tmp_path / "t.parquet")
     plan = Plan.propose(tmp_path / "t.parquet", law="substitution", parameters={"gamma": "4"})
     made = release(tmp_path / "t.parquet", plan, tmp_path / "r", key=KEY)
-    about = counted_distances(made, tmp_path / "t.parquet", Local())["x"]
+    about = counted_distances(made, tmp_path / "t.parquet", Local(gathers=False))["x"]
     seen = np.bincount(made.observed()["x"].values.astype(int), minlength=4) / n
     assert about["total_variation_released"] == pytest.approx(np.abs(seen - 0.25).sum() / 2, abs=1e-12)
     assert about["total_variation"] < 0.06
 
 
 def test_comparisons_by_an_engine_are_the_same_where_all_rows_are_seen(made: Release) -> None:
-    whole, counted = compare("iris", made, k=3), compare("iris", made, k=3, engine=Local())
+    whole, counted = compare("iris", made, k=3), compare("iris", made, k=3, engine=Local(gathers=False))
     assert whole.to_dict() == counted.to_dict()
-    some = compare("iris", made, k=2, engine=Local(), sample=90)
+    some = compare("iris", made, k=2, engine=Local(gathers=False), sample=90)
     assert some.notes == ("compared by 90 of 150 rows, chosen by a hash of their numbers",)
 
 
@@ -94,7 +94,7 @@ def test_samples_do_not_depend_on_how_the_rows_are_parted(made: Release) -> None
 
 
 def test_another_table_is_not_compared(made: Release, tmp_path: Path) -> None:
-    for engine in (None, Local()):
+    for engine in (Local(), Local(gathers=False)):
         with pytest.raises(DataError, match="the original has 100 rows and the release 150; give the same table"):
             compare(pq_of(tmp_path), made, engine=engine)
 

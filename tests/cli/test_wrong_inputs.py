@@ -203,8 +203,8 @@ CASES = [
     ("generate agrawal --rows 10 -o g.csv --plan plan.toml", 1, "plan.toml exists already"),
     ("predict model.json people.csv -o file/p.csv", 1, "file is a file, not a folder"),
     ("reconstruct r --plot file/x.svg", 1, "file is a file, not a folder"),
-    ("reconstruct r --plot x.png", 2, "x.png: the ending does not say .svg"),
-    ("mine r -o new.json --draw people.csv", 2, "does not say .svg"),
+    ("reconstruct r --plot x.png", 2, "x.png: unsupported extension; use .svg"),
+    ("mine r -o new.json --draw people.csv", 2, "use .svg"),
     ("mine r -o new.json --export file/x.sql", 1, "file is a file, not a folder"),
     ("mine r -o model.json --draw new.svg", 1, "model.json exists already"),
     # releases
@@ -240,10 +240,10 @@ CASES = [
     ("audit outside.csv r", 1, "age, row 3: 212 is outside [20, 69]; give the same table"),
     ("audit people.csv r --control lacking.csv", 1, "give people who are not in the release, in a table of the same columns"),
     ("audit people.csv r --key nowhere", 2, "no ledger nowhere.ledger"),
-    ("tradeoff people.csv --target class --repeats 0", 2, "repeats: 0 must lie between 1 and 1,000"),
+    ("tradeoff people.csv --target class --repeats 0", 2, "--repeats 0 must lie between 1 and 1,000"),
     ("tradeoff people.csv --target income", 2, "income: a target of numbers has no classes; cut it into categories first"),
     ("tradeoff people.csv --target class --method leaf-swap", 2, "no single strength to sweep; make a release with --method leaf-swap"),
-    ("tradeoff people.csv --target class -o plan.toml", 2, "the ending says neither .html nor .json"),
+    ("tradeoff people.csv --target class -o plan.toml", 2, "unsupported extension; use .html or .json"),
 ]  # fmt: skip
 
 

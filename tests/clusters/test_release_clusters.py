@@ -5,10 +5,11 @@ import json
 import numpy as np
 import pytest
 
-from sfumato.auditing.comparison import cluster, compare
+from sfumato.auditing.comparison import compare
 from sfumato.cli import main
 from sfumato.errors import UsageError
-from sfumato.mining.distributions import distributions, plotted
+from sfumato.mining.clustering import cluster
+from sfumato.mining.distributions import reconstruct
 from sfumato.plans import Plan
 from sfumato.releases import create_key
 from sfumato.releasing import release
@@ -81,12 +82,12 @@ def test_a_table_without_complete_numbers_says_so_of_each(tmp_path):
 def test_reconstructions_of_dates_have_days_beside_edges_and_on_the_axis(folder):
     from sfumato.releases import Release
 
-    views = distributions(Release.open(folder / "r"), ["seen"])
+    views = reconstruct(Release.open(folder / "r"), ["seen"])
     about = json.loads(json.dumps(views["seen"].to_dict()))
     assert len(about["days"]) == len(about["mass"])
     assert about["days"] == sorted(about["days"])
     assert about["days"][0] == "2020-03-01"
-    drawn = plotted(views)
+    drawn = views.to_svg()
     assert "2021-01-01" in drawn
     assert "18K" not in drawn
     numbers = np.array(about["edges"])

@@ -16,11 +16,10 @@ import sfumato.attacks
 from sfumato.attacks import ATTACKS, Claim, Knowledge, LinkAttack, Pairs, SecretAttack, Targets, ValueAttack, View
 from sfumato.auditing.case import Case, read_case
 from sfumato.counts import FloatArray, Grid, IntArray
-from sfumato.guided import make_method
+from sfumato.engines import Local
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
 from sfumato.releasing import release
-from sfumato.releasing.whole_table import guided_release
 
 ROOT = Path(__file__).parents[2]
 KEYS = SecretKey(bytes(range(32))), SecretKey(bytes(range(1, 33)))
@@ -93,10 +92,9 @@ def case(kind: str) -> Case:
         made = release("iris", plan, folder / "one", key=KEYS[0])
         others = [release("iris", dataclasses.replace(plan, name="two"), folder / "two", key=KEYS[1])]
     else:
-        method = make_method("racc", {"k": 3})
-        made = guided_release("iris", Plan.propose("iris"), method, folder / "one", key=KEYS[0]).release
+        made = release("iris", None, folder / "one", method="racc", options={"k": 3}, key=KEYS[0])
         others = []
-    found = read_case(made, "iris", others, engine=None, sample=0, encoding="utf-8")
+    found = read_case(made, "iris", others, engine=Local(), sample=0, encoding="utf-8")
     return found.choose_people(None, None, targets=40, seed=0, encoding="utf-8")
 
 

@@ -17,8 +17,8 @@ import pytest
 from sfumato.auditing import compare
 from sfumato.engines import Engine, Local
 from sfumato.errors import SfumatoError
-from sfumato.generators import generate_table, get, plan_for
-from sfumato.mining import distributions, mine
+from sfumato.generators import generate, get, plan_for
+from sfumato.mining import mine, reconstruct
 from sfumato.randomness import SecretKey
 from sfumato.releases import Release
 from sfumato.releasing import release
@@ -26,7 +26,7 @@ from sfumato.schema import Attribute, Consent, Kind, Role, Schema
 
 ROWS = 1500
 OWNER = SecretKey(bytes(range(32)))
-ENGINES = ("threads", "processes", "spark")
+ENGINES = ("threads", "processes", "counts", "spark")
 SEED = 3
 
 
@@ -34,7 +34,7 @@ SEED = 3
 def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """People in several row groups, with an id each."""
     folder = tmp_path_factory.mktemp("people")
-    generate_table(get("agrawal"), ROWS, folder / "one.parquet", seed=SEED, options={"function": 2, "balanced": True})
+    generate("agrawal", ROWS, folder / "one.parquet", seed=SEED, options={"function": 2, "balanced": True})
     table = pq.read_table(folder / "one.parquet")
     table = table.append_column("person", pa.array([f"p{i * 7919 % ROWS}" for i in range(ROWS)]))
     pq.write_table(table, folder / "people.parquet", row_group_size=400)
@@ -44,7 +44,7 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def engine(request: pytest.FixtureRequest) -> Engine:
     """The engine that a case names; asking for Spark starts the cluster."""
-    local = {"threads": Local(3), "processes": Local(2, processes=True)}
+    local = {"threads": Local(3), "processes": Local(2, processes=True), "counts": Local(2, gathers=False)}
     return local.get(request.param) or replace(request.getfixturevalue("spark"), piece_rows=600)
 
 
@@ -65,8 +65,7 @@ def released_rows(engine: Engine, people: Path, folder: Path) -> Any:
 
 
 def reconstructed_masses(engine: Engine, people: Path, folder: Path) -> Any:
-    views = distributions(made(engine, people, folder), by_class=True, engine=engine)
-    return {name: view.to_dict() for name, view in views.items()}
+    return reconstruct(made(engine, people, folder), by_class=True, engine=engine).to_dict()
 
 
 def mined_tree(strategy: str) -> Callable[..., Any]:
@@ -77,7 +76,7 @@ def mined_tree(strategy: str) -> Callable[..., Any]:
 
 
 def compared_patterns(engine: Engine, people: Path, folder: Path) -> Any:
-    return compare(people, made(engine, people, folder), k=2, engine=engine, sample=500).to_dict()
+    return compare(people, made(engine, people, folder), k=2, engine=engine, sample=ROWS).to_dict()
 
 
 def refusal_of_a_wrong_value(engine: Engine, people: Path, folder: Path) -> Any:

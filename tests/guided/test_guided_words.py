@@ -10,13 +10,14 @@ from sfumato.auditing.comparison import compare
 from sfumato.clusters.agreement import fixed_point_agreement
 from sfumato.clusters.kmeans import kmeans
 from sfumato.clusters.scaling import Scaling
-from sfumato.guided.base import METHODS, make_method
+from sfumato.guided.base import METHODS
 from sfumato.guided.cluster.clustered import whole_with_sums
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
 from sfumato.releases import Release
 from sfumato.releases.readme import METHOD_SAYINGS, READS, USES
-from sfumato.releasing.whole_table import fitting, guided_release
+from sfumato.releasing import release, with_method
+from sfumato.releasing.whole_table import _fit_attribute
 from sfumato.schema import Attribute, Interval, Kind
 
 KEY = SecretKey(bytes(range(32)))
@@ -48,7 +49,7 @@ def made(law, folder, table, **settings):
     if law in CLUSTERS:
         settings = {"k": 2} | settings
     plan = Plan.propose(table, target="class")
-    return guided_release(table, plan, make_method(law, settings), folder, key=KEY)
+    return release(table, with_method(plan, law, settings), folder, key=KEY)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +85,7 @@ def test_a_guided_readme_never_speaks_of_noise_to_be_corrected_nor_denies_true_c
     assert ("sfumato cluster" in text) == (law in CLUSTERS)
     assert ("sfumato mine" in text) == (law in TREES)
     # Where the method leaves cells of a modified column as they are, the opening does not deny it.
-    shares = [share for name, share in found.perturbed.changed.items() if share > 0]
+    shares = [share for name, share in found.making.changed.items() if share > 0]
     if min(shares) < 0.9:
         assert any(word in text.split("|")[0] for word in ("true ones", "true values", "is its own person's"))
 
@@ -124,14 +125,14 @@ def test_whole_numbers_that_swaps_cannot_place_are_released_as_real_ones_and_sta
     x = np.random.default_rng(0).integers(0, 6, (600, 3))
     table = pa.table({name: x[:, i] for i, name in enumerate("abc")})
     plan = Plan.propose(table)
-    found = guided_release(table, plan, make_method("swap-v", {"k": 4}), tmp_path / "r", key=KEY)
+    found = release(table, with_method(plan, "swap-v", {"k": 4}), tmp_path / "r", key=KEY)
     manifest = Release.open(tmp_path / "r").manifest
-    seen = np.column_stack([found.release.observed()[n].values for n in "abc"])
+    seen = np.column_stack([found.observed()[n].values for n in "abc"])
     bent = ~np.isin(seen, np.arange(6.0))
     assert bent.any()
     for i, name in enumerate("abc"):
         assert manifest[name].attribute.kind is (Kind.REAL if bent[:, i].any() else Kind.INTEGER)
-        assert pa.types.is_floating(found.release.to_arrow().schema.field(name).type) == bent[:, i].any()
+        assert pa.types.is_floating(found.to_arrow().schema.field(name).type) == bent[:, i].any()
     assert compare(table, tmp_path / "r", k=4).clusters["protocols"]["fixed_point"] == 1.0
     scaling = Scaling.from_dict(manifest.extra["public"]["scaling"])
     owned = kmeans(scaling.apply(x.astype(float)), 4)
@@ -145,11 +146,11 @@ def test_whole_numbers_that_swaps_do_place_stay_whole(tmp_path):
     x = np.concatenate([rng.integers(m, m + 5, (60, 2)) for m in (0, 40)])
     table = pa.table({"a": x[:, 0], "b": x[:, 1]})
     plan = Plan.propose(table)
-    found = guided_release(table, plan, make_method("swap-v", {"k": 2}), tmp_path / "r", key=KEY)
-    assert [c.attribute.kind for c in found.release.manifest.columns] == [Kind.INTEGER] * 2
+    found = release(table, with_method(plan, "swap-v", {"k": 2}), tmp_path / "r", key=KEY)
+    assert [c.attribute.kind for c in found.manifest.columns] == [Kind.INTEGER] * 2
     for name in "ab":
         np.testing.assert_array_equal(
-            np.sort(found.release.observed()[name].values), np.sort(table[name].to_numpy().astype(float))
+            np.sort(found.observed()[name].values), np.sort(table[name].to_numpy().astype(float))
         )
 
 
@@ -161,8 +162,8 @@ def test_dates_are_released_as_days_and_can_be_read_again(law, tmp_path):
         {"d": pa.array(days.astype(np.int32)).cast(pa.date32()), "i": rng.integers(0, 30, 120) + days / 40}
     )
     plan = Plan.propose(table)
-    found = guided_release(table, plan, make_method(law, {"k": 2}), tmp_path / "r", key=KEY)
-    assert found.release.to_arrow().schema.field("d").type == pa.date32()
+    found = release(table, with_method(plan, law, {"k": 2}), tmp_path / "r", key=KEY)
+    assert found.to_arrow().schema.field("d").type == pa.date32()
     agreed = compare(table, tmp_path / "r", k=2).clusters["protocols"]
     if law.endswith("-v"):
         assert agreed["fixed_point"] == 1.0
@@ -180,8 +181,8 @@ def test_rounding_keeps_the_sums_of_groups_and_moves_no_value_by_a_whole():
 
 def test_an_attribute_fits_its_values():
     age = Attribute("age", Kind.INTEGER, Interval(0, 99))
-    assert fitting(age, np.array([1.0, np.nan, 7.0])) == age
-    assert fitting(age, np.array([1.0, 7.25])) == replace(age, kind=Kind.REAL)
+    assert _fit_attribute(age, np.array([1.0, np.nan, 7.0])) == age
+    assert _fit_attribute(age, np.array([1.0, 7.25])) == replace(age, kind=Kind.REAL)
     size = Attribute("size", Kind.REAL, Interval(0, 2), resolution=0.1)
-    assert fitting(size, np.array([0.3, 1.7])) == size
-    assert fitting(size, np.array([0.31])).resolution is None
+    assert _fit_attribute(size, np.array([0.3, 1.7])) == size
+    assert _fit_attribute(size, np.array([0.31])).resolution is None

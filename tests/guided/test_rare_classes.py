@@ -13,7 +13,6 @@ from sfumato.auditing.result import FOUND
 from sfumato.auditing.runner import audit
 from sfumato.engines import Local
 from sfumato.errors import DataError, UsageError
-from sfumato.guided.base import make_method
 from sfumato.guided.tree.framework import Framework
 from sfumato.guided.tree.leaf_swap import LeafSwap
 from sfumato.guided.unchanged import hardly_changed, single, unchanged, whole_records
@@ -21,8 +20,7 @@ from sfumato.plans import Plan
 from sfumato.randomness import SecretKey, Stream
 from sfumato.releases import Release
 from sfumato.releases.reader import true_table
-from sfumato.releasing.by_counts import counted_release
-from sfumato.releasing.whole_table import guided_release
+from sfumato.releasing import release, with_method
 from sfumato.schema import Consent, Schema
 
 KEY = SecretKey(bytes(range(32)))
@@ -53,7 +51,7 @@ def planned(table, **method):
 
 
 def made(table, folder, law="leaf-swap", **settings):
-    return guided_release(table, planned(table), make_method(law, settings), folder, key=KEY)
+    return release(table, with_method(planned(table), law, settings), folder, key=KEY)
 
 
 @pytest.mark.parametrize("small", ["climb", "blind", "suppress"])
@@ -61,12 +59,12 @@ def made(table, folder, law="leaf-swap", **settings):
 def test_records_of_a_rare_class_are_left_out_and_the_owner_is_told_which(small, labels, tmp_path):
     table = people()
     found = made(table, tmp_path / "r", small=small, labels=labels)
-    assert {RARE, NONE} <= set(found.perturbed.left_out.tolist())
-    seen = found.release.observed()
+    assert {RARE, NONE} <= set(found.making.left_out.tolist())
+    seen = found.observed()
     assert "rare" in seen.labels
-    assert seen.rows == 400 - len(found.perturbed.left_out)
+    assert seen.rows == 400 - len(found.making.left_out)
     assert not np.isin(seen.codes, [-1, seen.labels.index("rare")]).any()
-    assert "no class (1), class = rare (1)" in found.perturbed.warnings[0]
+    assert "no class (1), class = rare (1)" in found.making.warnings[0]
 
 
 def test_the_manifest_states_rules_and_no_count(tmp_path):
@@ -79,7 +77,7 @@ def test_the_manifest_states_rules_and_no_count(tmp_path):
         assert all(limit in readme for limit in public["limits"])
         assert ("fact about somebody" in readme) == (small == "keep")
         if small == "climb":  # the same words for a table that has no rare class
-            assert made("iris", tmp_path / "i").perturbed.public == found.perturbed.public
+            assert made("iris", tmp_path / "i").manifest.extra["public"] == found.manifest.extra["public"]
 
 
 def test_the_release_is_that_of_a_table_without_them():
@@ -157,7 +155,7 @@ def test_another_release_is_laid_beside_row_by_row_though_rows_are_left_out(tmp_
 def test_records_kept_whole_raise_an_alarm_that_names_them_to_the_owner_alone(tmp_path):
     table = people()
     found = made(table, tmp_path / "r", small="keep")
-    assert any("stay as they are in every column that was modified" in w for w in found.perturbed.warnings)
+    assert any("stay as they are in every column that was modified" in w for w in found.making.warnings)
     seen = audit(tmp_path / "r", table, targets=60)
     assert {RARE + 1, NONE + 1} <= set(seen.whole)
     alarms = [a for a in seen.to_dict()["alarms"] if "released as they are in every modified column" in a["words"]]
@@ -172,9 +170,9 @@ def test_true_columns_keep_their_rows_where_others_are_left_out(tmp_path):
     table = people()
     plan = planned(table)
     schema = Schema(tuple(replace(a, consent=Consent.TRUE if a.name == "y" else a.consent) for a in plan.schema))
-    found = guided_release(table, replace(plan, schema=schema), make_method("leaf-swap", {}), tmp_path / "r", key=KEY)
+    found = release(table, with_method(replace(plan, schema=schema), "leaf-swap", {}), tmp_path / "r", key=KEY)
     truth = np.delete(table["y"].to_numpy(), [RARE, NONE])
-    np.testing.assert_array_equal(found.release.observed()["y"].values, truth)
+    np.testing.assert_array_equal(found.observed()["y"].values, truth)
 
 
 def test_by_counts_rare_classes_are_left_out_too(tmp_path):
@@ -184,13 +182,12 @@ def test_by_counts_rare_classes_are_left_out_too(tmp_path):
     pq.write_table(table, tmp_path / "t.parquet")
     for small, out in (("suppress", True), ("keep", False)):
         plan = planned(table, small=small)
-        method = make_method("leaf-swap", {"small": small})
-        done = counted_release(tmp_path / "t.parquet", plan, method, tmp_path / small, engine=Local(), key=KEY)
+        done = release(tmp_path / "t.parquet", plan, tmp_path / small, engine=Local(gathers=False), key=KEY)
         seen = Release.open(tmp_path / small).observed()
         assert (seen.labels.index("rare") in seen.codes) is not out
         assert (-1 in seen.codes) is not out
-        assert any("no class (1), class = rare (1)" in w for w in done.warnings) is out
-        told = set(done.release.manifest.extra["public"])
+        assert any("no class (1), class = rare (1)" in w for w in done.making.warnings) is out
+        told = set(done.manifest.extra["public"])
         assert told == {"by_counts", "limits"} | (set() if out else {"tree_from_rows"})
 
 
@@ -225,9 +222,9 @@ def test_a_label_that_the_tree_tests_is_said_to_be_hardly_changed(tmp_path):
         }
     )
     plan = Plan.propose(table, target="sick")
-    made = guided_release(table, plan, make_method("leaf-swap", {}), tmp_path / "r", key=SecretKey(bytes(range(32))))
-    assert made.perturbed.changed["ward"] > 0.05
-    said = [w for w in made.perturbed.warnings if w.startswith("Hardly any value was changed")]
+    made = release(table, with_method(plan, "leaf-swap", {}), tmp_path / "r", key=SecretKey(bytes(range(32))))
+    assert made.making.changed["ward"] > 0.05
+    said = [w for w in made.making.warnings if w.startswith("Hardly any value was changed")]
     assert len(said) == 1
     assert "ward (" in said[0]
     assert "age" not in said[0]

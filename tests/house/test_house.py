@@ -21,7 +21,7 @@ HEAVY = {
     "aiohttp", "django", "jinja2", "plotly", "bokeh", "hypothesis", "pytest", "IPython",
 }  # fmt: skip
 EXPERIMENTS = (
-    "generators", "papers", "reconstruction", "trees", "clusters", "attacks", "auditing", "tradeoff",
+    "generators", "papers", "reconstruction", "trees", "clusters", "attacks", "auditing", "tradeoffs",
 )  # fmt: skip
 """Rooms whose chance is public and repeatable on purpose: it makes tables, starts searches and resamples, and hides nobody."""
 

@@ -127,7 +127,7 @@ def test_a_row_that_does_not_fit_names_the_likely_separator(tmp_path: Path, cont
 def test_utf_16_is_named_and_read_under_its_name(tmp_path: Path, encoding: str, named: str, taken_for: str) -> None:
     path = tmp_path / "t.csv"
     path.write_bytes("größe;b\n1;2\n".encode(encoding))
-    with pytest.raises(DataError, match=f"--encoding {named}\\)"):
+    with pytest.raises(DataError, match=f"encoding={named}\\)"):
         open_table(path, taken_for)
     (block,) = read_blocks(open_table(path, named))
     assert block.batch.to_pylist() == [{"größe": "1", "b": "2"}]
@@ -136,5 +136,5 @@ def test_utf_16_is_named_and_read_under_its_name(tmp_path: Path, encoding: str, 
 def test_latin_1_is_still_the_guess_for_a_stray_byte(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_bytes("größe;b\n1;2\n".encode("latin-1"))
-    with pytest.raises(DataError, match="--encoding latin-1"):
+    with pytest.raises(DataError, match="encoding=latin-1"):
         open_table(path)

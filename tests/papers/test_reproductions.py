@@ -5,7 +5,7 @@ import json
 import pytest
 
 from sfumato.cli.app import main
-from sfumato.cli.papers import PAPERS
+from sfumato.papers import PAPERS
 from sfumato.papers.base import NOT_REPRODUCED, Bench, Cell, Results, mean_spread
 
 

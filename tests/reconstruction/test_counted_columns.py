@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sfumato.engines import Local
-from sfumato.mining.distributions import distributions
+from sfumato.mining.distributions import reconstruct
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
 from sfumato.releases import Release
@@ -25,8 +25,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Release:
     ids=["auto", "em", "bayes"],
 )
 def test_counts_of_blocks_give_the_very_masses_of_the_rows(made: Release, options: dict[str, object]) -> None:
-    whole = distributions(made, by_class=True, **options)
-    counted = distributions(made, by_class=True, engine=Local(2), **options)
+    whole = reconstruct(made, by_class=True, **options)
+    counted = reconstruct(made, by_class=True, engine=Local(2, gathers=False), **options)
     assert list(whole) == list(counted)
     assert any(c.missing for c in made.manifest.columns)  # gaps are counted too
     for name, view in whole.items():

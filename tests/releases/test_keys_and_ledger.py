@@ -146,7 +146,7 @@ def test_fresh_noise_for_the_same_rows_is_refused_unless_insisted_upon(
     plan = replace(plan, name="n")
     release(table, plan, tmp_path / "1", key=tmp_path / "k")
     other = change(plan)  # type: ignore[operator]
-    with pytest.raises(LedgerError, match=r"(?s)age.*released before as 'n'.*average.*--again"):
+    with pytest.raises(LedgerError, match=r"(?s)age.*released before as 'n'.*average.*again=True"):
         release(table, other, tmp_path / "2", key=tmp_path / "k")
     assert not (tmp_path / "2").exists()
     made = release(table, other, tmp_path / "2", key=tmp_path / "k", again=True)
@@ -166,14 +166,14 @@ def test_only_the_columns_that_would_be_weakened_are_named(tmp_path: Path, table
 def test_shuffled_rows_are_known_again(tmp_path: Path, table: pa.Table, plan: Plan) -> None:
     release(table, plan, tmp_path / "1", key=tmp_path / "k")
     shuffled = table.take(np.random.default_rng(0).permutation(len(table)))
-    with pytest.raises(LedgerError, match="--again"):
+    with pytest.raises(LedgerError, match="again=True"):
         release(shuffled, plan, tmp_path / "2", key=tmp_path / "k")
 
 
 def test_a_row_put_in_front_moves_all_others_and_is_noticed(tmp_path: Path, table: pa.Table, plan: Plan) -> None:
     release(table, plan, tmp_path / "1", key=tmp_path / "k")
     moved = pa.concat_tables([table.slice(17, 1), table])
-    with pytest.raises(LedgerError, match="--again"):
+    with pytest.raises(LedgerError, match="again=True"):
         release(moved, plan, tmp_path / "2", key=tmp_path / "k")
 
 

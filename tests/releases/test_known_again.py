@@ -136,6 +136,6 @@ def test_rows_like_one_another_are_said_to_be_beyond_the_ledger(tmp_path: Path) 
     rng = np.random.default_rng(4)
     table = pa.table({"age": rng.integers(0, 10, ROWS), "sex": np.array(["f", "m"])[rng.integers(0, 2, ROWS)]})
     plan = Plan.propose(table)
-    assert "look like others" in " ".join(release(table, plan, tmp_path / "1", key=tmp_path / "k").notes)
-    assert not release(people(), plan_of(), tmp_path / "2", key=tmp_path / "k").notes
-    assert not release(table, plan, tmp_path / "3").notes
+    assert "look like others" in " ".join(release(table, plan, tmp_path / "1", key=tmp_path / "k").making.warnings)
+    assert not release(people(), plan_of(), tmp_path / "2", key=tmp_path / "k").making.warnings
+    assert not release(table, plan, tmp_path / "3").making.warnings

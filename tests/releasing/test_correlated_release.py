@@ -13,9 +13,9 @@ from click.testing import CliRunner
 from sfumato.channels import Gaussian, Substitution
 from sfumato.channels.correlated import CorrelatedGaussian, Marginal
 from sfumato.channels.covariance import FLOOR, Moments, without_empty_directions
-from sfumato.cli.owner import release as release_command
+from sfumato.cli.release import release as release_command
 from sfumato.errors import DataError, LedgerError, UsageError
-from sfumato.mining.model import mine
+from sfumato.mining.miner import mine
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
 from sfumato.reconstruction import reconstruct, reconstruct_joint

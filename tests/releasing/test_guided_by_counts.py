@@ -22,8 +22,8 @@ from sfumato.randomness import SecretKey
 from sfumato.releases import Release
 from sfumato.releases.ledger import Ledger
 from sfumato.releases.reader import CountedTable, sampled, true_table
-from sfumato.releasing.by_counts import _reader, counted_release
-from sfumato.releasing.whole_table import guided_release
+from sfumato.releasing import release
+from sfumato.releasing.by_counts import _reader
 from sfumato.schema import Role
 from sfumato.trees.grow.c45 import c45
 
@@ -56,7 +56,7 @@ def made_by(
 ) -> Release:
     method = make_method(law, parameters)
     plan = replace(plan, method=method.to_dict(), channels={})
-    return counted_release(table, plan, method, folder, engine=engine or Local(), key=KEY).release
+    return release(table, plan, folder, engine=engine or Local(gathers=False), key=KEY)
 
 
 def labels(release: Release) -> np.ndarray:
@@ -125,7 +125,7 @@ def test_the_release_does_not_depend_on_blocks_or_threads(table: Path, plan: Pla
     for i, begin in enumerate((0, 100, 2000)):
         pq.write_table(whole.slice(begin, (100, 1900, 1000)[i]), parts / f"{i}.parquet")
     first = made_by(table, plan, tmp_path / "a", law, **more)
-    second = made_by(parts, plan, tmp_path / "b", law, Local(2), **more)
+    second = made_by(parts, plan, tmp_path / "b", law, Local(2, gathers=False), **more)
     assert first.to_arrow().equals(second.to_arrow())
     assert first.manifest == second.manifest
 
@@ -133,16 +133,16 @@ def test_the_release_does_not_depend_on_blocks_or_threads(table: Path, plan: Pla
 def test_a_changed_table_draws_afresh_and_the_ledger_refuses_it(table: Path, plan: Plan, tmp_path: Path) -> None:
     method = make_method("class-random", {})
     plan = replace(plan, method=method.to_dict(), channels={})
-    options = {"engine": Local(), "key": tmp_path / "key"}
-    first = counted_release(table, plan, method, tmp_path / "a", **options).release
-    again = counted_release(table, plan, method, tmp_path / "b", **options).release
+    options = {"engine": Local(gathers=False), "key": tmp_path / "key"}
+    first = release(table, plan, tmp_path / "a", **options)
+    again = release(table, plan, tmp_path / "b", **options)
     assert first.to_arrow().equals(again.to_arrow())
     whole = pq.read_table(table)
     flipped = whole["label"].to_pylist()
     flipped[7] = "yes" if flipped[7] == "no" else "no"
     pq.write_table(whole.set_column(3, "label", pa.array(flipped)), tmp_path / "t.parquet")
     with pytest.raises(LedgerError, match="fresh noise"):
-        counted_release(tmp_path / "t.parquet", plan, method, tmp_path / "c", **options)
+        release(tmp_path / "t.parquet", plan, tmp_path / "c", **options)
 
 
 @pytest.mark.parametrize("law", ["class-random", "leaf-swap"])
@@ -151,8 +151,8 @@ def test_a_correction_that_leaves_every_count_as_it_was_draws_afresh_too(
 ) -> None:
     method = make_method(law, {"small": "keep"} if law == "leaf-swap" else {})
     plan = replace(plan, method=method.to_dict(), channels={})
-    options = {"engine": Local(), "key": tmp_path / "key", "sample": 500}
-    counted_release(table, plan, method, tmp_path / "a", **options)
+    options = {"engine": Local(gathers=False), "key": tmp_path / "key", "sample": 500}
+    release(table, plan, tmp_path / "a", **options)
     whole = pq.read_table(table)
     truth = true_table(plan, table)
     mined = sampled(CountedTable(_reader(plan), open_table(table), Local()), 500)
@@ -163,14 +163,14 @@ def test_a_correction_that_leaves_every_count_as_it_was_draws_afresh_too(
     x[[one, other]] = x[[other, one]]  # two records of one leaf and class, which were not mined
     pq.write_table(whole.set_column(2, "x", pa.array(x)), tmp_path / "t.parquet")
     with pytest.raises(LedgerError, match="fresh noise"):
-        counted_release(tmp_path / "t.parquet", plan, method, tmp_path / "b", **options)
-    counted_release(table, plan, method, tmp_path / "c", **options)
+        release(tmp_path / "t.parquet", plan, tmp_path / "b", **options)
+    release(table, plan, tmp_path / "c", **options)
 
 
 @pytest.mark.parametrize("law", ["innocent", "framework", "rdd"])
 def test_methods_that_need_the_whole_table_say_so(table: Path, plan: Plan, tmp_path: Path, law: str) -> None:
     with pytest.raises(
-        UsageError, match="needs the whole table in the memory of one machine: run it with --engine local"
+        UsageError, match="needs the whole table in the memory of one machine: run it with engine=Local"
     ):
         made_by(table, plan, tmp_path / "r", law)
 
@@ -215,11 +215,11 @@ def test_values_that_find_nobody_to_swap_with_are_counted_and_told_as_in_memory(
 ) -> None:
     method = make_method("leaf-swap", {"small": "keep", "least": 100, "redraws": 0})
     plan = replace(plan, method=method.to_dict(), channels={})
-    apart = counted_release(table, plan, method, tmp_path / "a", engine=Local(), key=KEY)
-    together = guided_release(table, plan, method, tmp_path / "b", key=KEY)
-    assert apart.warnings[0] == together.perturbed.warnings[0]
-    assert "values of" in apart.warnings[0]
-    told = [made.manifest.extra["public"]["limits"] for made in (apart.release, together.release)]
+    apart = release(table, plan, tmp_path / "a", engine=Local(gathers=False), key=KEY)
+    together = release(table, plan, tmp_path / "b", key=KEY)
+    assert apart.making.warnings[0] == together.making.warnings[0]
+    assert "values of" in apart.making.warnings[0]
+    told = [made.manifest.extra["public"]["limits"] for made in (apart, together)]
     assert told[0] == told[1]
 
 
@@ -227,7 +227,7 @@ def test_values_that_find_nobody_to_swap_with_are_counted_and_told_as_in_memory(
 def test_the_ledger_knows_law_and_class_of_a_guided_release(table: Path, plan: Plan, tmp_path: Path, law: str) -> None:
     method = make_method(law, {"small": "keep"} if law == "leaf-swap" else {})
     plan = replace(plan, method=method.to_dict(), channels={})
-    counted_release(table, plan, method, tmp_path / "a", engine=Local(), key=tmp_path / "key")
+    release(table, plan, tmp_path / "a", engine=Local(gathers=False), key=tmp_path / "key")
     (entry,) = Ledger.beside(tmp_path / "key").entries()
     assert set(entry.noise) == {"colour", "size", "x", "label"}
     assert entry.laws == {name: {"law": law} for name in entry.noise}
@@ -240,8 +240,8 @@ class KeysElsewhere(Local):
 
 
 def test_a_guided_release_sends_keys_and_says_so_where_none_may_travel(table: Path, plan: Plan, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="leave --key-on-workers"):
-        made_by(table, plan, tmp_path / "r", "class-random", KeysElsewhere())
+    with pytest.raises(UsageError, match="leave keys_on_workers"):
+        made_by(table, plan, tmp_path / "r", "class-random", KeysElsewhere(gathers=False))
     assert not (tmp_path / "r").exists()
 
 
@@ -249,7 +249,7 @@ def test_what_needs_whole_releases_or_a_class_is_refused(table: Path, plan: Plan
     for law, parameters, words in (
         ("class-random", {"best_of": 3}, "compares whole releases"),
         ("detective", {"chained": True}, "follows values already released"),
-        ("leaf-swap", {}, "small=climb exchanges values with records of other leaves"),
+        ("leaf-swap", {}, "small=climb exchanges values with rows of other leaves"),
         ("leaf-swap", {"small": "keep", "labels": True}, "labels=true deals values out by released labels"),
     ):
         with pytest.raises(UsageError, match=words):
@@ -262,9 +262,9 @@ def test_what_needs_whole_releases_or_a_class_is_refused(table: Path, plan: Plan
 def test_a_tree_of_a_sample_serves_all_rows(table: Path, plan: Plan, tmp_path: Path) -> None:
     method = make_method("class-random", {})
     plan = replace(plan, method=method.to_dict(), channels={})
-    made = counted_release(table, plan, method, tmp_path / "r", engine=Local(), key=KEY, sample=500)
-    assert made.mined_rows == 500
-    assert made.release.manifest.extra["public"]["tree_from_rows"] == 500
-    new, old = labels(made.release), true_table(plan, table).codes
+    made = release(table, plan, tmp_path / "r", engine=Local(gathers=False), key=KEY, sample=500)
+    assert made.making.mined_rows == 500
+    assert made.manifest.extra["public"]["tree_from_rows"] == 500
+    new, old = labels(made), true_table(plan, table).codes
     np.testing.assert_array_equal(np.bincount(new), np.bincount(old))
-    assert made.changed["label"] == pytest.approx(float((new != old).mean()))
+    assert made.making.changed["label"] == pytest.approx(float((new != old).mean()))

@@ -7,15 +7,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.auditing.comparison import cluster, compare
+from sfumato.auditing.comparison import compare
 from sfumato.channels import Substitution
 from sfumato.errors import DataError, LedgerError, UsageError
 from sfumato.guided.base import METHODS, make_method
+from sfumato.mining.clustering import cluster
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
 from sfumato.releases import Release
-from sfumato.releasing import release
-from sfumato.releasing.whole_table import guided_release
+from sfumato.releasing import release, with_method
 from sfumato.schema import Consent, Role, Schema
 
 KEY = SecretKey(bytes(range(32)))
@@ -29,7 +29,7 @@ def test_every_guided_method_is_walked_here():
 
 def made(method, folder, table, **settings):
     plan = Plan.propose(table)
-    return guided_release(table, plan, make_method(method, settings), folder, key=KEY)
+    return release(table, with_method(plan, method, settings), folder, key=KEY)
 
 
 @pytest.mark.parametrize("method", TREE)
@@ -39,9 +39,9 @@ def test_tree_methods_release_a_mixed_table_with_its_gaps(method, tmp_path):
     assert manifest.data.rows == 690
     assert manifest.method["law"] == method
     guided = {c.attribute.name for c in manifest.columns if c.guided == method}
-    assert guided == {n for n, share in found.perturbed.changed.items() if share > 0}
+    assert guided == {n for n, share in found.making.changed.items() if share > 0}
     assert guided
-    table = found.release.observed()
+    table = found.observed()
     assert table.rows == 690
     assert table.labels == ("+", "-")
 
@@ -54,9 +54,9 @@ def test_cluster_methods_release_numbers_and_swap_labels(method, tmp_path):
         {"a": x[:, 0].round(3), "b": x[:, 1].round(3), "ward": np.array(["n", "s", "w"])[rng.integers(0, 3, 360)]}
     )
     plan = Plan.propose(table)
-    found = guided_release(table, plan, make_method(method, {"k": "3"}), tmp_path / "r", key=KEY)
+    found = release(table, with_method(plan, method, {"k": "3"}), tmp_path / "r", key=KEY)
     seen = Release.open(tmp_path / "r").observed()
-    assert found.perturbed.changed["a"] > 0.9
+    assert found.making.changed["a"] > 0.9
     before = np.bincount(np.searchsorted(["n", "s", "w"], table["ward"].to_pylist()))
     assert np.bincount(seen["ward"].values.astype(int)).tolist() == before.tolist()
     if method in ("swap-v", "racc-v"):
@@ -73,27 +73,27 @@ def test_the_same_table_gives_the_same_bytes_and_another_name_other_noise(tmp_pa
 
     first = made("leaf-swap", tmp_path / "a", "iris")
     second = made("leaf-swap", tmp_path / "b", "iris")
-    assert first.release.data_path.read_bytes() == second.release.data_path.read_bytes()
+    assert first.data_path.read_bytes() == second.data_path.read_bytes()
     plan = replace(Plan.propose("iris"), name="another")
-    third = guided_release("iris", plan, make_method("leaf-swap", {}), tmp_path / "c", key=KEY)
-    assert third.release.data_path.read_bytes() != first.release.data_path.read_bytes()
+    third = release("iris", with_method(plan, "leaf-swap", {}), tmp_path / "c", key=KEY)
+    assert third.data_path.read_bytes() != first.data_path.read_bytes()
 
 
 def test_the_ledger_refuses_a_second_draw_of_the_same_rows(tmp_path):
     plan = Plan.propose("iris")
     key = tmp_path / "owner.key"
-    guided_release("iris", plan, make_method("leaf-swap", {}), tmp_path / "a", key=key)
-    with pytest.raises(LedgerError, match="--again"):
-        guided_release("iris", plan, make_method("framework", {}), tmp_path / "b", key=key)
-    again = guided_release("iris", plan, make_method("framework", {}), tmp_path / "b", key=key, again=True)
-    assert again.release.manifest.again
+    release("iris", with_method(plan, "leaf-swap", {}), tmp_path / "a", key=key)
+    with pytest.raises(LedgerError, match="again=True"):
+        release("iris", with_method(plan, "framework", {}), tmp_path / "b", key=key)
+    again = release("iris", with_method(plan, "framework", {}), tmp_path / "b", key=key, again=True)
+    assert again.manifest.again
 
 
 def test_the_manifest_tells_parameters_but_no_figure_of_the_original(tmp_path):
     found = made("class-random", tmp_path / "r", "german_credit")
     text = (tmp_path / "r" / "manifest.json").read_text()
-    assert found.perturbed.owner
-    for name in found.perturbed.owner:
+    assert found.making.owner
+    for name in found.making.owner:
         assert f'"{name}"' not in text
     assert "changed" not in json.loads(text)["extra"]
 
@@ -101,7 +101,7 @@ def test_the_manifest_tells_parameters_but_no_figure_of_the_original(tmp_path):
 def test_missing_numbers_have_no_place_among_clusters_and_the_column_is_named(tmp_path):
     table = pa.table({"a": [1.0, None, 2.5, 4.0] * 15, "b": np.arange(60.0) % 11})
     with pytest.raises(DataError, match=r"^a: "):
-        guided_release(table, Plan.propose(table), make_method("swap-v", {"k": 2}), tmp_path / "r", key=KEY)
+        release(table, with_method(Plan.propose(table), "swap-v", {"k": 2}), tmp_path / "r", key=KEY)
     assert not (tmp_path / "r").exists()
 
 
@@ -151,15 +151,33 @@ def test_a_plan_can_name_the_method(tmp_path):
     assert Release.open(tmp_path / "r").manifest.method["best_of"] == 2
 
 
-def test_a_plan_with_a_method_is_never_released_value_by_value(tmp_path):
-    from dataclasses import replace
-
-    from sfumato.releasing import release
-
+def test_every_way_to_release_goes_through_one_door(tmp_path):
     plan = replace(Plan.propose("iris"), method={"law": "leaf-swap"}, channels={})
-    with pytest.raises(UsageError, match="guided_release"):
-        release("iris", plan, tmp_path / "r", key=KEY)
-    assert not (tmp_path / "r").exists()
+    (tmp_path / "plan.toml").write_text(plan.to_toml("iris"))
+    by_plan = release("iris", tmp_path / "plan.toml", tmp_path / "a", key=KEY)
+    by_name = release("iris", None, tmp_path / "b", method="leaf-swap", key=KEY)
+    assert by_plan.manifest.method["law"] == "leaf-swap"
+    assert by_plan.data_path.read_bytes() == by_name.data_path.read_bytes()
+    assert by_name.making.changed["petal_width"] > 0.1
+    joint = release("iris", None, tmp_path / "c", method="correlated-gaussian", options={"ratio": 1}, key=KEY)
+    assert joint.manifest.joint.law == "correlated-gaussian"
+
+
+def test_what_a_plan_says_is_not_said_again(tmp_path):
+    with pytest.raises(UsageError, match="method=, options= cannot stand beside plan="):
+        release("iris", Plan.propose("iris"), tmp_path / "r", method="leaf-swap", options={"least": 3})
+    with pytest.raises(UsageError, match="method= takes the place of noise="):
+        release("iris", None, tmp_path / "r", method="leaf-swap", noise="gaussian")
+    with pytest.raises(UsageError, match=r"leaf-swap is a method .* not noise: give it as method=leaf-swap"):
+        release("iris", None, tmp_path / "r", noise="leaf-swap")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_key_made_for_a_release_that_fails_is_taken_back(tmp_path):
+    table = pa.table({"a": [1.0, None, 2.5, 4.0] * 15, "b": np.arange(60.0) % 11})
+    with pytest.raises(DataError, match=r"^a: "):
+        release(table, None, tmp_path / "r", method="swap-v", options={"k": 2}, key=tmp_path / "key")
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_ledger_knows_labels_that_class_noise_draws_afresh(tmp_path):
@@ -176,4 +194,4 @@ def test_the_ledger_knows_labels_that_class_noise_draws_afresh(tmp_path):
         key=key,
     )
     with pytest.raises(LedgerError, match=plan.schema.target.name):
-        guided_release("iris", plan, make_method("class-random", {}), tmp_path / "b", key=key)
+        release("iris", with_method(plan, "class-random", {}), tmp_path / "b", key=key)

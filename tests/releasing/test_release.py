@@ -415,7 +415,7 @@ def test_an_output_that_exists_is_refused_without_force(
 ) -> None:
     release(table, plan, tmp_path / "r", key=owner)
     before = {p.name: p.read_bytes() for p in (tmp_path / "r").iterdir()}
-    with pytest.raises(OutputError, match="--force"):
+    with pytest.raises(OutputError, match="force=True"):
         release(table, plan, tmp_path / "r", key=owner)
     assert {p.name: p.read_bytes() for p in (tmp_path / "r").iterdir()} == before
     release(table.slice(0, 10), plan, tmp_path / "r", key=owner, force=True)

@@ -13,8 +13,8 @@ import pytest
 
 from sfumato.channels import Projective, Substitution
 from sfumato.io.sources import open_table, read_blocks
-from sfumato.mining.distributions import distributions, plotted
-from sfumato.mining.model import mine
+from sfumato.mining.distributions import reconstruct
+from sfumato.mining.miner import mine
 from sfumato.plans import Plan
 from sfumato.plans.profile import profile
 from sfumato.randomness import SecretKey
@@ -147,10 +147,10 @@ def test_describe_states_the_same_guarantees_as_for_substitution(table, tmp_path
 
 def test_views_and_models_come_from_reports_as_from_labels(table, tmp_path):
     made = release(table, proposed(table, epsilon=3.0), tmp_path / "r", key=KEY)
-    seen = distributions(made, ["diagnosis"], by_class=True)
+    seen = reconstruct(made, ["diagnosis"], by_class=True)
     assert seen["diagnosis"].to_dict()["categories"][0] == "d000"
     assert set(seen["diagnosis"].to_dict()["by_class"]) == {"far", "near"}
-    assert plotted(seen)
+    assert seen.to_svg()
     assert all(seen["diagnosis"].in_words())
     for strategy in ("byclass", "naive-bayes"):
         assert mine(made, strategy=strategy).evaluate(table)["accuracy"] > 0.8

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.generators import generate_table, get, plan_for
+from sfumato.generators import generate, get, plan_for
 from sfumato.plans import Plan
 
 
@@ -15,7 +15,7 @@ from sfumato.plans import Plan
 def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Twelve thousand people in four row groups."""
     folder = tmp_path_factory.mktemp("table")
-    generate_table(get("agrawal"), 12_000, folder / "one.parquet", seed=3, options={"function": 2, "balanced": True})
+    generate("agrawal", 12_000, folder / "one.parquet", seed=3, options={"function": 2, "balanced": True})
     pq.write_table(pq.read_table(folder / "one.parquet"), folder / "people.parquet", row_group_size=3_500)
     return folder / "people.parquet"
 

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from sfumato.generators import get
-from sfumato.generators.files import generate_table
+from sfumato.generators.files import generate
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
 from sfumato.releases import Release
@@ -126,7 +125,7 @@ def test_a_worker_killed_in_the_middle_of_a_release_changes_nothing(
     spark: Any, cluster: Any, plan: Plan, tmp_path: Path
 ) -> None:
     people = tmp_path / "people.parquet"
-    generate_table(get("agrawal"), 400_000, people, seed=8, options={"function": 2, "balanced": True})
+    generate("agrawal", 400_000, people, seed=8, options={"function": 2, "balanced": True})
     alone = release(people, plan, tmp_path / "alone", key=OWNER)
     killed: list[int] = []
 

@@ -19,7 +19,6 @@ from sfumato.guided.base import make_method
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
 from sfumato.releasing import release
-from sfumato.releasing.by_counts import counted_release
 from sfumato.schema import Attribute, Categories, Consent, Interval, Kind, Role, Schema
 
 OWNER = SecretKey(bytes(range(32)))
@@ -53,7 +52,7 @@ def test_rows_that_would_share_their_noise_are_refused(
         schema = Schema((X, Attribute("y", Kind.CATEGORICAL, Categories(("a", "b")), role=Role.TARGET)))
         plan = Plan(schema, {}, name="p", method=method.to_dict())
         with pytest.raises(DataError, match=words):
-            counted_release(frame, plan, method, tmp_path / "r", **options)
+            release(frame, plan, tmp_path / "r", **options)
     else:
         with pytest.raises(DataError, match=words):
             release(frame.drop("y"), PLAN, tmp_path / "r", **options)

@@ -15,8 +15,8 @@ from click.testing import CliRunner
 from sfumato.cli.app import cli
 from sfumato.engines import Local
 from sfumato.errors import UsageError
-from sfumato.mining.distributions import distributions
-from sfumato.mining.model import mine
+from sfumato.mining.distributions import reconstruct
+from sfumato.mining.miner import mine
 from sfumato.plans import Plan
 from sfumato.reconstruction.columns import CellCounts
 from sfumato.releases import Release
@@ -54,8 +54,8 @@ def test_counts_are_the_same(spark: Any, alone: Release, spread: Release) -> Non
 
 
 def test_reconstructed_masses_are_the_same(spark: Any, alone: Release, spread: Release) -> None:
-    here = distributions(alone, by_class=True)
-    there = distributions(spread, by_class=True, engine=spark)
+    here = reconstruct(alone, by_class=True)
+    there = reconstruct(spread, by_class=True, engine=spark)
     assert {n: v.to_dict() for n, v in here.items()} == {n: v.to_dict() for n, v in there.items()}
 
 
@@ -107,7 +107,7 @@ def test_the_command_line_works_on_the_session_of_the_cluster(
     assert made["rows"] == 12_000
     assert told("describe", str(tmp_path / "r"))["rows"] == 12_000
     masses = told("reconstruct", str(spread.folder), "--attribute", "age")["attributes"]["age"]["mass"]
-    assert masses == distributions(alone, ["age"])["age"].overall.mass.tolist()
+    assert masses == reconstruct(alone, ["age"])["age"].overall.mass.tolist()
     mined = told("mine", str(spread.folder), "-o", str(tmp_path / "model.json"))
     assert mined["strategy"] == "byclass"
     assert mined["leaves"] == mine(alone, "byclass").summary()["leaves"]

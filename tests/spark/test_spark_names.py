@@ -13,12 +13,11 @@ import pytest
 from sfumato.channels import Gaussian
 from sfumato.errors import DataError
 from sfumato.guided.base import make_method
-from sfumato.mining.distributions import distributions
-from sfumato.mining.model import mine
+from sfumato.mining.distributions import reconstruct
+from sfumato.mining.miner import mine
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
 from sfumato.releasing import release
-from sfumato.releasing.by_counts import counted_release
 from sfumato.schema import Attribute, Categories, Consent, Interval, Kind, Role, Schema
 
 OWNER = SecretKey(bytes(range(32)))
@@ -48,8 +47,8 @@ def test_columns_of_any_name_are_released_as_on_one_machine(spark: Any, cluster:
     made = release(frame, plan_of(), tmp_path / "there", engine=engine, key=OWNER)
     here = release(table.drop_columns(["row.number"]), plan_of(), tmp_path / "here", key=OWNER)
     assert made.to_arrow().equals(here.to_arrow())
-    assert {n: v.overall.mass.tolist() for n, v in distributions(made, ["a`b"], engine=spark).items()} == {
-        n: v.overall.mass.tolist() for n, v in distributions(here, ["a`b"]).items()
+    assert {n: v.overall.mass.tolist() for n, v in reconstruct(made, ["a`b"], engine=spark).items()} == {
+        n: v.overall.mass.tolist() for n, v in reconstruct(here, ["a`b"]).items()
     }
     assert mine(made, "byclass", spark).target == "the.class"
 
@@ -60,7 +59,7 @@ def test_guided_methods_take_columns_of_any_name(spark: Any, cluster: Any, tmp_p
     method = make_method(law, {"small": "keep"} if law == "leaf-swap" else {})
     plan = replace(plan_of(), channels={}, method=method.to_dict())
     options: dict[str, Any] = {"engine": replace(spark, numbered="row.number"), "key": OWNER}
-    made = counted_release(frame, plan, method, tmp_path / "r", **options).release
+    made = release(frame, plan, tmp_path / "r", **options)
     assert made.to_arrow().column_names == [n for n in table.column_names if n != "row.number"]
     assert made.manifest.data.rows == table.num_rows
 

@@ -25,7 +25,6 @@ from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
 from sfumato.releases import Release
 from sfumato.releasing import release
-from sfumato.releasing.by_counts import counted_release
 
 OWNER = SecretKey(bytes(range(32)))
 
@@ -46,14 +45,14 @@ def made(few: Path, plan: Plan) -> Release:
 
 def test_comparisons_are_the_same(spark: Any, few: Path, made: Release) -> None:
     for sample in (500, 100_000):
-        here = compare(few, made, k=2, engine=Local(), sample=sample).to_dict()
+        here = compare(few, made, k=2, engine=Local(gathers=False), sample=sample).to_dict()
         assert compare(few, made, k=2, engine=replace(spark, piece_rows=600), sample=sample).to_dict() == here
     assert here == compare(few, made, k=2).to_dict()
 
 
 def test_audits_are_the_same(spark: Any, few: Path, made: Release) -> None:
     told = []
-    for engine in (Local(), replace(spark, piece_rows=600)):
+    for engine in (Local(gathers=False), replace(spark, piece_rows=600)):
         found = audit(made, few, targets=20, engine=engine, sample=300).to_dict()
         found.pop("seconds")
         told.append(found)
@@ -62,7 +61,10 @@ def test_audits_are_the_same(spark: Any, few: Path, made: Release) -> None:
 
 
 def test_distances_over_all_rows_are_the_same(spark: Any, few: Path, made: Release) -> None:
-    here, there = counted_distances(made, few, Local()), counted_distances(made, few, replace(spark, piece_rows=600))
+    here, there = (
+        counted_distances(made, few, Local(gathers=False)),
+        counted_distances(made, few, replace(spark, piece_rows=600)),
+    )
     assert here == there
     assert here
 
@@ -76,11 +78,8 @@ def test_guided_releases_by_counts_are_the_same(spark: Any, few: Path, plan: Pla
         pq.write_table(cars, few, row_group_size=500)
         plan = Plan.propose(few, target="class")
     plan = replace(plan, method=method.to_dict(), channels={})
-    engines = {"here": Local(), "there": replace(spark, piece_rows=600)}
-    both = {
-        name: counted_release(few, plan, method, tmp_path / name, engine=e, key=OWNER, sample=900)
-        for name, e in engines.items()
-    }
+    engines = {"here": Local(gathers=False), "there": replace(spark, piece_rows=600)}
+    both = {name: release(few, plan, tmp_path / name, engine=e, key=OWNER, sample=900) for name, e in engines.items()}
     assert both["here"].release.to_arrow().equals(both["there"].release.to_arrow())
     assert both["here"].changed == both["there"].changed
     assert any(both["here"].changed.values())
@@ -101,7 +100,7 @@ def test_owners_verbs_work_from_the_command_line(
     guided = told("release", str(few), "-o", str(tmp_path / "g"), "--target", "class", "--method", "class-probabilistic",
                   "--key", str(tmp_path / "key"))  # fmt: skip
     assert guided["extra"]["public"]["by_counts"] is True
-    with pytest.raises(UsageError, match="run it with --engine local, or give --set small=suppress"):
+    with pytest.raises(UsageError, match=r"run it with engine=Local\(\), or choose small=suppress"):
         told("release", str(few), "-o", str(tmp_path / "s"), "--target", "class", "--method", "leaf-swap",
              "--key", str(tmp_path / "key"))  # fmt: skip
 

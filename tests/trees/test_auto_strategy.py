@@ -14,6 +14,7 @@ from sfumato.table import Table
 from sfumato.trees.strategies._axes import Axis
 from sfumato.trees.strategies._products import Products
 from sfumato.trees.strategies.auto import SIMPLEST_FIRST, fit_auto, pick_strategy, sentence
+from sfumato.trees.strategies.base import STRATEGIES
 from sfumato.trees.strategies.held_out import (
     Background,
     Verdict,
@@ -25,7 +26,6 @@ from sfumato.trees.strategies.held_out import (
     split,
 )
 from sfumato.trees.strategies.joint_map import fit_joint
-from sfumato.trees.strategies.published import STRATEGIES
 from sfumato.trees.tree import Node, Test, Tree
 
 truth, released, bands = tables.truth, tables.released, tables.bands
@@ -189,7 +189,8 @@ def test_auto_takes_the_strategy_that_sees_the_interaction_and_says_why(banded):
     fresh = truth(4000, 2)
     clear = released(fresh, bands(fresh), {})
     assert (
-        fitted.tree.accuracy(clear, bands(fresh)) > STRATEGIES["byclass"](banded).accuracy(clear, bands(fresh)) + 0.04
+        fitted.tree.accuracy(clear, bands(fresh))
+        > STRATEGIES["byclass"].fit(banded).accuracy(clear, bands(fresh)) + 0.04
     )
     assert fitted.log_loss(banded).mean() < np.log(2)
 
@@ -220,7 +221,7 @@ def test_auto_on_true_values_is_the_tree_of_true_values():
     fitted = fit_auto(table)
     assert fitted.notes["strategy"] == "byclass"
     assert "nothing is perturbed" in fitted.notes["why"]
-    assert fitted.tree.nodes == STRATEGIES["original"](table).nodes
+    assert fitted.tree.nodes == STRATEGIES["original"].fit(table).nodes
     assert fitted.log_loss(table).shape == (3000,)
 
 

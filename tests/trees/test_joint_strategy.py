@@ -15,8 +15,8 @@ from sfumato.trees.grow.growth import Limits, grow
 from sfumato.trees.strategies._axes import Axis, class_shares, keep_classified_rows
 from sfumato.trees.strategies._maps import MAX_CELLS, JointMap, axis_sizes, cell_numbers, fit_map, map_axes
 from sfumato.trees.strategies.attributes import choose_attributes
+from sfumato.trees.strategies.base import STRATEGIES
 from sfumato.trees.strategies.joint_map import fit_joint, leads, map_tree, recount
-from sfumato.trees.strategies.published import STRATEGIES
 
 truth, released, bands, checkers = tables.truth, tables.released, tables.bands, tables.checkers
 
@@ -40,7 +40,7 @@ def test_joint_sees_an_interaction_that_byclass_cannot(banded, test_rows):
     fitted = fit_joint(banded)
     assert {"x", "y"} <= set(fitted.notes["attributes"])
     assert fitted.tree.accuracy(clear, classes) > 0.86
-    assert fitted.tree.accuracy(clear, classes) > STRATEGIES["byclass"](banded).accuracy(clear, classes) + 0.05
+    assert fitted.tree.accuracy(clear, classes) > STRATEGIES["byclass"].fit(banded).accuracy(clear, classes) + 0.05
 
 
 def test_uniform_noise_is_no_harder(test_rows):

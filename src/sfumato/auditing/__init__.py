@@ -1,6 +1,7 @@
 """The parts of an audit that need the original: reading it, promises, exposed records, utility."""
 
-from sfumato.auditing.comparison import cluster, compare
+from sfumato.auditing.comparison import Comparison, compare
+from sfumato.auditing.result import Audit
 from sfumato.auditing.runner import audit
 
-__all__ = ["audit", "cluster", "compare"]
+__all__ = ["Audit", "Comparison", "audit", "compare"]

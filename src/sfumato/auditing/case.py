@@ -16,7 +16,7 @@ from sfumato.auditing.truth import Truth, attributes_of, distribution, read_orig
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.engines import Engine
 from sfumato.errors import DataError, UsageError
-from sfumato.releases import Manifest, Release, check_same_rows
+from sfumato.releases import Manifest, Release, as_release, check_same_rows
 from sfumato.schema import Attribute
 
 
@@ -122,13 +122,13 @@ def read_case(
     original: Any,
     others: Sequence[Release | str | Path],
     *,
-    engine: Engine | None,
+    engine: Engine,
     sample: int,
     encoding: str,
 ) -> Case:
-    """Read a release, its original and other releases of the same rows; with an engine, a sample of their rows."""
-    opened = [o if isinstance(o, Release) else Release.open(o) for o in others]
-    if engine is None:
+    """Read a release, its original and other releases of the same rows; a sample of them where the engine does not gather rows."""
+    opened = [as_release(o) for o in others]
+    if engine.gathers:
         truth, rows = read_original(release, original, encoding)
         views = [View.of(release), *(read_beside(o, rows, original, encoding) for o in opened)]
     else:

@@ -9,26 +9,22 @@ from typing import Any
 import numpy as np
 
 from sfumato.clusters import (
-    Scaling,
     cluster_privacy,
     fixed_point_agreement,
     kmeans,
     rerun_agreement,
     single_start_agreement,
 )
-from sfumato.counts import FloatArray
-from sfumato.engines import Engine
+from sfumato.engines import Engine, Local
 from sfumato.errors import GIVE_SAME_TABLE, DataError, UsageError
 from sfumato.guided import kept_rows
 from sfumato.io import check_columns, name_files_in_errors, open_table, read_blocks
-from sfumato.releases import SAMPLE, CountedTable, Reader, Release, Sampled, check_same_rows, sampled
-from sfumato.schema import Kind
-from sfumato.table import Column, Table
+from sfumato.mining import LABELS, complete_columns, scale_columns, unadjusted_table
+from sfumato.releases import SAMPLE, CountedTable, Reader, Release, Sampled, as_release, check_same_rows, sampled
+from sfumato.table import Table
 from sfumato.trees import c45, compare_trees
 
 MOST_LABELS = 50
-LABELS = "it holds labels, between which there is no distance"
-FILL = "the owner can fill the gaps, or drop their rows, before the release"
 
 
 @dataclass(frozen=True)
@@ -84,53 +80,78 @@ def sampled_pair(
 
 
 def compare(
-    table: Any,
+    original: Any,
     release: Release | str | Path,
     *,
     k: int | None = None,
     every: bool = False,
     encoding: str = "utf-8",
-    engine: Engine | None = None,
+    engine: Engine = Local(),
     sample: int = SAMPLE,
 ) -> Comparison:
-    """C4.5 trees and k-means clusters of the original and of the release, and how alike they are.
+    """Compare C4.5 trees and k-means clusters of the original with those of its release, mined as it is.
 
-    The release is mined as it is, with any tool's eyes. ``every`` also grows a tree for each categorical column. With an
-    engine neither table is held: both are compared by the same `sample` of their rows.
+    Parameters
+    ----------
+    original : path, bundled name, dataframe or Arrow table
+        The table that the release was made from, rows in the same order.
+    release : Release or path
+        A release, or its folder.
+    k : int, optional
+        How many clusters; by default the method's, or chosen by the silhouette.
+    every : bool
+        Also compare a tree for each categorical column, not only for the target.
+    encoding : str
+        Encoding of a CSV file.
+    engine : Engine
+        Where the work is done. One that does not gather rows compares the same `sample` of rows of both tables.
+    sample : int
+        Rows that are compared then.
+
+    Returns
+    -------
+    Comparison
+        Likeness of trees and of clusters, and notes on what could not be compared.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import sfumato as sf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     release = sf.release("iris", None, f"{folder}/release", method="leaf-swap")
+    ...     result = sf.compare("iris", release, k=3)
+    >>> result.trees[0]["same_root"]
+    True
     """
     if k is not None and k < 1:
         raise UsageError(f"k: {k} is not a number of clusters; give a whole number from 1 on")
     if sample < 1:
         raise UsageError(f"sample: {sample} rows cannot be compared; give a whole number from 1 on")
-    release = release if isinstance(release, Release) else Release.open(release)
+    opened = as_release(release)
     trees, notes = [], []
-    if engine is None:
-        original, seen = original_of(release, table, encoding), release.observed()
+    if engine.gathers:
+        truth, seen = original_of(opened, original, encoding), opened.observed()
     else:
-        pair = sampled_pair(release, table, engine, sample, encoding)
-        original, seen = pair[0].table, pair[1].table
+        pair = sampled_pair(opened, original, engine, sample, encoding)
+        truth, seen = pair[0].table, pair[1].table
         if not pair[0].whole:
-            notes.append(f"compared by {original.rows:,} of {pair[0].of:,} rows, chosen by a hash of their numbers")
-    _same_order(release, original, seen)
-    seen = _as_it_is(seen)
-    if original.target is not None and original.columns:
-        trees.append(_tree(original, seen))
+            notes.append(f"compared by {truth.rows:,} of {pair[0].of:,} rows, chosen by a hash of their numbers")
+    _same_order(opened, truth, seen)
+    seen = unadjusted_table(seen)
+    if truth.target is not None and truth.columns:
+        trees.append(_tree(truth, seen))
     if every:
-        trees += [_tree(*_turned(name, original, seen)) for name in _categorical(original)]
+        trees += [_tree(*_turned(name, truth, seen)) for name in _categorical(truth)]
     if not trees:
-        notes.append("no class is declared, so no trees were compared; release with --target COLUMN")
+        notes.append("no class is declared, so no trees were compared; release with target=COLUMN")
     clusters: dict[str, Any] | None
     try:
-        clusters = found = _clusters(release, original, seen, k)
-        notes += [f"clusters were compared without {n}: {w}" for n, w in found["left_out"].items() if w != LABELS]
+        clusters = _clusters(opened, truth, seen, k)
+        notes += [f"clusters were compared without {n}: {w}" for n, w in clusters["left_out"].items() if w != LABELS]
     except (UsageError, DataError) as error:
         clusters = None
         notes.append(f"clusters were not compared: {error}")
     return Comparison(tuple(trees), clusters, tuple(notes))
-
-
-def _as_it_is(table: Table) -> Table:
-    return replace(table, columns=tuple(c.at_its_word() for c in table.columns))
 
 
 def _tree(original: Table, seen: Table) -> dict[str, Any]:
@@ -150,43 +171,9 @@ def _turned(name: str, *tables: Table) -> tuple[Table, ...]:
     return tuple(replace(table, target=None).with_target(name) for table in tables)
 
 
-def left_out(table: Table) -> dict[str, str]:
-    """The columns that have no place among clusters, and why."""
-    out = {}
-    for column in table.columns:
-        gaps = int(np.isnan(column.values).sum())
-        if not column.attribute.kind.numeric:
-            out[column.name] = LABELS
-        elif gaps:
-            out[column.name] = (
-                f"{gaps:,} of {table.rows:,} rows hold no value, and a row without a number has no place among clusters"
-            )
-        elif not column.attribute.interval.range > 0:
-            out[column.name] = "its domain is one single value"
-    return out
-
-
-def _numbers(table: Table) -> tuple[list[Column], dict[str, str]]:
-    """Numeric columns that vary and hold no gaps, and why the others are left out."""
-    without = left_out(table)
-    columns = [c for c in table.columns if c.name not in without]
-    if not columns:
-        why = "".join(f"; {name}: {reason}" for name, reason in without.items())
-        raise UsageError(f"no numeric column is complete, so there is nothing to cluster{why}; {FILL}")
-    return columns, without
-
-
-def scaled(columns: list[Column]) -> FloatArray:
-    """Columns on the scale of their declared domains."""
-    ends = [(c.attribute.interval.low, c.attribute.interval.high) for c in columns]
-    return Scaling.from_ends([e[0] for e in ends], [e[1] for e in ends]).apply(
-        np.column_stack([c.values for c in columns])
-    )
-
-
 def _clusters(release: Release, original: Table, seen: Table, k: int | None) -> dict[str, Any]:
-    columns, without = _numbers(original)
-    x, y = scaled(columns), scaled([seen[c.name] for c in columns])
+    columns, without = complete_columns(original)
+    x, y = scale_columns(columns), scale_columns([seen[c.name] for c in columns])
     method = release.manifest.method or {}
     wanted = k or (int(method["k"]) if method.get("k") else None)
     found = kmeans(x, wanted, small="merge")
@@ -206,31 +193,3 @@ def _clusters(release: Release, original: Table, seen: Table, k: int | None) -> 
         "columns": [c.name for c in columns],
         "left_out": without,
     }
-
-
-def cluster(release: Release | str | Path, k: int | None = None) -> dict[str, Any]:
-    """k-means on the numeric columns of a release, on the scale of their declared domains.
-
-    Centres are values as people write them, days as calendar days. `left_out` says which columns took no part, and why.
-    """
-    release = release if isinstance(release, Release) else Release.open(release)
-    columns, without = _numbers(_as_it_is(release.observed()))
-    found = kmeans(scaled(columns), k, least=1)
-    low = np.array([c.attribute.interval.low for c in columns])
-    span = np.array([c.attribute.interval.range for c in columns])
-    centres = found.centres * span + low
-    return {
-        "k": found.k,
-        "chosen_by": found.chosen_by,
-        "rows": release.manifest.data.rows,
-        "columns": [c.name for c in columns],
-        "left_out": without,
-        "sizes": list(found.sizes),
-        "centres": [{c.name: _shown(c, float(v)) for c, v in zip(columns, row, strict=True)} for row in centres],
-        "scatter": found.scatter,
-        "notes": list(found.notes),
-    }
-
-
-def _shown(column: Column, value: float) -> float | str:
-    return str(column.attribute.format_value(value)) if column.attribute.kind is Kind.DATE else value

@@ -17,9 +17,10 @@ from sfumato.auditing.result import Audit
 from sfumato.auditing.score import Finding
 from sfumato.auditing.trials import try_attack
 from sfumato.auditing.utility import counted_distances, utility
-from sfumato.engines import Engine
+from sfumato.engines import Engine, Local
+from sfumato.errors import UsageError
 from sfumato.guided import whole_records
-from sfumato.releases import Ledger, Release
+from sfumato.releases import Ledger, Release, as_release
 
 Progress = Callable[[int, int | None], None]
 
@@ -32,11 +33,12 @@ def audit(
     control: Any = None,
     known: Sequence[str] | None = None,
     targets: int = 500,
+    key: str | Path | None = None,
     ledger: Ledger | str | Path | None = None,
     seed: int = 0,
     encoding: str = "utf-8",
     progress: Progress | None = None,
-    engine: Engine | None = None,
+    engine: Engine = Local(),
     sample: int = 20_000,
 ) -> Audit:
     """Attack a release with all that its manifest tells, and compare what the attacks claim with the original.
@@ -55,8 +57,10 @@ def audit(
         Columns that an attacker who links people knows; all by default.
     targets : int
         How many people are attacked, where an attack goes person by person.
+    key : path, optional
+        The owner's key file, beside which the ledger lies.
     ledger : Ledger or path, optional
-        The owner's ledger (the file beside the key). Releases of the same rows that it knows, and that are not among
+        The ledger itself, where the key is not at hand. Releases of the same rows that it knows, and that are not among
         `others`, are drawn again from the original, so that averaging over them can be measured.
     seed : int
         Under the same seed the audit repeats itself.
@@ -64,9 +68,9 @@ def audit(
         The encoding of a CSV file.
     progress : callable, optional
         Called with the number of steps done and of all steps.
-    engine : Engine, optional
-        With an engine neither table is held: attacks see the same rows of both, and ``utility["all_rows"]`` holds what counting
-        alone can say of all of them.
+    engine : Engine
+        Where the work is done. An engine that does not gather rows lets the attacks see a sample, the same rows of both tables,
+        and ``utility["all_rows"]`` holds what counting alone can say of all of them.
     sample : int
         How many rows the attacks see then.
 
@@ -87,17 +91,17 @@ def audit(
     ['assignment', 'at-its-word', 'bayes']
     """
     start = time.perf_counter()
-    made = release if isinstance(release, Release) else Release.open(release)
+    book = _open_ledger(key, ledger)
+    made = as_release(release, verify=engine.gathers)
     case = read_case(made, original, others, engine=engine, sample=sample, encoding=encoding)
     case = case.choose_people(control, known, targets=targets, seed=seed, encoding=encoding)
-    book = Ledger(Path(ledger)) if isinstance(ledger, str | Path) else ledger
     again = repeats(book, made.manifest) if book is not None else None
     given = [other.name for other in case.others]
     if again is not None:
         case = replace(case, redrawn=again.stand_ins(case.view, case.truth, given, seed))
     findings, notes = _attack(case, progress)
     useful = dict(utility(case.view, case.truth, seed))
-    if engine is not None:
+    if not engine.gathers:
         useful["all_rows"] = counted_distances(made, original, engine, encoding)
         if case.view.rows < (of := made.manifest.data.rows):
             notes["rows"] = f"attacks saw {case.view.rows:,} of {of:,} rows, chosen by a hash of their numbers"
@@ -117,6 +121,18 @@ def audit(
         repeats=None if again is None else again.to_dict(case.view, given, findings),
         whole=_unchanged(case),
     )
+
+
+def _open_ledger(key: str | Path | None, ledger: Ledger | str | Path | None) -> Ledger | None:
+    """Return the ledger beside a key file, or the one that is given."""
+    if key is not None and ledger is not None:
+        raise UsageError("key= and ledger= name the same thing; give one of them")
+    if key is not None:
+        ledger = Ledger.beside(key)
+    book = Ledger(Path(ledger)) if isinstance(ledger, str | Path) else ledger
+    if book is not None and not book.path.exists():
+        raise UsageError(f"there is no ledger {book.path}; give the key that the release was made with")
+    return book
 
 
 def _attack(case: Case, progress: Progress | None) -> tuple[list[Finding], dict[str, str]]:

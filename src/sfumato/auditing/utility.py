@@ -11,7 +11,7 @@ from sfumato.attacks import View, linear_view
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.engines import Engine
 from sfumato.errors import DataError
-from sfumato.mining import distributions
+from sfumato.mining import reconstruct
 from sfumato.reconstruction import CellCounts
 from sfumato.releases import CountedTable, Reader, Release
 from sfumato.table import Column, Table
@@ -180,7 +180,7 @@ def counted_distances(
     names = tuple(name for name in columns if release.manifest[name].missing < release.manifest.data.rows)
     if not names:
         return {}
-    views = distributions(release, list(names), engine=engine)
+    views = reconstruct(release, list(names), engine=engine)
     grids = tuple(views[name].overall.grid for name in names)
     true = truth.fold(CellCounts(names, grids)).tables
     seen = counted.fold(CellCounts(names, grids)).tables

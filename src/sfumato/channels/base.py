@@ -297,7 +297,7 @@ def channel_class(law: str) -> type[Channel]:
     """Return the class of a law by its name."""
     if law in JOINT_LAWS:
         raise UsageError(
-            f"{law} is noise for several columns together, not for one: give it as the method, in a plan as "
+            f"{law} is noise for several columns together, not for one: give it as method={law}, or in a plan as "
             f'method = {{ law = "{law}" }} under [release], without noise for the columns that take part'
         )
     if law not in CHANNELS:

@@ -9,43 +9,70 @@ from typing import Any
 import click
 
 VERBS = {
-    "demo": ("demo", "The main job end to end on bundled data, with a report to open."),
-    "generate": ("owner", "Write a synthetic table: agrawal (functions 1 to 10), plateau, triangles."),
-    "plan": ("owner", "Look at a table and propose a plan that a person can edit."),
-    "release": ("owner", "Turn a table into a release: blurred data and a public statement of the noise."),
-    "describe": ("owner", "What a release says about itself: laws, privacy in every unit, cautions."),
-    "reconstruct": ("miner", "The true distributions behind a release, with their uncertainty."),
-    "mine": ("miner", "Grow a decision tree from a release."),
-    "predict": ("miner", "Apply a model to true values."),
-    "evaluate": ("miner", "The accuracy of a model on true values."),
-    "audit": ("auditor", "Privacy promised beside privacy left after real attacks, as a report."),
-    "cluster": ("patterns", "The clusters of a release."),
-    "compare": ("patterns", "Trees and clusters of the original beside those of its release."),
-    "tradeoff": ("chooser", "Privacy against accuracy on your own table, to choose from."),
-    "reproduce": ("papers", "A published experiment, its tables and figures beside ours."),
-    "explain": ("explain", "What a code such as SF102 means, and what to do about it."),
+    "demo": "The main job end to end on bundled data, with a report to open.",
+    "generate": "Write a synthetic table: agrawal (functions 1 to 10), plateau, triangles.",
+    "plan": "Look at a table and propose a plan that a person can edit.",
+    "release": "Turn a table into a release: blurred data and a public statement of the noise.",
+    "describe": "What a release says about itself: laws, privacy in every unit, cautions.",
+    "reconstruct": "The true distributions behind a release, with their uncertainty.",
+    "mine": "Grow a decision tree from a release.",
+    "predict": "Apply a model to true values.",
+    "evaluate": "The accuracy of a model on true values.",
+    "audit": "Privacy promised beside privacy left after real attacks, as a report.",
+    "cluster": "The clusters of a release.",
+    "compare": "Trees and clusters of the original beside those of its release.",
+    "tradeoff": "Privacy against accuracy on your own table, to choose from.",
+    "reproduce": "A published experiment, its tables and figures beside ours.",
+    "explain": "What a code such as SF102 means, and what to do about it.",
 }
+"""Every verb, and what it does; `cli/<verb>.py` holds it."""
 
 
 class Verbs(click.Group):
     """Verbs that are imported only when they are used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """All verbs, in the order in which they are used."""
+        """List the verbs in the order in which they are used."""
         return list(VERBS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Import the module of one verb."""
-        if cmd_name not in VERBS:
-            return None
-        module = importlib.import_module(f"sfumato.cli.{VERBS[cmd_name][0]}")
-        command: click.Command = getattr(module, cmd_name)
-        return command
+        return load_verb(cmd_name) if cmd_name in VERBS else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """The list of verbs without importing any."""
+        """Write the list of verbs without importing any."""
         with formatter.section("Verbs"):
-            formatter.write_dl([(name, about) for name, (_, about) in VERBS.items()])
+            formatter.write_dl(list(VERBS.items()))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run one verb; an error of the library is told in the words of its options."""
+        from sfumato.errors import SfumatoError, UsageError
+
+        try:
+            return super().invoke(ctx)
+        except SfumatoError as error:
+            from sfumato.cli.output import name_options
+
+            words = name_options(str(error), ctx.invoked_subcommand)
+            raise Failure(words, 2 if isinstance(error, UsageError) else 1) from error
+
+
+class Failure(click.ClickException):
+    """An error that is meant for a person, in one line."""
+
+    def __init__(self, words: str, code: int) -> None:
+        super().__init__(words)
+        self.exit_code = code  # type: ignore[misc]  # click reads it from the instance
+
+    def show(self, file: Any = None) -> None:  # noqa: ARG002
+        """Print the line on stderr."""
+        click.echo(f"error: {self.message}", err=True)
+
+
+def load_verb(name: str) -> click.Command:
+    """Return the command of one verb."""
+    command: click.Command = getattr(importlib.import_module(f"sfumato.cli.{name}"), name)
+    return command
 
 
 @click.group(
@@ -60,8 +87,6 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; exit 0 when done, 1 when the work failed with a message, 2 when it was asked wrongly."""
-    from sfumato.errors import SfumatoError, UsageError
-
     try:
         code: Any = cli.main(arguments, prog_name="sfumato", standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
@@ -71,9 +96,6 @@ def main(arguments: list[str] | None = None) -> None:
     except (click.Abort, KeyboardInterrupt):
         click.echo("stopped; nothing was written", err=True)
         sys.exit(130)
-    except SfumatoError as error:
-        click.echo(f"error: {error}", err=True)
-        sys.exit(2 if isinstance(error, UsageError) else 1)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(1)

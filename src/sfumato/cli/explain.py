@@ -1,4 +1,4 @@
-"""What a code such as SF102 means."""
+"""sfumato explain: what a code such as SF102 means."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from dataclasses import asdict
 
 import click
 
-from sfumato.cli.output import give, json_option, table
+import sfumato as sf
+from sfumato.cli.options import json_option
+from sfumato.cli.output import give, table
+from sfumato.findings import FINDINGS
 
 
 @click.command(epilog="Example:  sfumato explain SF102")
@@ -14,10 +17,7 @@ from sfumato.cli.output import give, json_option, table
 @json_option
 def explain(code: str | None, as_json: bool) -> None:
     """Print what CODE means and what to do about it; without a code, list all of them."""
-    from sfumato.findings import FINDINGS
-    from sfumato.findings import explain as look_up
-
-    entries = list(FINDINGS.values()) if code is None else [look_up(code)]
+    entries = [sf.explain(code)] if code else list(FINDINGS.values())
     if as_json:
         give({"findings": [asdict(entry) for entry in entries]})
     elif code is None:

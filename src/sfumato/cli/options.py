@@ -1,4 +1,4 @@
-"""Where the work is done: the options --engine and --master, and the engine they ask for."""
+"""Options that several verbs share. An option's name inside the program is the parameter that it sets."""
 
 from __future__ import annotations
 
@@ -9,6 +9,72 @@ from typing import Any, TypeVar
 import click
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+table_argument = click.argument("table", metavar="INPUT")
+release_argument = click.argument("release", type=Path, metavar="DIR")
+model_argument = click.argument("model", type=Path, metavar="MODEL")
+target_option = click.option("--target", help="The class column, released as it is.")
+identifier_option = click.option(
+    "--id", "identifier", help="The column that says whose row it is; noise is tied to it."
+)
+privacy_option = click.option(
+    "--privacy", type=float, help="Width of the 95 % interval, as a fraction of each range; labels keep as much signal."
+)
+seed_option = click.option("--seed", type=int, default=0, show_default=True)
+encoding_option = click.option("--encoding", default="utf-8", show_default=True, help="Encoding of a CSV file.")
+force_option = click.option("--force", is_flag=True, help="Replace an existing output.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
+
+
+def output_option(about: str, name: str = "output", *, required: bool = False) -> Callable[[F], F]:
+    """Give a command -o and --output, which sets the parameter `name`."""
+    return click.option("-o", "--output", name, type=Path, required=required, help=about)
+
+
+def _pairs(_context: click.Context, _option: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
+    """Return NAME=VALUE pairs as a mapping."""
+    from sfumato.errors import UsageError
+
+    out = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise UsageError(f"--set {text}: write it as NAME=VALUE, for example --set gamma=8")
+        out[name.strip()] = value.strip()
+    return out
+
+
+set_option = click.option(
+    "--set",
+    "options",
+    multiple=True,
+    callback=_pairs,
+    metavar="NAME=VALUE",
+    help="A parameter of the noise or method; may repeat.",
+)
+
+
+class Numbers(click.ParamType[list[float]]):
+    """A list of numbers with commas between."""
+
+    name = "numbers"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[float]:  # noqa: ARG002
+        """Parse the list; an empty text is an empty list."""
+        from sfumato.errors import UsageError
+
+        if isinstance(value, list):
+            return value
+        out = []
+        for part in value.split(",") if value.strip() else []:
+            try:
+                out.append(float(part))
+            except ValueError:
+                option = param.opts[-1] if param else "the option"
+                raise UsageError(
+                    f"{option} {value}: {part.strip()!r} is not a number; write numbers with commas between, such as 1,2,5"
+                ) from None
+        return out
 
 
 def engine_options(command: F) -> F:
@@ -26,24 +92,19 @@ def engine_options(command: F) -> F:
     return engine(master(command))
 
 
-def opened(folder: Path, spark: Any) -> Any:
-    """A release folder whose data is what its manifest says; on a cluster that would be one more reading of all of it."""
-    from sfumato.releases import Release
+def open_engine(engine: str, master: str | None, *, workers: int = 1, keys_on_workers: bool = False) -> Any:
+    """Return the engine that the options ask for; 0 workers are one thread per core."""
+    from dataclasses import replace
 
-    release = Release.open(folder)
-    if spark is None:
-        release.verify()
-    return release
-
-
-def cluster(engine: str, master: str | None) -> Any:
-    """The Spark engine, or None for work in this process."""
+    from sfumato.engines import Local
     from sfumato.errors import UsageError
 
     if engine == "local":
         if master:
             raise UsageError("--master names a Spark cluster; give --engine spark beside it, or leave it out")
-        return None
+        if keys_on_workers:
+            raise UsageError("--key-on-workers is for noise on a cluster; give --engine spark, and no --method")
+        return Local(workers) if workers else Local.all_cores()
     from sfumato.engines import Spark
 
-    return Spark.connect(master)
+    return replace(Spark.connect(master), keys_on_workers=keys_on_workers)

@@ -1,44 +1,86 @@
-"""Words to stderr, one JSON document to stdout, a progress bar where there is a terminal."""
+"""Words to stderr, one JSON document to stdout, a progress bar where there is a terminal, files that appear whole."""
 
 from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import click
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
-force_option = click.option("--force", is_flag=True, help="Replace an existing output.")
-
 
 def say(text: str = "") -> None:
-    """A line for the person at the terminal."""
+    """Write a line for the person at the terminal."""
     click.echo(text, err=True)
 
 
 def warn(text: str) -> None:
-    """A line that should not be overlooked."""
-    click.echo(click.style("note: ", fg="yellow", bold=True) + text, err=True)
+    """Write a line that should not be overlooked."""
+    context = click.get_current_context(silent=True)
+    words = name_options(text, context.info_name if context else None)
+    click.echo(click.style("note: ", fg="yellow", bold=True) + words, err=True)
+
+
+def name_options(text: str, verb: str | None) -> str:
+    """Write the parameters in a message of the library (``force=True``, ``target=COLUMN``) as options (--force, --target COLUMN).
+
+    An option of the verb itself comes first, then those of other verbs.
+    """
+    options = _all_options() | (_options(verb) if verb else {})
+
+    def rewrite(match: re.Match[str]) -> str:
+        name, value = match["name"], match["value"] or ""
+        if name not in options:
+            return match.group()
+        word = {"True": "", "Local()": "local"}.get(value, value.strip("'\""))
+        return f"{options[name]} {word}".strip()
+
+    text = re.sub(r"sweep\['(\w+)'\]", lambda m: options.get(f"sweep_{m[1]}", m.group()), text)
+    return re.sub(r"(?<![\w-])(?P<name>[a-z_]+)=(?P<value>'[^']*'|\w[\w-]*(?:\.\w+)*(?:\(\))?)?", rewrite, text)
+
+
+@cache
+def _options(verb: str) -> dict[str, str]:
+    """Return the long option of every parameter that a verb can set."""
+    from sfumato.cli.app import load_verb
+
+    command = load_verb(verb)
+    return {str(p.name): max(p.opts, key=len) for p in command.params if isinstance(p, click.Option)}
+
+
+@cache
+def _all_options() -> dict[str, str]:
+    from sfumato.cli.app import VERBS
+
+    out: dict[str, str] = {}
+    for verb in VERBS:
+        out = _options(verb) | out
+    return out
 
 
 def give(data: Any) -> None:
-    """The one JSON document of a command; numbers that JSON does not have become null."""
-    click.echo(json.dumps(finite(data), indent=2, ensure_ascii=False))
+    """Print the one JSON document of a command; numbers that JSON does not have become null."""
+    click.echo(_document(data))
 
 
-def finite(data: Any) -> Any:
-    """The data with infinities and NaN as null, and NumPy's numbers as plain ones."""
+def _document(data: Any) -> str:
+    return json.dumps(_finite(data), indent=2, ensure_ascii=False)
+
+
+def _finite(data: Any) -> Any:
+    """Return the data with infinities and NaN as null, and NumPy's numbers as plain ones."""
     if isinstance(data, dict):
-        return {str(k): finite(v) for k, v in data.items()}
+        return {str(k): _finite(v) for k, v in data.items()}
     if isinstance(data, list | tuple):
-        return [finite(v) for v in data]
+        return [_finite(v) for v in data]
     if hasattr(data, "tolist"):
-        return finite(data.tolist())
+        return _finite(data.tolist())
     if isinstance(data, float) and not math.isfinite(data):
         return None
     return data
@@ -46,7 +88,7 @@ def finite(data: Any) -> Any:
 
 @contextmanager
 def progress(title: str) -> Iterator[Callable[[int, int | None], None]]:
-    """A bar on a terminal, nothing elsewhere; called with what is done and, where known, what there is in all."""
+    """Show a bar on a terminal, nothing elsewhere; call it with what is done and, where known, what there is in all."""
     if not sys.stderr.isatty():
         yield lambda _done, _total: None
         return
@@ -60,7 +102,7 @@ def progress(title: str) -> Iterator[Callable[[int, int | None], None]]:
 
 
 def table(headers: list[str], rows: list[list[str]], *, err: bool = False) -> None:
-    """A table as wide as the terminal allows."""
+    """Print a table as wide as the terminal allows."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -73,31 +115,50 @@ def table(headers: list[str], rows: list[list[str]], *, err: bool = False) -> No
     for header in headers:
         grid.add_column(Text(header), overflow="fold")
     for row in rows:
-        grid.add_row(*(Text(cell) for cell in row))  # as it stands: "glucose [mg/dL]" is no markup
+        grid.add_row(*(Text(cell) for cell in row))  # as it stands: "glucose [mg/dL]" is not markup
     console.print(grid)
 
 
-def settings(texts: tuple[str, ...]) -> dict[str, str]:
-    """NAME=VALUE pairs from --set."""
+def check_outputs(*paths: Path | None, force: bool) -> None:
+    """Raise an error before any work is done if an output exists already, or cannot be there."""
+    from sfumato.io import check_outputs_free
+
+    check_outputs_free(*paths, force=force)
+
+
+def check_extension(path: Path | None, *allowed: str) -> None:
+    """Raise UsageError unless `path` ends in one of `allowed`."""
     from sfumato.errors import UsageError
 
-    out = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise UsageError(f"--set {text}: write it as NAME=VALUE, for example --set gamma=8")
-        out[name.strip()] = value.strip()
-    return out
+    if path is not None and path.suffix.lower() not in allowed:
+        *others, last = allowed
+        raise UsageError(f"{path}: unsupported extension; use {', '.join(others)}{' or ' if others else ''}{last}")
 
 
-def refuse_ending(path: Path | None, *endings: str) -> None:
-    """What the file will hold is told by its name, and must be what it does hold."""
-    from sfumato.errors import UsageError
+def write_text(path: Path | None, content: Callable[[], str], *, force: bool) -> None:
+    """Write a text to a file, if one was asked for."""
+    from sfumato.io import write_file
 
-    if path is None or path.suffix.lower() in endings:
-        return
-    if len(endings) == 1:
-        raise UsageError(f"{path}: the ending does not say {endings[0]}, which is what is written; give it that ending")
-    raise UsageError(
-        f"{path}: the ending says neither {', '.join(endings[:-1])} nor {endings[-1]}; give it one of them"
-    )
+    if path is not None:
+        write_file(path, content(), force=force)
+
+
+def write_report(path: Path, html: Callable[[], str], data: Any, *, force: bool) -> None:
+    """Write a report as a page or, to a .json file, as data."""
+    write_text(path, html if path.suffix.lower() == ".html" else lambda: _document(data) + "\n", force=force)
+
+
+def check_new_file(path: Path, table: str, *, force: bool) -> None:
+    """Raise an error if an output exists already, or if it is the table that is to be read."""
+    from sfumato.errors import OutputError
+
+    check_outputs(path, force=force)
+    if path.exists() and Path(table).exists() and path.samefile(table):
+        raise OutputError(f"{path} is the table to predict for; name another output")
+
+
+def write_rows(rows: Any, path: Path, *, force: bool) -> None:
+    """Write an Arrow table to a .csv or .parquet file."""
+    from sfumato.io import write_table
+
+    write_table(rows, path, force=force)

@@ -17,13 +17,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sfumato.engines.base import Engine, Mapped, Progress, Target, first_repeat
+from sfumato.engines.base import Engine, Mapped, Needs, Progress, Target, first_repeat
 from sfumato.engines.local import Local
 
 if TYPE_CHECKING:
     from sfumato.engines.spark import Spark
 
-__all__ = ["Engine", "Local", "Mapped", "Progress", "Spark", "Target", "first_repeat"]
+__all__ = ["Engine", "Local", "Mapped", "Needs", "Progress", "Spark", "Target", "first_repeat"]
 
 
 def __getattr__(name: str) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -20,6 +21,15 @@ from sfumato.io import BLOCK_ROWS, Block, Source, Written
 T = TypeVar("T")
 Progress = Callable[[int, int | None], None]
 """Called with the rows done, and the rows in all where they are known."""
+
+
+class Needs(Enum):
+    """What a strategy or a guided method has to see of a table."""
+
+    ROWS = auto()
+    """All rows, in the memory of one machine: an engine that gathers."""
+    COUNTS = auto()
+    """Mergeable counts, so that any engine will do."""
 
 
 class Mapped(Protocol):
@@ -48,7 +58,7 @@ class Engine(Protocol):
 
     @property
     def gathers(self) -> bool:
-        """Whether eight bytes per row may be brought together in one memory."""
+        """Whether the rows of a table may be brought together in one memory; if not, work is done by counts."""
 
     @property
     def keys_on_workers(self) -> bool:

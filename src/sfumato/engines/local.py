@@ -41,6 +41,9 @@ class Local:
         How many blocks are worked at a time.
     processes : bool
         Use processes instead of threads. Threads are enough for noise, since NumPy and AES release Python's lock.
+    gathers : bool
+        Bring all rows of a table into memory where a strategy or method needs them. Without it, trees, comparisons and
+        guided releases are made by counts, as on a cluster.
 
     Examples
     --------
@@ -51,16 +54,12 @@ class Local:
 
     workers: int = 1
     processes: bool = False
+    gathers: bool = True
 
     @classmethod
     def all_cores(cls) -> Local:
         """Return an engine with one thread per core."""
         return cls(os.cpu_count() or 1)
-
-    @property
-    def gathers(self) -> bool:
-        """True: all workers share one memory."""
-        return True
 
     @property
     def keys_on_workers(self) -> bool:

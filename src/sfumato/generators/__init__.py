@@ -16,7 +16,7 @@ Start with base.py. The randomness here is public and repeatable; it protects no
 
 from sfumato.generators import shapes
 from sfumato.generators.base import BLOCK_ROWS, Block, Column, Generator
-from sfumato.generators.files import generate_table, plan_for
+from sfumato.generators.files import generate, plan_for
 from sfumato.generators.registry import GENERATORS, get, names
 
 __all__ = [
@@ -25,7 +25,7 @@ __all__ = [
     "Block",
     "Column",
     "Generator",
-    "generate_table",
+    "generate",
     "get",
     "names",
     "plan_for",

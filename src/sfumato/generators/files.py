@@ -11,27 +11,63 @@ import pyarrow as pa
 
 from sfumato.errors import OutputError, UsageError
 from sfumato.generators.base import Generator
-from sfumato.io import discard, partial_path
+from sfumato.generators.registry import get
+from sfumato.io import check_outputs_free, discard, partial_path, write_file
 from sfumato.plans import DEFAULT_LAW, Plan, noise_for
 from sfumato.schema import Attribute, Categories, Consent, Interval, Kind, Role, Schema
 
 NO_OPTIONS: Mapping[str, Any] = {}
 
 
-def generate_table(
-    generator: Generator,
+def generate(
+    name: str,
     rows: int,
-    path: str | Path,
+    output: str | Path,
     *,
     seed: int = 0,
     options: Mapping[str, Any] = NO_OPTIONS,
+    plan: str | Path | None = None,
     force: bool = False,
     progress: Callable[[int, int | None], None] | None = None,
 ) -> Path:
-    """Write a synthetic table block by block; the file appears when it is complete."""
-    path = Path(path)
-    if path.exists() and not force:
-        raise OutputError(f"{path} exists already; name another output, or replace it with --force")
+    """Write a synthetic table, block by block.
+
+    Parameters
+    ----------
+    name : str
+        The table: agrawal, crd, csd, plateau or triangles.
+    rows : int
+        How many rows.
+    output : path
+        A .csv, .csv.gz or .parquet file. It appears when it is complete.
+    seed : int
+        Equal seeds give equal tables.
+    options : mapping
+        What the table can be asked for, such as `function` and `balanced` of agrawal.
+    plan : path, optional
+        Also write a plan with the declared domains to this file.
+    force : bool
+        Replace existing files.
+    progress : callable, optional
+        Called with the rows done, and the rows in all.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import sfumato as sf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     table = sf.generate("agrawal", 1000, f"{folder}/people.csv", options={"function": 2})
+    ...     len(table.read_text().splitlines())
+    1001
+    """
+    path = Path(output)
+    check_outputs_free(path, Path(plan) if plan else None, force=force)
+    generator = get(name)
     blocks = generator.blocks(rows, seed=seed, **options)
     hidden = partial_path(path)
     try:
@@ -56,6 +92,8 @@ def generate_table(
         raise OutputError(f"{path} cannot be written: {error.strerror}; name another output") from None
     finally:
         discard(hidden)
+    if plan:
+        write_file(Path(plan), plan_for(generator).to_toml(str(path)), force=force)
     return path
 
 

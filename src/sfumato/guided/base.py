@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Mapping
-from enum import Enum, StrEnum, auto
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from sfumato.channels import CHANNELS, JOINT_LAWS
+from sfumato.engines import Needs
 from sfumato.errors import UsageError
 from sfumato.parameters import Parameters
 from sfumato.randomness import Stream
@@ -23,15 +24,6 @@ if TYPE_CHECKING:
 
 METHODS: dict[str, type[Method]] = {}
 """Every guided method by its law."""
-
-
-class Needs(Enum):
-    """What a method has to see of the original to perturb it."""
-
-    ROWS = auto()
-    """All rows, in the memory of one machine."""
-    COUNTS = auto()
-    """Mergeable counts of all rows, so that an engine can hold them; all rows in memory will do as well."""
 
 
 class Pattern(StrEnum):
@@ -125,7 +117,7 @@ def make_method(law: str, parameters: Mapping[str, Any]) -> GuidedMethod:
         return METHODS[law].plan(parameters)
     if law in CHANNELS:
         raise UsageError(
-            f"{law} is noise for each column, not a method: name it as the noise, or write it as noise in the plan"
+            f"{law} is noise for each column, not a method: give it as noise={law}, or write it as noise in the plan"
         )
     raise UsageError(f"there is no method {law!r}; the methods are {join_names([*JOINT_LAWS, *sorted(METHODS)], 20)}")
 

@@ -25,10 +25,10 @@ def open_new_folder(folder: Path, *, force: bool = False) -> Iterator[Path]:
     """
     folder = Path(folder)
     if folder.exists() and not force:
-        raise OutputError(f"{folder} exists already; name another output, or replace it with --force")
+        raise OutputError(f"{folder} exists already; name another output, or replace it with force=True")
     if force and folder.exists() and not (folder.is_dir() and _is_release_folder(folder)):
         raise OutputError(
-            f"{folder} is not something this program wrote, so --force does not replace it; name another output"
+            f"{folder} is not something this program wrote, so force=True does not replace it; name another output"
         )
     _refuse_file_above(folder)
     try:
@@ -93,7 +93,7 @@ def check_outputs_free(*paths: Path | None, force: bool = False) -> None:
         if path is None:
             continue
         if path.exists() and not force:
-            raise OutputError(f"{path} exists already; name another output, or replace it with --force")
+            raise OutputError(f"{path} exists already; name another output, or replace it with force=True")
         _refuse_file_above(path)
 
 

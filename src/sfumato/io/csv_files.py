@@ -61,7 +61,7 @@ class CsvSource:
             raise DataError(f"{self.name} cannot be read: {first_line(error)}; is it a complete CSV file?") from None
         except UnicodeError as error:
             raise DataError(
-                f"{self.name} is not {self.encoding} text: {error}; name its encoding (--encoding {self._likely()})"
+                f"{self.name} is not {self.encoding} text: {error}; name its encoding (encoding={self._likely()})"
             ) from None
         if names is None:
             raise DataError(f"{self.name} is empty; a table needs a header and at least one row")
@@ -77,7 +77,7 @@ class CsvSource:
     def _encoding_error(self, where: str, byte: bytes) -> DataError:
         return DataError(
             f"{self.name}, {where}: byte 0x{byte.hex()} is not {self.encoding} text; "
-            f"convert the file, or name its encoding (--encoding {self._likely()})"
+            f"convert the file, or name its encoding (encoding={self._likely()})"
         )
 
     def _likely(self) -> str:

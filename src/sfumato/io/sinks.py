@@ -156,7 +156,7 @@ def write_table(table: pa.Table, path: str | Path, *, force: bool = False) -> No
     """Write a small table to a .csv or .parquet file that appears when it is complete."""
     path = Path(path)
     if path.exists() and not force:
-        raise OutputError(f"{path} exists already; name another output, or replace it with --force")
+        raise OutputError(f"{path} exists already; name another output, or replace it with force=True")
     form = path.suffix.lower().lstrip(".")
     if form not in FORMATS:
         raise UsageError(f"{path}: unsupported extension; use .csv or .parquet")

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, overload
 
 import numpy as np
 
 from sfumato.counts import Counts, FloatArray, Grid
-from sfumato.engines import Engine
+from sfumato.engines import Engine, Local
 from sfumato.errors import DataError, UsageError
-from sfumato.reconstruction import Distribution, by_class, counted_columns, reconstruct, weighted
-from sfumato.releases import CountedTable, Release
+from sfumato.reconstruction import Distribution, counted_columns, weighted
+from sfumato.reconstruction import by_class as reconstruct_by_class
+from sfumato.reconstruction import reconstruct as reconstruct_column
+from sfumato.releases import CountedTable, Release, as_release
 from sfumato.report import charts
 from sfumato.schema import Attribute, Kind
 from sfumato.table import Column
@@ -20,7 +23,7 @@ from sfumato.text import format_number, join_names
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class Reconstruction:
     """One attribute: its reconstruction overall and by class, beside the counts of the released values."""
 
     attribute: Attribute
@@ -62,17 +65,17 @@ class View:
         sd = float(np.sqrt(max((grid.centres - mean) ** 2 @ shares, 0.0)))
         return self.gist(self.overall), f"{self._number(mean)} ± {format_number(sd)}"
 
-    def gist(self, found: Distribution) -> str:
-        """Mean ± sd, or the commonest labels."""
-        if found.grid.labels is not None:
-            return _commonest(found.grid.labels, found.mass)
-        return f"{self._number(found.mean())} ± {format_number(found.sd())}"
+    def gist(self, distribution: Distribution) -> str:
+        """Return mean ± sd, or the commonest labels."""
+        if distribution.grid.labels is not None:
+            return _commonest(distribution.grid.labels, distribution.mass)
+        return f"{self._number(distribution.mean())} ± {format_number(distribution.sd())}"
 
     def _number(self, value: float) -> str:
         return str(self.attribute.format_value(value)) if self.days else f"{value:.5g}"
 
-    def drawn(self, *, alone: bool = True, original: FloatArray | None = None) -> str:
-        """The attribute's chart."""
+    def draw(self, *, alone: bool = True, original: FloatArray | None = None) -> str:
+        """Return the attribute's chart."""
         d = self.overall
         return charts.distribution(
             self.attribute.name,
@@ -90,15 +93,33 @@ class View:
 NO_VALUE = "no value is present, so there is nothing to reconstruct"
 
 
-class Views(dict[str, View]):
-    """Views by attribute, and why the attributes that were passed over have none."""
+class Reconstructions(dict[str, Reconstruction]):
+    """Reconstructions by attribute, and why the attributes that were passed over have none."""
 
-    def __init__(self, views: Mapping[str, View], skipped: Mapping[str, str]) -> None:
+    def __init__(self, views: Mapping[str, Reconstruction], skipped: Mapping[str, str]) -> None:
         super().__init__(views)
         self.skipped = dict(skipped)
         if skipped and not views:
             what = f"{join_names(list(skipped), 12)}: {NO_VALUE}"
             raise DataError(f"{what}; {'leave the column out' if len(skipped) == 1 else 'the release holds no other'}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the views as plain data, and why columns were skipped."""
+        return {"attributes": {name: v.to_dict() for name, v in self.items()}, "skipped": self.skipped}
+
+    def to_svg(self) -> str:
+        """Draw all distributions on one sheet, with a note in the place of a column that has none."""
+        drawings = []
+        for name, v in self.items():
+            drawings.append(v.draw(alone=False))
+            for label, d in (v.classes or {}).items():
+                drawings.append(
+                    charts.distribution(
+                        f"{name}, {label}", d.grid, d.mass, lower=d.lower, upper=d.upper, alone=False, days=v.days
+                    )
+                )
+        drawings += [charts.note(name, why) for name, why in self.skipped.items()]
+        return charts.stack(drawings)
 
 
 def _commonest(labels: tuple[str, ...], shares: FloatArray) -> str:
@@ -111,49 +132,98 @@ def view(
     classes: Mapping[str, Distribution] | None,
     weights: FloatArray | None = None,
     **options: Any,
-) -> View:
+) -> Reconstruction:
     """The view of one column."""
-    overall = reconstruct(column, weights=weights, **options)
+    overall = reconstruct_column(column, weights=weights, **options)
     grid = column.observed_grid(overall.grid)
     counts = Counts.of([grid], [column.located(grid)], weights).table
     reported = column.channel is not None and column.channel.reports is not None
-    return View(column.attribute, overall, classes, (grid, counts), reported)
+    return Reconstruction(column.attribute, overall, classes, (grid, counts), reported)
 
 
-def distributions(
-    release: Release,
-    names: list[str] | None = None,
+@overload
+def reconstruct(source: Column, **options: Any) -> Distribution: ...
+
+
+@overload
+def reconstruct(
+    source: Release | str | Path,
+    attributes: Sequence[str] | None = None,
     *,
     by_class: bool = False,
-    engine: Engine | None = None,
+    engine: Engine = Local(),
     **options: Any,
-) -> Views:
-    """Views of the named attributes (all by default) of a release; with an engine, from counts that it adds up.
+) -> Reconstructions: ...
 
-    An attribute without a single value is passed over, and named in ``skipped``.
+
+def reconstruct(
+    source: Column | Release | str | Path,
+    attributes: Sequence[str] | None = None,
+    *,
+    by_class: bool = False,
+    engine: Engine = Local(),
+    **options: Any,
+) -> Distribution | Reconstructions:
+    """Reconstruct the distribution of the true values behind a released column, or behind every column of a release.
+
+    Parameters
+    ----------
+    source : Column, Release or path
+        One released column with its law, a release, or its folder.
+    attributes : sequence of str, optional
+        Which columns of a release; all by default.
+    by_class : bool
+        Also reconstruct each column for each class of the target by itself.
+    engine : Engine
+        Where the work is done; one that does not gather rows adds up counts.
+    **options
+        `method` (auto, em, ems, bayes, inverse, projection or exact), `kernel` (exact or midpoint) and `bins`, as
+        `sfumato.reconstruction.reconstruct` takes them.
+
+    Returns
+    -------
+    Distribution or Reconstructions
+        Of a column, its distribution. Of a release, a mapping of columns to views: the distribution overall and by class,
+        beside the released counts. Columns without any value are named in `Reconstructions.skipped`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import sfumato as sf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     views = sf.reconstruct(sf.release("iris", sf.Plan.propose("iris"), f"{folder}/release"), ["petal_width"])
+    >>> round(float(views["petal_width"].overall.mass.sum()), 6)
+    1.0
     """
+    if isinstance(source, Column):
+        return reconstruct_column(source, **options)
+    release = as_release(source, verify=engine.gathers)
     if by_class and release.manifest.schema.target is None:
-        raise UsageError(f"{release.folder} has no target, so there are no classes; leave --by-class (by_class) out")
-    if engine is not None:
+        raise UsageError(f"{release.folder} has no target, so there are no classes; leave by_class=True out")
+    names = list(attributes) if attributes else None
+    if not engine.gathers:
         return _from_counts(release.counted(engine, names), names, options, by_class=by_class)
     table = release.observed(names)
     wanted = [c for c in table.columns if names is None or c.name in names]
     skipped = {c.name: NO_VALUE for c in wanted if np.isnan(c.values).all()}
-    present = [c for c in wanted if c.name not in skipped]
-    views = {c.name: view(c, _by_class(table, c.name, options) if by_class else None, **options) for c in present}
-    return Views(views, skipped)
+    views = {}
+    for column in wanted:
+        if column.name not in skipped:
+            classes = reconstruct_by_class(table, column.name, **options) if by_class else None
+            views[column.name] = view(column, classes, **options)
+    return Reconstructions(views, skipped)
 
 
 def _from_counts(
     counted: CountedTable, names: list[str] | None, options: Mapping[str, Any], *, by_class: bool
-) -> Views:
+) -> Reconstructions:
     table = counted.table
     wanted = [c for c in table.columns if names is None or c.name in names]
     bins = options.get("bins")
-    found = counted_columns(wanted, table.labels, counted.fold, bins=bins, by_class=by_class)
+    tables = counted_columns(wanted, table.labels, counted.fold, bins=bins, by_class=by_class)
     out = {}
-    skipped = {name: NO_VALUE for name, counts in found.items() if not counts.overall[1][1:].any()}
-    for name, counts in found.items():
+    skipped = {name: NO_VALUE for name, counts in tables.items() if not counts.overall[1][1:].any()}
+    for name, counts in tables.items():
         if name in skipped:
             continue
         classes = None
@@ -162,26 +232,7 @@ def _from_counts(
             for label, row in zip(table.labels, counts.by_class[1][1:], strict=True):
                 if row[1:].any():
                     column, weights = weighted(counts.column, counts.by_class[0], row)
-                    classes[label] = reconstruct(column, weights=weights, **{**options, "bins": counts.bins})
+                    classes[label] = reconstruct_column(column, weights=weights, **{**options, "bins": counts.bins})
         column, weights = weighted(counts.column, *counts.overall)
         out[name] = view(column, classes, weights, **options)
-    return Views(out, skipped)
-
-
-def _by_class(table: Any, name: str, options: Mapping[str, Any]) -> Mapping[str, Distribution]:
-    return by_class(table, name, **options)
-
-
-def plotted(views: Mapping[str, View]) -> str:
-    """All charts on one sheet, with a note in the place of an attribute that has none."""
-    drawings = []
-    for seen in views.values():
-        drawings.append(seen.drawn(alone=False))
-        for label, d in (seen.classes or {}).items():
-            title = f"{seen.attribute.name}, {label}"
-            drawings.append(
-                charts.distribution(title, d.grid, d.mass, lower=d.lower, upper=d.upper, alone=False, days=seen.days)
-            )
-    skipped = views.skipped if isinstance(views, Views) else {}
-    drawings += [charts.note(name, why) for name, why in skipped.items()]
-    return charts.stack(drawings)
+    return Reconstructions(out, skipped)

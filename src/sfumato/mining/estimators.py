@@ -22,11 +22,13 @@ from sfumato.channels import Channel
 from sfumato.counts import FloatArray
 from sfumato.errors import UsageError
 from sfumato.io import Encoder, released_attribute
-from sfumato.mining.model import NAIVE_BAYES, STRATEGIES, Model, mine
+from sfumato.mining.miner import mine
+from sfumato.mining.model import Model
+from sfumato.mining.naive_bayes import NAIVE_BAYES
 from sfumato.releases import Release
 from sfumato.schema import Attribute, Categories, Interval, Kind, day_number
 from sfumato.table import Column, Table
-from sfumato.trees import original
+from sfumato.trees import original, strategy_for_release
 
 CHECKS: dict[str, Any] = {"dtype": None, "ensure_all_finite": "allow-nan"}
 
@@ -72,8 +74,7 @@ class PerturbedTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
 
     def fit(self, X: Any, y: Any) -> PerturbedTreeClassifier:
         """Grow the tree from released values `X` and classes `y`."""
-        if self.strategy not in STRATEGIES and self.strategy != NAIVE_BAYES:
-            raise UsageError(f"there is no strategy {self.strategy!r}; choose {', '.join([*STRATEGIES, NAIVE_BAYES])}")
+        strategy_for_release(self.strategy)
         values, y = validate_data(self, X, y, **CHECKS)
         values = np.asarray(values)
         check_classification_targets(y)
@@ -82,9 +83,9 @@ class PerturbedTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         self.attributes_ = tuple(self._attribute(i, n, values[:, i]) for i, n in enumerate(names))
         columns = []
         for i, (name, attribute) in enumerate(zip(names, self.attributes_, strict=True)):
-            channel: Channel | None = self._given(self.channels, i, name)
+            channel: Channel | None = self._look_up(self.channels, i, name)
             cells = attribute if channel is None else released_attribute(attribute, channel.reports)
-            columns.append(Column(attribute, channel, _encoded(cells, values[:, i])))
+            columns.append(Column(attribute, channel, _encode(cells, values[:, i])))
         table = Table(tuple(columns), Column.of_codes("class", tuple(map(str, range(len(self.classes_)))), codes))
         blurred = any(c.channel is not None for c in columns)
         if len(self.classes_) == 1 or (not blurred and self.strategy != NAIVE_BAYES):
@@ -97,7 +98,7 @@ class PerturbedTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         """Class probabilities for true values `X`, in the order of `classes_`."""
         check_is_fitted(self, "model_")
         values = np.asarray(validate_data(self, X, reset=False, **CHECKS))
-        columns = {a.name: _encoded(a, values[:, i]) for i, a in enumerate(self.attributes_)}
+        columns = {a.name: _encode(a, values[:, i]) for i, a in enumerate(self.attributes_)}
         table = Table(tuple(Column(a, None, columns[a.name]) for a in self.attributes_))
         return self.model_.body.predict_proba(table)
 
@@ -111,16 +112,16 @@ class PerturbedTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         return [str(n) for n in known] if known is not None else [f"x{i}" for i in range(self.n_features_in_)]
 
     @staticmethod
-    def _given(mapping: Mapping[Any, Any] | None, place: int, name: str) -> Any:
+    def _look_up(mapping: Mapping[Any, Any] | None, place: int, name: str) -> Any:
         if mapping is None:
             return None
         return mapping.get(name, mapping.get(place))
 
     def _attribute(self, place: int, name: str, values: NDArray[Any]) -> Attribute:
-        declared: Attribute | None = self._given(self.attributes, place, name)
+        declared: Attribute | None = self._look_up(self.attributes, place, name)
         if declared is not None:
             return declared
-        channel: Channel | None = self._given(self.channels, place, name)
+        channel: Channel | None = self._look_up(self.channels, place, name)
         if channel is not None:
             if channel.ends is None:
                 raise UsageError(
@@ -150,7 +151,7 @@ def _numeric(values: NDArray[Any]) -> bool:
     return all(v is None or isinstance(v, int | float | np.number) for v in values)
 
 
-def _encoded(attribute: Attribute, values: NDArray[Any]) -> FloatArray:
+def _encode(attribute: Attribute, values: NDArray[Any]) -> FloatArray:
     """Column values as numbers: labels as their place in the domain, dates as days, unknown ones and gaps as missing."""
     if attribute.kind is Kind.DATE and not _numeric(values):
         calendar = Interval(day_number(date.min), day_number(date.max))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.counts import FloatArray, IntArray
-from sfumato.engines import Engine
 from sfumato.errors import CellError, DataError, SfumatoError, UsageError
 from sfumato.io import (
     BLOCK_ROWS,
@@ -27,43 +25,20 @@ from sfumato.io import (
     write_file,
 )
 from sfumato.mining.naive_bayes import NaiveBayes
-from sfumato.releases import Release
 from sfumato.schema import Attribute
-from sfumato.table import Table
 from sfumato.text import join_names
-from sfumato.trees import Tree, byclass, counted_tree, fit_auto, fit_joint, fit_mixture, global_, local, randomized
+from sfumato.trees import (
+    Tree,
+    rules_text,
+    svg,
+    text,
+    to_javascript,
+    to_python,
+    to_sql,
+)
 
 FORMAT = "sfumato-model"
 VERSION = 1
-DEFAULT_STRATEGY = "auto"
-
-Grown = tuple[Tree, Mapping[str, Any]]
-
-
-def _plain(grow: Callable[[Table], Tree]) -> Callable[[Table], Grown]:
-    return lambda table: (grow(table), {})
-
-
-def _fitted(fit: Callable[..., Any]) -> Callable[[Table], Grown]:
-    def grow(table: Table) -> Grown:
-        fitted = fit(table)
-        return fitted.tree, dict(fitted.notes)
-
-    return grow
-
-
-STRATEGIES: dict[str, Callable[[Table], Grown]] = {
-    "auto": _fitted(fit_auto),
-    "byclass": _plain(byclass),
-    "local": _plain(local),
-    "global": _plain(global_),
-    "randomized": _plain(randomized),
-    "joint": _fitted(fit_joint),
-    "mixture": _fitted(fit_mixture),
-}
-"""Ways to grow a tree from a release. `original` is for tables whose values are true, and so not among them."""
-
-NAIVE_BAYES = "naive-bayes"
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +75,38 @@ class Model:
         if isinstance(self.body, Tree):
             about |= {"leaves": self.body.leaves, "depth": self.body.depth, "attributes": list(self.body.used)}
         return about | {"notes": dict(self.notes)}
+
+    @property
+    def headline(self) -> str:
+        """One line: the strategy, the rows, the time, and the size of the tree."""
+        size = f", {self.body.leaves} leaves, depth {self.body.depth}" if isinstance(self.body, Tree) else ""
+        return f"{self.strategy}: {self.rows:,} rows in {self.seconds:.1f} s{size}"
+
+    @property
+    def tree(self) -> Tree:
+        """The decision tree; a model without one raises UsageError."""
+        if not isinstance(self.body, Tree):
+            raise UsageError(
+                f"a {self.strategy} model has no tree to draw or to write as code; mine with another strategy"
+            )
+        return self.body
+
+    def to_text(self) -> str:
+        """Return the tree and its first rules as text; nothing for a model without a tree."""
+        if not isinstance(self.body, Tree):
+            return ""
+        return f"{text(self.body)}\n\n{rules_text(self.body, most=12)}"
+
+    def to_svg(self) -> str:
+        """Return a drawing of the tree."""
+        return svg(self.tree)
+
+    def to_code(self, language: str) -> str:
+        """Return the tree as code in a language: py, js or sql."""
+        languages = {"py": to_python, "js": to_javascript, "sql": to_sql}
+        if language not in languages:
+            raise UsageError(f"a tree cannot be written as {language!r}; choose {join_names(languages)}")
+        return languages[language](self.tree)
 
     def to_json(self) -> str:
         """The model as a file: documented JSON that needs nothing of ours to be applied."""
@@ -233,50 +240,66 @@ def _cells(array: pa.Array, name: str, absent: Collection[str] = ()) -> Any:
     return np.array([None if t in absent else t for t in texts], dtype=object)
 
 
-def mine(
-    release: Release | Table | str | Path, strategy: str = DEFAULT_STRATEGY, engine: Engine | None = None
-) -> Model:
-    """Grow a model from a release: a decision tree by one of the strategies, or naive Bayes.
+def predict(model: Model | str | Path, table: Any, encoding: str = "utf-8") -> pa.Table:
+    """Apply a model to a table of true values.
 
-    With an engine the release is never held in memory: the tree grows from counts that the engine adds up, level by level
-    (strategies byclass, local, global and randomized).
+    Parameters
+    ----------
+    model : Model or path
+        A model, or the file it was saved to.
+    table : path, bundled name, dataframe or Arrow table
+        The rows to predict for, with the columns that the model uses.
+    encoding : str
+        Encoding of a CSV file.
+
+    Returns
+    -------
+    pyarrow.Table
+        The predicted label of each row, in a column named after the target, and its `probability`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import sfumato as sf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     release = sf.release("iris", sf.Plan.propose("iris"), f"{folder}/release")
+    ...     model = sf.mine(release, "byclass")
+    >>> sf.predict(model, "iris").column_names
+    ['class', 'probability']
     """
-    name = ""
-    absent: dict[str, tuple[str, ...]] = {}
-    if isinstance(release, str | Path):
-        release = Release.open(release)
-    if isinstance(release, Release):
-        name = release.manifest.name
-        declared = release.manifest.schema.target
-        if declared is None:
-            raise UsageError(f"{release.folder} has no target to predict; release the table with --target COLUMN")
-        if declared.kind.numeric:
-            raise UsageError(
-                f"{declared.name}: a target of numbers has no classes; cut it into categories before the release"
-            )
-        absent = {c.attribute.name: c.absent for c in release.manifest.columns if c.absent != ("",)}
-        if engine is not None:
-            return replace(_by_counts(release, strategy, engine), absent=absent)
-        table = release.observed()
-    elif engine is not None:
-        raise UsageError("an engine mines release folders; open one, or mine the table without an engine")
-    else:
-        table = release
-    if not table.columns:
-        raise UsageError("the release holds no attribute beside the target, so there is nothing to predict from")
-    start = time.perf_counter()
-    if strategy == NAIVE_BAYES:
-        body = NaiveBayes.fit(table)
-        return Model(body, strategy, table.rows, name, time.perf_counter() - start, absent=absent)
-    if strategy not in STRATEGIES:
-        raise UsageError(f"there is no strategy {strategy!r}; choose {join_names([*STRATEGIES, NAIVE_BAYES], 12)}")
-    tree, notes = STRATEGIES[strategy](table)
-    tree = replace(tree, target=table.required_target.name, strategy=tree.strategy or strategy)
-    return Model(tree, strategy, table.rows, name, time.perf_counter() - start, notes, absent)
+    return as_model(model).predict(table, encoding)
 
 
-def _by_counts(release: Release, strategy: str, engine: Engine) -> Model:
-    start = time.perf_counter()
-    counted = release.counted(engine)
-    tree = replace(counted_tree(counted, strategy), target=counted.table.required_target.name)
-    return Model(tree, strategy, release.manifest.data.rows, release.manifest.name, time.perf_counter() - start)
+def evaluate(model: Model | str | Path, table: Any, encoding: str = "utf-8") -> dict[str, Any]:
+    """Compare what a model predicts with the true classes of a table.
+
+    Parameters
+    ----------
+    model : Model or path
+        A model, or the file it was saved to.
+    table : path, bundled name, dataframe or Arrow table
+        Rows of true values with their classes.
+    encoding : str
+        Encoding of a CSV file.
+
+    Returns
+    -------
+    dict
+        `accuracy`, `rows`, the recall of each of the `classes`, the `majority` share, and the `confusion` counts.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import sfumato as sf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     release = sf.release("iris", sf.Plan.propose("iris"), f"{folder}/release")
+    ...     model = sf.mine(release, "byclass")
+    >>> sf.evaluate(model, "iris")["rows"]
+    150
+    """
+    return as_model(model).evaluate(table, encoding)
+
+
+def as_model(model: Model | str | Path) -> Model:
+    """Return a model as it is, or read from its file."""
+    return model if isinstance(model, Model) else Model.load(model)

@@ -1,7 +1,7 @@
 """Naive Bayes on reconstructed distributions: the second model that a release can be mined for.
 
 Noise is independent across attributes, so the class-conditional distribution of each can be reconstructed by itself, and
-their product is all that naive Bayes asks for. No record is ever assigned to anything.
+their product is all that naive Bayes asks for. No row is ever assigned to anything.
 """
 
 from __future__ import annotations
@@ -18,38 +18,39 @@ from sfumato.errors import DataError, UsageError
 from sfumato.reconstruction import by_class
 from sfumato.schema import Attribute
 from sfumato.table import Table
-from sfumato.trees import Columns, encoded
+from sfumato.trees import Columns, encoded, strategy
 
 FORMAT = "sfumato-naive-bayes"
+NAIVE_BAYES = "naive-bayes"
 
 
 @dataclass(frozen=True, eq=False)
 class NaiveBayes:
-    """P(class) and P(cell | class) for each attribute, the latter with half a record a cell added."""
+    """P(class) and P(cell | class) for each attribute, the latter with half a row added to every cell."""
 
     attributes: tuple[Attribute, ...]
     labels: tuple[str, ...]
     prior: FloatArray
     grids: tuple[Grid, ...]
     mass: tuple[FloatArray, ...]
-    """One array a attribute, shape (classes, cells)."""
+    """One array per attribute, shape (classes, cells)."""
     target: str = "class"
 
     @classmethod
     def fit(cls, table: Table) -> NaiveBayes:
         """Reconstruct every attribute by class."""
         if table.target is None:
-            raise UsageError("naive Bayes needs a class; release the table with --target")
+            raise UsageError("naive Bayes needs a class; release the table with target=COLUMN")
         counts = np.bincount(table.codes[table.codes >= 0], minlength=len(table.labels)).astype(np.float64)
         if not counts.sum():
             raise DataError("no row has a class, so there is nothing to learn from")
         grids, mass = [], []
         for column in table.columns:
-            found = by_class(table, column.name)
-            grid = next(iter(found.values())).grid
+            distributions = by_class(table, column.name)
+            grid = next(iter(distributions.values())).grid
             rows = []
             for label, n in zip(table.labels, counts, strict=True):
-                share = found[label].mass if label in found else np.full(grid.size, 1 / grid.size)
+                share = distributions[label].mass if label in distributions else np.full(grid.size, 1 / grid.size)
                 rows.append((n * share + 0.5) / (n + 0.5 * grid.size))
             grids.append(grid)
             mass.append(np.array(rows))
@@ -73,11 +74,11 @@ class NaiveBayes:
         return np.asarray(scores / scores.sum(axis=1, keepdims=True))
 
     def predict_codes(self, columns: Columns) -> IntArray:
-        """The likeliest class of each record."""
+        """Return the likeliest class of each row."""
         return np.argmax(self.log_joint(columns), axis=1).astype(np.int64)
 
     def predict(self, columns: Columns) -> NDArray[np.str_]:
-        """The likeliest label of each record."""
+        """Return the likeliest label of each row."""
         return np.array(self.labels)[self.predict_codes(columns)]
 
     def to_dict(self) -> dict[str, Any]:
@@ -108,3 +109,9 @@ class NaiveBayes:
         return cls(
             tuple(attributes), tuple(data["labels"]), np.array(data["prior"]), tuple(grids), tuple(mass), data["target"]
         )
+
+
+@strategy(NAIVE_BAYES)
+def fit_naive_bayes(table: Table) -> NaiveBayes:
+    """Fit naive Bayes to a release."""
+    return NaiveBayes.fit(table)

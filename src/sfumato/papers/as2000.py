@@ -9,7 +9,6 @@ import numpy as np
 from sfumato.channels import Channel, Gaussian, Uniform
 from sfumato.counts import FloatArray, Grid
 from sfumato.generators import shapes
-from sfumato.mining import STRATEGIES
 from sfumato.papers import loans
 from sfumato.papers.base import BEATEN, NOT_REPRODUCED, REPORTED, REPRODUCED, Bench, Cell, Results, mean_spread
 from sfumato.randomness import Rows, SecretKey
@@ -17,7 +16,7 @@ from sfumato.reconstruction import reconstruct
 from sfumato.report import charts, svg
 from sfumato.schema import Attribute, Interval, Kind
 from sfumato.table import Column, Table
-from sfumato.trees import Tree, byclass, local, original
+from sfumato.trees import STRATEGIES, Tree, byclass, local, original
 
 LAWS: dict[str, type[Gaussian | Uniform]] = {"gaussian": Gaussian, "uniform": Uniform}
 FUNCTIONS = (1, 2, 3, 4, 5)
@@ -59,7 +58,8 @@ def mine_tree(strategy: str, table: Table) -> Tree:
     by_class = {"byclass": byclass, "local": local}.get(strategy.partition(",")[0])
     if by_class is not None:
         return by_class(table, as_counted=strategy not in WITH_LEAVES)
-    return STRATEGIES[strategy](table)[0]
+    tree: Tree = STRATEGIES[strategy].grow(table)[0]
+    return tree
 
 
 def accuracies(

@@ -66,6 +66,11 @@ class Results:
         found = [c.verdict for c in self.cells]
         return {v: found.count(v) for v in (REPRODUCED, BEATEN, NOT_REPRODUCED, REPORTED) if v in found}
 
+    @property
+    def headline(self) -> str:
+        """The title, and how many cells of each verdict."""
+        return f"{self.title}: {', '.join(f'{n} {v}' for v, n in self.verdicts.items())}"
+
     def to_markdown(self) -> str:
         """Return the results as a page: figures first, then every cell."""
         counted = ", ".join(f"{n} {v}" for v, n in self.verdicts.items())

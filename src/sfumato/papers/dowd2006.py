@@ -85,12 +85,12 @@ def tree_accuracy(table: str, gamma: int, size: int, seed: int, rows: int) -> di
     if truth is None:
         raise ValueError(table)
     if not gamma:
-        return {"original": 100 * STRATEGIES["original"](true).accuracy(test, truth)}
+        return {"original": 100 * STRATEGIES["original"].fit(true).accuracy(test, truth)}
     columns = [
         c.through(Substitution(gamma=float(gamma), bins=size).on(c.attribute), key.derive(c.name)) for c in true.columns
     ]
     released = Table(tuple(columns), true.target)
-    return {s: 100 * STRATEGIES[s](released).accuracy(test, truth) for s in ("randomized", "global", "byclass")}
+    return {s: 100 * STRATEGIES[s].fit(released).accuracy(test, truth) for s in ("randomized", "global", "byclass")}
 
 
 def repeated_shares(gamma: int, size: int, times: int, rows: int, seed: int) -> list[float]:

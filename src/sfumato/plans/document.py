@@ -11,6 +11,7 @@ from typing import Any
 from sfumato import datasets
 from sfumato.channels import CHANNELS, JOINT_LAWS, Channel, channel_class
 from sfumato.errors import DataError, UsageError
+from sfumato.findings import Note
 from sfumato.io import Source, open_table, read_blocks
 from sfumato.plans.profile import profile
 from sfumato.plans.proposal import CLASS_NAMES, Proposal, catalogued, note, proposed, remarks
@@ -23,8 +24,7 @@ ORDERED = "; neighbouring rows are alike, so their order gives values away: shuf
 NO_DETAILS: Mapping[str, Any] = {}
 
 HEADER = """\
-A plan for {table}, proposed by looking at it. Read it, change it, then run
-  sfumato release {table} --plan {file} -o release
+A plan for {table}, proposed by looking at it. Read it, change it, then release the table with it.
 
 kind      real, integer, date (noise on numbers); categorical, ordinal (substitution of labels)
 consent   withhold (the column is dropped), true (released as it is), modified (blurred by its noise)
@@ -157,13 +157,13 @@ class Plan:
         except UsageError as error:
             raise UsageError(f"the plan {path}: {error}") from None
 
-    def to_toml(self, table: str = "TABLE", file: str = "plan.toml") -> str:
+    def to_toml(self, table: str = "TABLE") -> str:
         """The plan as a text that a person can read and edit."""
         import tomlkit
 
         document = tomlkit.document()
         laws, joint = _list_laws(CHANNELS), _list_laws(JOINT_LAWS)
-        for line in HEADER.format(table=table, file=file, laws=laws, joint=joint).splitlines():
+        for line in HEADER.format(table=table, laws=laws, joint=joint).splitlines():
             document.add(tomlkit.comment(line) if line else tomlkit.nl())
         about = tomlkit.table()
         if self.name:
@@ -208,7 +208,9 @@ class Plan:
                     f"{source.name} has no column {wanted!r}; its columns are {join_names(source.columns)}"
                 )
         if target is not None and target == identifier:
-            raise UsageError(f"{target}: a column is either the class or the id; name another for --target or --id")
+            raise UsageError(
+                f"{target}: a column is either the class or the id; name another for target= or identifier="
+            )
         proposals = _proposals(source, target, identifier)
         if not any(p.attribute.released for p in proposals.values()):
             reasons = join_names([f"{n} ({p.why})" for n, p in proposals.items()], 3)
@@ -233,6 +235,24 @@ class Plan:
             ordered=tuple(n for n in channels if proposals[n].ordered),
             remarks=remarks(proposals),
         )
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What to know before a release follows the plan: remarks, and domains or an order of rows that give something away."""
+        out = list(self.remarks)
+        if names := self.learned:
+            words = (
+                f"the domain of {join_names(names)} was learned from the data, and its ends or labels will be published. "
+                "Declare domains in a plan to avoid it"
+            )
+            out.append(Note("SF101", words))
+        if self.ordered:
+            words = (
+                f"neighbouring rows are alike in {join_names(self.ordered)}, as in a sorted table: a release keeps the order of "
+                "rows, and the noise of neighbours averages out. Shuffle the rows of the table first; their order is not needed"
+            )
+            out.append(Note("SF102", words))
+        return tuple(out)
 
     @property
     def learned(self) -> list[str]:

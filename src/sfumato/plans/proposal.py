@@ -109,7 +109,7 @@ def _as_categories(seen: ColumnProfile, guess: Proposal, absent: tuple[str, ...]
         return replace(guess.attribute, kind=Kind.CATEGORICAL, domain=Categories(labels))
     if seen.distinct is None or len(seen.distinct) > 100:
         if not guess.attribute.kind.numeric or guess.attribute.domain is None:
-            raise UsageError(f"{seen.name}: too many different values to be classes; name another column with --target")
+            raise UsageError(f"{seen.name}: too many different values to be classes; name another column as target=")
         return replace(guess.attribute, learned=True)
     return Attribute(
         seen.name, Kind.CATEGORICAL, Categories(_ordered(_labels(seen, absent) or frozenset())), learned=True

@@ -16,7 +16,7 @@ engines and files, and no guided method, tree or attack.
 from sfumato.releases.alignment import check_same_rows
 from sfumato.releases.description import describe, describe_manifest
 from sfumato.releases.fingerprint import Sketch, content_values, sketch_of
-from sfumato.releases.folder import Release
+from sfumato.releases.folder import Making, Release, as_release
 from sfumato.releases.key import check_key_outside, create_key, load_key, load_or_create_key
 from sfumato.releases.ledger import Entry, Ledger, explain_refusal
 from sfumato.releases.manifest import Manifest, ReleasedColumn
@@ -37,6 +37,7 @@ __all__ = [
     "CountedTable",
     "Entry",
     "Ledger",
+    "Making",
     "Manifest",
     "ReadColumn",
     "Reader",
@@ -44,6 +45,7 @@ __all__ = [
     "ReleasedColumn",
     "Sampled",
     "Sketch",
+    "as_release",
     "cautions",
     "check_key_outside",
     "check_same_rows",

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.privacy import HIDE_GAPS, VISIBLE_GAPS, figures, hides_little, record_figures
+from sfumato.releases.folder import Release, as_release
 from sfumato.releases.manifest import Manifest, ReleasedColumn
 from sfumato.releases.readme import cautions, what
 from sfumato.schema import Kind, Missing, Role
@@ -38,29 +39,29 @@ def describe_manifest(manifest: Manifest) -> dict[str, Any]:
     }
 
 
-def describe(folder: str | Path) -> dict[str, Any]:
-    """Return what the release in a folder says about itself.
+def describe(release: Release | str | Path) -> dict[str, Any]:
+    """Describe a release by what its manifest says: laws, privacy in every unit, cautions.
 
     Parameters
     ----------
-    folder : str or Path
-        The release folder.
+    release : Release or path
+        A release, or its folder.
 
     Returns
     -------
     dict
-        Plain data: `attributes` with the mechanism and the privacy of each, `record`, `cautions` and more.
+        `attributes` with what was done to each and its `privacy`, the `record` as a whole, and `cautions`.
 
     Examples
     --------
-    >>> import tempfile, sfumato as sf
+    >>> import tempfile
+    >>> import sfumato as sf
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     release = sf.release("iris", sf.Plan.propose("iris", privacy=0.5), f"{folder}/out", key=f"{folder}/key")
-    ...     about = sf.describe(release.folder)
+    ...     about = sf.describe(sf.release("iris", None, f"{folder}/release", noise="laplace", privacy=0.5))
     >>> about["attributes"]["petal_width"]["mechanism"]
-    'gaussian'
+    'laplace'
     """
-    return describe_manifest(Manifest.load(folder))
+    return describe_manifest(as_release(release).manifest)
 
 
 def _attribute(column: ReleasedColumn, method: Mapping[str, Any] | None) -> dict[str, Any]:

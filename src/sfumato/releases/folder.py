@@ -2,17 +2,54 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
+from sfumato.counts import IntArray
 from sfumato.engines import Engine
 from sfumato.errors import GET_RELEASE_AGAIN, DataError
 from sfumato.io import BLOCK_ROWS, Source, check_columns, checksum, name_files_in_errors, open_table, read_blocks
+from sfumato.plans import Plan
 from sfumato.releases.manifest import Manifest
 from sfumato.releases.reader import CountedTable, Reader, typed_cells
+from sfumato.releases.readme import cautions
 from sfumato.table import Table
+
+
+@dataclass(frozen=True, eq=False)
+class Making:
+    """What the owner of a new release should know, and nobody else.
+
+    Attributes
+    ----------
+    plan
+        The plan that was followed.
+    notes
+        What happened, in sentences.
+    warnings
+        What to read before the release is given away.
+    changed
+        For every column of a guided release, the share of its cells that differ from the original.
+    mined_rows
+        Rows that the trees of a guided release by counts were grown from.
+    left_out
+        Rows of the original, from 0 on, that a guided method left out.
+    owner
+        Figures of the original that a guided method measured.
+    """
+
+    plan: Plan | None = None
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    changed: Mapping[str, float] = field(default_factory=dict)
+    mined_rows: int | None = None
+    left_out: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
+    owner: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -21,8 +58,8 @@ class Release:
 
     folder: Path
     manifest: Manifest
-    notes: tuple[str, ...] = ()
-    """What the owner should know of the making of it; nothing of this is in the folder."""
+    making: Making = field(default_factory=Making, compare=False, repr=False)
+    """What only the owner should know of how it was made; nothing of this is in the folder."""
 
     @classmethod
     def open(cls, folder: str | Path) -> Release:
@@ -32,6 +69,11 @@ class Release:
         if not release.data_path.exists():
             raise DataError(f"{folder} lacks its data file {release.manifest.data.file}; get the release again")
         return release
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What a recipient should bear in mind, as its README says it."""
+        return tuple(cautions(self.manifest))
 
     @property
     def data_path(self) -> Path:
@@ -81,3 +123,13 @@ class Release:
             if table.schema.field(place).type == pa.string() and name in self.manifest.schema.names:
                 table = table.set_column(place, name, typed_cells(self.manifest[name], table[name]))
         return table
+
+
+def as_release(release: Release | str | Path, *, verify: bool = False) -> Release:
+    """Return a release as it is, or opened from its folder; with `verify`, check the data of the folder as well."""
+    if isinstance(release, Release):
+        return release
+    opened = Release.open(release)
+    if verify:
+        opened.verify()
+    return opened

@@ -22,7 +22,7 @@ def create_key(path: str | Path) -> SecretKey:
     except FileExistsError:
         raise UsageError(f"{path} exists already; a key is never overwritten. Use it, or name another file") from None
     except OSError as error:
-        raise UsageError(f"the key {path} cannot be written: {error.strerror}; name another place with --key") from None
+        raise UsageError(f"the key {path} cannot be written: {error.strerror}; name another place with key=") from None
     with os.fdopen(descriptor, "w") as file:
         file.write(f"{FIRST_LINE}\n{key.secret.hex()}\n")
         file.flush()
@@ -42,7 +42,7 @@ def load_key(path: str | Path) -> SecretKey:
     except UnicodeDecodeError:
         lines = []
     except OSError as error:
-        raise UsageError(f"the key {path} cannot be read: {error.strerror}; name another with --key") from None
+        raise UsageError(f"the key {path} cannot be read: {error.strerror}; name another with key=") from None
     try:
         return SecretKey(bytes.fromhex(lines[1]))
     except (IndexError, ValueError):

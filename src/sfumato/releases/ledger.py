@@ -171,5 +171,5 @@ def explain_refusal(earlier: list[Entry], entry: Entry) -> LedgerError:
     return LedgerError(
         f"{join_names(columns)}: the same rows were released before as {first.name!r} ({first.when}), and this release would "
         f"draw fresh noise for them. Whoever holds both can average: {len(earlier) + 1} releases cut the variance of the "
-        f"noise to 1/{len(earlier) + 1}. Use the release you have, or insist with --again; the new manifest will then say so"
+        f"noise to 1/{len(earlier) + 1}. Use the release you have, or insist with again=True; the new manifest will then say so"
     )

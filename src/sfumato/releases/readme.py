@@ -85,7 +85,7 @@ modified columns are wrong by the noise; correct for it:
 
 ```
 sfumato describe {{this folder}}                    # privacy in every unit
-sfumato reconstruct {{this folder}} --plot out.svg  # the true distributions, with their uncertainty
+sfumato reconstruct {{this folder}}                 # the true distributions, with their uncertainty
 {mining}```"""
 
 

@@ -1,18 +1,27 @@
-"""Make releases: row by row, from the whole table, or from counts."""
+"""Make releases: `release` turns a table and a plan into a folder, in the one way that the plan and the engine allow.
 
-from sfumato.releasing.by_counts import counted_release
+door.py         release: follow or propose a plan, draft, write, ask the ledger, publish
+intent.py       plan: propose a plan from a table and a few words
+base.py         a draft: what is left to write, and what is said of it
+row_by_row.py   drafts whose rows are blurred one by one
+joint_noise.py  noise drawn for several columns together
+whole_table.py  guided drafts, perturbed in memory
+by_counts.py    guided drafts of a table that an engine holds (_dealing, _swapping: what its workers do)
+
+Start with door.py.
+"""
+
 from sfumato.releasing.door import release
-from sfumato.releasing.joint_noise import JointWish, joint_method, members, with_joint_noise
+from sfumato.releasing.intent import plan, with_method
+from sfumato.releasing.joint_noise import JointWish, members, with_joint_noise
 from sfumato.releasing.row_by_row import bound_laws
-from sfumato.releasing.whole_table import guided_release
 
 __all__ = [
     "JointWish",
     "bound_laws",
-    "counted_release",
-    "guided_release",
-    "joint_method",
     "members",
+    "plan",
     "release",
     "with_joint_noise",
+    "with_method",
 ]

@@ -16,7 +16,7 @@ from sfumato.hashing import WordArray
 from sfumato.io import Block, Decoder
 from sfumato.randomness import Entities, SecretKey, random_words, uniform
 from sfumato.releases import Reader, content_values, sketch_of
-from sfumato.releasing.row_by_row import Tally
+from sfumato.releasing.base import Tally
 from sfumato.table import Table
 from sfumato.trees import LARGEST_WORD, Asked, Cuts, Gathered, Tree
 
@@ -31,24 +31,24 @@ class Leaf:
     size: int
     """How many values it has."""
 
-    def seen(self, table: Table) -> tuple[IntArray, IntArray]:
-        """The leaf and the value of each record; −1 for a missing value."""
+    def locate(self, table: Table) -> tuple[IntArray, IntArray]:
+        """Return the leaf and the value of each row; −1 for a missing value."""
         view = table if self.of_class else table.with_target(self.name)
         return self.tree.apply(view), view.codes
 
 
 @dataclass(frozen=True, eq=False)
 class LeafCounts:
-    """Records by node and value, one table a leafed column, then the content sum; added up over all rows."""
+    """Rows by node and value, one table per leafed column, then the content sum; added up over all rows."""
 
     leaves: tuple[Leaf, ...]
     content_key: SecretKey
 
     def __call__(self, table: Table, rows: IntArray) -> Arrays:
-        """Of one block."""
+        """Count one block."""
         out = []
         for leaf in self.leaves:
-            node, value = leaf.seen(table)
+            node, value = leaf.locate(table)
             known = value >= 0
             nodes = len(leaf.tree.nodes)
             out.append(
@@ -60,7 +60,7 @@ class LeafCounts:
 
 
 def content_sum(key: SecretKey, table: Table, rows: IntArray) -> NDArray[np.uint64]:
-    """Two words for all cells of some rows, Σ F(column, row, value) mod 2^64, with F keyed by AES.
+    """Return two words for all cells of some rows, Σ F(column, row, value) mod 2^64, with F keyed by AES.
 
     The sum of the sums of blocks is that of the table, in whatever order they come; any cell that differs changes it. Counts
     alone do not tell a corrected table from the first one.
@@ -92,7 +92,7 @@ class Chance:
     key: SecretKey
 
     def words(self, rows: IntArray, value: IntArray, *purpose: Any) -> NDArray[np.uint64]:
-        """Two words a record."""
+        """Return two words per row."""
         return random_words(self.key.derive(*purpose), _places(rows), value.astype(np.float64))
 
 
@@ -102,7 +102,7 @@ def _places(rows: IntArray) -> Entities:
 
 @dataclass(frozen=True, eq=False)
 class RankCount:
-    """Counts or gathers the records around ranks in question: lists are leaves, numbers are keyed words."""
+    """Counts or gathers the rows around ranks in question: lists are leaves, numbers are keyed words."""
 
     leaves: tuple[Leaf, ...]
     chance: Chance
@@ -110,11 +110,11 @@ class RankCount:
     gathers: bool
 
     def __call__(self, table: Table, rows: IntArray) -> Arrays:
-        """One table a leafed column in question."""
+        """Return one table per leafed column in question."""
         out: list[Any] = []
         for i, slots in self.slots.items():
             leaf = self.leaves[i]
-            node, value = leaf.seen(table)
+            node, value = leaf.locate(table)
             words = order_words(self.chance, leaf, rows, value)
             lists = np.where(value >= 0, node, -1)
             if self.gathers:
@@ -126,7 +126,7 @@ class RankCount:
 
 
 def order_words(chance: Chance, leaf: Leaf, rows: IntArray, value: IntArray) -> WordArray:
-    """The numbers by which the records of a leaf are put in random order."""
+    """Return the numbers by which the rows of a leaf are put in random order."""
     return np.minimum(chance.words(rows, value, "order", leaf.name)[:, 0], LARGEST_WORD - np.uint64(1))
 
 
@@ -148,8 +148,8 @@ class Deal:
     """The chance of any other label (All Leaves)."""
 
     def values(self, table: Table, rows: IntArray, chance: Chance) -> IntArray:
-        """New values; missing ones stay missing."""
-        node, value = self.leaf.seen(table)
+        """Return new values; missing ones stay missing."""
+        node, value = self.leaf.locate(table)
         known = np.flatnonzero(value >= 0)
         out = value.copy()
         if not len(known):
@@ -162,17 +162,17 @@ class Deal:
             out[known] = np.where(change, (old + shift) % self.leaf.size, old)
         elif self.cuts is not None:
             order = order_words(chance, self.leaf, at, old)
-            out[known] = self._moved(node, self.cuts.codes(node, order, at), words, chance, at, old)
+            out[known] = self._move(node, self.cuts.codes(node, order, at), words, chance, at, old)
         else:
             assert self.laws is not None
             reached, place = np.unique(node, return_inverse=True)
             out[known] = drawn_from(self.laws[reached], place, uniform(words[:, 0]))
         return out
 
-    def _moved(
+    def _move(
         self, node: IntArray, dealt: IntArray, words: NDArray[np.uint64], chance: Chance, rows: IntArray, old: IntArray
     ) -> IntArray:
-        """With probability p the majority of a random sibling, then with probability v any value."""
+        """Move values: with probability p to the majority of a random sibling, then with probability v to any value."""
         out = dealt
         if self.kin is not None and self.kin_size is not None:
             number = self.kin_size[node]

@@ -1,7 +1,7 @@
-"""Leaf swap for tables that an engine holds: records of one leaf and class are brought together, and swap there.
+"""Leaf swap for tables that an engine holds: rows of one leaf and class are brought together, and swap there.
 
 The tree comes from a sample, as in `by_counts`. Each attribute is put in a random order of its own (by keyed numbers) among the
-records of a leaf and class, so every table of an attribute by leaf and class is exactly what it was. A cell must fit the
+rows of a leaf and class, so every table of an attribute by leaf and class is exactly what it was. A cell must fit the
 memory of one worker.
 """
 
@@ -24,7 +24,7 @@ from sfumato.io import Block, Decoder
 from sfumato.randomness import Entities, SecretKey, random_words
 from sfumato.releases import Reader, Sketch, content_values, sketch_of
 from sfumato.releasing._dealing import Arrays, GuidedReleased, GuidedTally, content_sum
-from sfumato.releasing.row_by_row import Tally
+from sfumato.releasing.base import Tally
 from sfumato.table import Table
 from sfumato.trees import Tree
 
@@ -33,18 +33,18 @@ GROUP, NUMBER, SMALL, CLASS = "group", "number", "small", "y"
 
 
 def refuse(method: LeafSwap) -> None:
-    """Say what cannot be done apart."""
+    """Raise UsageError for what cannot be done by counts."""
     if method.small not in ON_A_CLUSTER:
         raise UsageError(
-            f"leaf-swap: small={method.small} exchanges values with records of other leaves or classes, and needs the whole "
-            "table in the memory of one machine: run it with --engine local, or give --set small=suppress (or keep)"
+            f"leaf-swap: small={method.small} exchanges values with rows of other leaves or classes, and needs the whole "
+            "table in the memory of one machine: run it with engine=Local(), or choose small=suppress (or keep)"
         )
     if method.labels:
-        raise UsageError("leaf-swap: labels=true deals values out by released labels; run it with --engine local")
+        raise UsageError("leaf-swap: labels=true deals values out by released labels; run it with engine=Local()")
 
 
 def places(rows: IntArray) -> Entities:
-    """Addresses of rows."""
+    """Return the addresses of rows."""
     return Entities(rows.astype(np.uint64), np.zeros(len(rows), np.uint64))
 
 
@@ -57,7 +57,7 @@ class Seen:
     content_key: SecretKey
 
     def __call__(self, table: Table, rows: IntArray) -> Arrays:
-        """Records by node and class (first those without), the content sum, and the sketch."""
+        """Return rows by node and class (first those without), the content sum, and the sketch."""
         k = len(table.labels)
         cells = cells_of(self.tree.apply(table), table.codes, k)
         counts = np.bincount(cells, minlength=len(self.tree.nodes) * (k + 1))
@@ -104,14 +104,14 @@ class Cells:
 
 @dataclass(frozen=True, eq=False)
 class Swap:
-    """What happens among the records of one leaf and class."""
+    """What happens among the rows of one leaf and class."""
 
     key: SecretKey
     names: tuple[str, ...]
     least: int
     small: str
     left_out: frozenset[int] = frozenset()
-    """Classes that are left out, as codes from 0 on; −1 stands for records without one."""
+    """Classes that are left out, as codes from 0 on; −1 stands for rows without one."""
 
     def __call__(self, cell: pa.Table) -> pa.Table:
         """Every attribute in an order of its own; a small cell stays as it is, or is left out."""

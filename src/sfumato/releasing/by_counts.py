@@ -1,4 +1,4 @@
-"""Guided methods for tables that nobody holds: the owner mines a sample, all rows are counted, each record is perturbed alone.
+"""Guided methods for tables that fit no memory: the owner mines a sample, all rows are counted, each row is perturbed alone.
 
 - The trees are grown from a sample of rows (all of them where they are few). Any tree serves: it only says among whom labels
   and values are exchanged.
@@ -7,7 +7,7 @@
 - Chance is keyed: a function of the row, its value, and a keyed sum over all cells. Any change of the table draws everything
   afresh, which the ledger then refuses, as it does for methods that see the whole table.
 
-An exchange inside a leaf is a random order of its records (by keyed numbers) and a deal by counts: who gets which value
+An exchange inside a leaf is a random order of its rows (by keyed numbers) and a deal by counts: who gets which value
 follows from thresholds between ranks, which are found by counting (`trees.selection`).
 """
 
@@ -15,21 +15,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from sfumato.counts import FloatArray
-from sfumato.engines import Engine, Target
+from sfumato.engines import Engine
 from sfumato.errors import DataError, UsageError
 from sfumato.guided import (
     ClassAllLeaves,
     ClassNoise,
     ClassProbabilistic,
     Detective,
+    GuidedMethod,
     LeafSwap,
     Segments,
     all_leaves_rate,
@@ -41,167 +40,143 @@ from sfumato.guided import (
     unmoved_note,
 )
 from sfumato.hashing import WordArray
-from sfumato.io import Decoder, Encoder, Source, open_new_folder
+from sfumato.io import Decoder, Encoder, Source, Written
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
-from sfumato.releases import SAMPLE, CountedTable, Entry, ReadColumn, Reader, Release, Sketch, sampled
+from sfumato.releases import CountedTable, Entry, Making, Manifest, ReadColumn, Reader, Sampled, Sketch, sampled
 from sfumato.releasing import _swapping as swapping
-from sfumato.releasing._dealing import Chance, Deal, GuidedKernel, Leaf, LeafCounts, RankCount
-from sfumato.releasing.door import owner_key, publish, refuse_input_inside
-from sfumato.releasing.whole_table import guided_manifest
+from sfumato.releasing._dealing import Chance, Deal, GuidedKernel, GuidedTally, Leaf, LeafCounts, RankCount
+from sfumato.releasing.base import Draft
+from sfumato.releasing.whole_table import guided_entry, guided_manifest
 from sfumato.schema import Consent, Kind, Role
 from sfumato.table import Table, labels_of
 from sfumato.text import join_names
 from sfumato.trees import ALWAYS, LARGEST_WORD, NEVER, Asked, Cuts, Wanted, c45, select
 
-BY_COUNTS = (
-    "class-random",
-    "class-probabilistic",
-    "class-all-leaves",
-    "detective",
-    "leaf-swap with small=keep or suppress",
-)
 
+@dataclass(frozen=True, eq=False)
+class CountedDraft(Draft):
+    """A guided release whose rows are perturbed one by one, by what was counted of all of them."""
 
-@dataclass(frozen=True)
-class CountedRelease:
-    """The release, and what only its owner should know: the share of cells changed, and how many rows were mined."""
-
-    release: Release
-    changed: Mapping[str, float]
-    mined_rows: int
+    plan: Plan
+    method: GuidedMethod
+    names: list[str]
+    noise: str
+    """The public name of the noise: equal names mean equal noise."""
+    sketch: Sketch | None = None
+    """Of the true rows, where the rows to write are no longer theirs."""
     warnings: tuple[str, ...] = ()
+    rare_rows: int = 0
+    """Rows of rare classes, which are left out whatever their leaf."""
+    mined: Sampled | None = None
 
+    def check(self, written: Written, tally: GuidedTally) -> None:  # noqa: ARG002
+        """Refuse a release without rows."""
+        if not written.rows:
+            raise UsageError("leaf-swap: every leaf and class is a small cell; lower `least`, or choose small=keep")
 
-def counted_release(
-    table: Any,
-    plan: Plan,
-    method: Any,
-    folder: str | Path,
-    *,
-    engine: Engine,
-    key: SecretKey | str | Path | None = None,
-    again: bool = False,
-    force: bool = False,
-    format: str = "parquet",  # noqa: A002 - the word users expect
-    encoding: str = "utf-8",
-    sample: int = SAMPLE,
-) -> CountedRelease:
-    """A guided release of a table that an engine holds; class noise and DETECTIVE can be done so."""
-    if not isinstance(method, ClassNoise | Detective | LeafSwap):
-        raise UsageError(
-            f"{method.law} moves values between records and needs the whole table in the memory of one machine: run it with "
-            f"--engine local. By counts, on a cluster, there are {join_names(BY_COUNTS)}"
+    def entry(self, tally: GuidedTally) -> Entry:
+        """Return one name of noise and one law for all columns."""
+        return guided_entry(self.plan, self.method, self.names, self.noise, self.sketch or tally.tally.sketch)
+
+    def manifest(self, written: Written, tally: GuidedTally, earlier: tuple[str, ...]) -> Manifest:
+        """State the method, its parameters, and from how many rows its trees were grown."""
+        return guided_manifest(
+            self.plan,
+            self.method,
+            written,
+            earlier,
+            changed={name for name, count in tally.changed.items() if count},
+            missing=tally.tally.missing,
+            public=self._public(),
         )
+
+    def _public(self) -> dict[str, Any]:
+        assert self.mined is not None
+        about: dict[str, Any] = {"tree_from_rows": len(self.mined.rows), "by_counts": True}
+        if isinstance(self.method, LeafSwap):
+            about["limits"] = limits(self.method.small, self.method.least)
+            if self.mined.whole and self.method.leaves_rare_out:
+                del about["tree_from_rows"]  # all rows: less those of the release, it would count who was left out
+        return about
+
+    def making(self, written: Written, tally: GuidedTally) -> Making:
+        """Return the shares of changed cells, and how many rows were mined."""
+        assert self.mined is not None
+        warnings = self.warnings
+        if self.sketch is not None:
+            small = tally.changed[swapping.SMALL]
+            if unmoved := small * (len(self.names) - 1):
+                warnings += (unmoved_note(unmoved, small),)
+            if gone := self.sketch.rows - written.rows - self.rare_rows:
+                warnings += (left_out_note(gone),)
+        shown = {n: c for n, c in tally.changed.items() if n in self.names}
+        rows = len(self.mined.rows)
+        return Making(
+            notes=(f"the trees were grown from {rows:,} rows, and all rows were counted in them",),
+            warnings=warnings,
+            changed={name: count / max(written.rows, 1) for name, count in shown.items()},
+            mined_rows=rows,
+        )
+
+
+def draft_by_counts(
+    source: Source, plan: Plan, method: GuidedMethod, owner: SecretKey, engine: Engine, sample: int
+) -> CountedDraft:
+    """Prepare a guided release of a table that an engine holds."""
     _refuse(method, plan)
     if engine.keys_on_workers:
         raise UsageError(
-            f"{method.law}: the keys of a guided release hang on what was counted and are sent to the workers, who cannot read "
-            "them from a key file; leave --key-on-workers (keys_on_workers) out"
+            f"{method.law}: the keys of a guided release depend on what was counted and are sent to the workers, who cannot read "
+            "them from a key file; leave keys_on_workers=True out"
         )
-    if isinstance(method, LeafSwap):
-        method = replace(method, redraws=0)  # looking at the release's own tree takes the whole release; stated as done
-    folder = Path(folder)
-    refuse_input_inside(table, folder)
-    owner, ledger = owner_key(key, folder)
-    source = engine.open(table, encoding)
     if getattr(source, "numbered", "") is None:
         raise UsageError("the rows of a DataFrame have no numbers; name a column of row numbers, or give files")
-    reader = _reader(plan)
     engine.check_numbers(source)
-    counted = CountedTable(reader, source, engine)
+    counted = CountedTable(_reader(plan), source, engine)
     mined = sampled(counted, sample)
     decoders = {a.name: Decoder(a, a.kind in (Kind.INTEGER, Kind.DATE)) for a in plan.schema if a.released}
     if isinstance(method, LeafSwap):
-        made = _swapped(method, plan, counted, mined.table, owner, decoders)
+        # Looking at the release's own tree takes the whole release; the manifest states that it was not done.
+        draft = _swap(replace(method, redraws=0), plan, counted, mined.table, owner, decoders)
     else:
-        made = _dealt(method, plan, counted, mined.table, owner, decoders)
-    with open_new_folder(folder, force=force) as hidden:
-        written, tally = engine.write(
-            made.kernel, made.source, made.columns, Target(hidden, format, made.kernel.schema)
-        )
-        if not written.rows:
-            raise UsageError("leaf-swap: every leaf and class is a small cell; lower `least`, or choose small=keep")
-        sketch = made.sketch or tally.tally.sketch
-        laws = {name: {"law": method.law} for name in reader.names}
-        entry = Entry.now(plan.release_name, dict.fromkeys(reader.names, made.noise), sketch, laws)
-        about: dict[str, Any] = {"tree_from_rows": len(mined.rows), "by_counts": True}
-        warnings: tuple[str, ...] = ()
-        if isinstance(method, LeafSwap):
-            about["limits"] = limits(method.small, method.least)
-            if mined.whole and method.leaves_rare_out:
-                del about["tree_from_rows"]  # all rows: less those of the release, it would count who was left out
-            warnings = made.notes
-            if unmoved := tally.changed[swapping.SMALL] * len(reader.columns):
-                warnings += (unmoved_note(unmoved, tally.changed[swapping.SMALL]),)
-            if gone := sketch.rows - written.rows - made.left_out:
-                warnings += (left_out_note(gone),)
-        manifest = publish(
-            hidden,
-            entry,
-            ledger,
-            lambda earlier: guided_manifest(
-                plan,
-                method,
-                written,
-                earlier,
-                changed={name for name, count in tally.changed.items() if count},
-                missing=tally.tally.missing,
-                public=about,
-            ),
-            again=again,
-        )
-    shown = {n: c for n, c in tally.changed.items() if n in decoders}
-    changed = {name: count / max(written.rows, 1) for name, count in shown.items()}
-    return CountedRelease(Release(folder, manifest), changed, len(mined.rows), warnings)
+        draft = _deal(method, plan, counted, mined.table, owner, decoders)
+    return replace(draft, mined=mined)
 
 
-@dataclass(frozen=True, eq=False)
-class _Ready:
-    """What is left to write: a kernel, the rows it is for, and what names its noise."""
-
-    kernel: Any
-    source: Source
-    columns: list[str]
-    noise: str
-    sketch: Sketch | None = None
-    notes: tuple[str, ...] = ()
-    left_out: int = 0
-    """Records of rare classes, which are left out whatever their leaf."""
-
-
-def _kept(plan: Plan) -> set[str]:
-    """Columns whose people agreed to true values keep them."""
+def _true_columns(plan: Plan) -> set[str]:
+    """Return the columns whose people agreed to true values."""
     return {a.name for a in plan.schema if a.consent is Consent.TRUE and a.role is not Role.TARGET}
 
 
-def _dealt(
+def _deal(
     method: Any, plan: Plan, counted: CountedTable, mined: Table, owner: SecretKey, decoders: dict[str, Decoder]
-) -> _Ready:
+) -> CountedDraft:
     leaves = _leaves(method, mined)
     *found, content = counted.fold(LeafCounts(leaves, owner.derive("content"))).tables
     counts = [c.astype(np.float64) for c in found]
     labels = ["guided by counts", plan.release_name, method.to_dict(), _digest(leaves, counts, content)]
     chance = Chance(owner.derive(*labels))
     deals = _deals(method, leaves, counts, counted, chance)
-    deals = tuple(d for d in deals if d.leaf.name not in _kept(plan))
+    deals = tuple(d for d in deals if d.leaf.name not in _true_columns(plan))
     kernel = GuidedKernel(counted.reader, decoders, deals, chance, owner.derive("sketch"))
-    return _Ready(kernel, counted.source, counted.reader.names, owner.fingerprint(*labels))
+    names = counted.reader.names
+    return CountedDraft(counted.source, names, kernel, kernel.schema, plan, method, names, owner.fingerprint(*labels))
 
 
-def _swapped(
+def _swap(
     method: LeafSwap,
     plan: Plan,
     counted: CountedTable,
     mined: Table,
     owner: SecretKey,
     decoders: dict[str, Decoder],
-) -> _Ready:
+) -> CountedDraft:
     swapping.refuse(method)
     target = mined.required_target.name
-    if kept := _kept(plan):
+    if kept := _true_columns(plan):
         raise UsageError(
-            f"{join_names(sorted(kept))}: to be released as true beside swapped columns; use --engine local"
+            f"{join_names(sorted(kept))}: to be released as true beside swapped columns; run it with engine=Local()"
         )
     tree = c45(mined)
     seen = swapping.Seen(tree, owner.derive("sketch"), owner.derive("content"))
@@ -217,20 +192,28 @@ def _swapped(
     )
     source = counted.engine.exchange(cells, swap, counted.source, counted.reader.names, cells.schema)
     kernel = swapping.Swapped(names, target, decoders)
-    return _Ready(kernel, source, kernel.columns, owner.fingerprint(*labels), sketch, notes, int(by_class[gone].sum()))
+    return CountedDraft(
+        source,
+        kernel.columns,
+        kernel,
+        kernel.schema,
+        plan,
+        method,
+        counted.reader.names,
+        owner.fingerprint(*labels),
+        sketch,
+        notes,
+        int(by_class[gone].sum()),
+    )
 
 
 def _refuse(method: Any, plan: Plan) -> None:
-    if plan.schema.identifier is not None:
-        raise UsageError(
-            f"{method.law}: noise that follows the whole table cannot be tied to an entity; leave --id out"
-        )
     if plan.schema.target is None or plan.schema.target.kind.numeric:
         raise UsageError(f"{method.law} perturbs around a decision tree and needs a class; name the target column")
     if method.best_of != 1:
-        raise UsageError(f"{method.law}: best_of above 1 compares whole releases; run it with --engine local")
+        raise UsageError(f"{method.law}: best_of above 1 compares whole releases; run it with engine=Local()")
     if isinstance(method, Detective) and method.chained:
-        raise UsageError("detective: chained=true follows values already released; run it with --engine local")
+        raise UsageError("detective: chained=true follows values already released; run it with engine=Local()")
 
 
 def _reader(plan: Plan) -> Reader:
@@ -250,7 +233,7 @@ def _reader(plan: Plan) -> Reader:
 def _leaves(method: Any, mined: Table) -> tuple[Leaf, ...]:
     target = mined.required_target.name
     if not (mined.codes >= 0).any():
-        raise DataError(f"{target}: no record has a class; there is no tree to grow")
+        raise DataError(f"{target}: no row has a class; there is no tree to grow")
     if isinstance(method, ClassNoise):
         return (Leaf(target, c45(mined), of_class=True, size=len(mined.labels)),)
     names = chosen_columns(mined, method.attributes, method.law)
@@ -317,7 +300,7 @@ def _segments(leaf: Leaf, counts: FloatArray) -> Segments:
 def _thresholds(
     leaves: tuple[Leaf, ...], counts: list[FloatArray], counted: CountedTable, chance: Chance
 ) -> list[Cuts]:
-    """For each leaf the records, in keyed order, at which one value's share ends and the next begins."""
+    """Return for each leaf the rows, in keyed order, at which one value's share ends and the next begins."""
     wanted, bounds = {}, []
     for i, table in enumerate(counts):
         whole = table.astype(np.int64)
@@ -330,15 +313,15 @@ def _thresholds(
             wanted[i] = Wanted(node, ends[inner], size, low, np.full(len(size), LARGEST_WORD))
 
     def ask(slots: Asked, *, gathers: bool) -> dict[int, Any]:
-        found = counted.fold(RankCount(leaves, chance, slots, gathers)).tables
-        return dict(zip(slots, found, strict=True))
+        tables = counted.fold(RankCount(leaves, chance, slots, gathers)).tables
+        return dict(zip(slots, tables, strict=True))
 
-    found = select(wanted, lambda s: ask(s, gathers=False), lambda s: ask(s, gathers=True))
+    thresholds = select(wanted, lambda s: ask(s, gathers=False), lambda s: ask(s, gathers=True))
     out = []
     for i, (ends, inner) in enumerate(bounds):
         words = np.where(ends > 0, NEVER[0], ALWAYS[0])
         rows = np.where(ends > 0, NEVER[1], ALWAYS[1])
-        if i in found:
-            words[inner], rows[inner] = found[i].words, found[i].rows
+        if i in thresholds:
+            words[inner], rows[inner] = thresholds[i].words, thresholds[i].rows
         out.append(Cuts(words, rows))
     return out

@@ -2,55 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sfumato.engines import Engine, Local, Progress, Target, first_repeat
-from sfumato.errors import CellError, DataError, OutputError, UsageError
-from sfumato.hashing import WordArray
-from sfumato.io import BLOCK_ROWS, Block, Source, describe_row, name_files_in_errors, open_new_folder, read_blocks
+from sfumato.engines import Engine, Local, Needs, Progress, Target
+from sfumato.errors import OutputError, UsageError
+from sfumato.guided import METHODS, make_method
+from sfumato.io import BLOCK_ROWS, open_new_folder
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
 from sfumato.releases import (
+    SAMPLE,
     Entry,
     Ledger,
     Manifest,
     Release,
-    ReleasedColumn,
     check_key_outside,
     explain_refusal,
     load_or_create_key,
     readme,
 )
-from sfumato.releasing.joint_noise import joint_law
-from sfumato.releasing.row_by_row import (
-    EntityWords,
-    KernelByKeyFile,
-    Released,
-    ReleaseKernel,
-    Tally,
-    WordsByKeyFile,
-    cell_text,
-    kernel_for,
-    key_fingerprint,
-    noise_names,
-)
+from sfumato.releasing import intent
+from sfumato.releasing.base import Draft
+from sfumato.releasing.by_counts import draft_by_counts
+from sfumato.releasing.joint_noise import joint_method
+from sfumato.releasing.row_by_row import draft_rows
+from sfumato.releasing.whole_table import draft_whole_table
 from sfumato.text import join_names
 
 
 def release(
     table: Any,
-    plan: Plan,
+    plan: Plan | str | Path | None,
     folder: str | Path,
     *,
+    target: str | None = None,
+    identifier: str | None = None,
+    noise: str | None = None,
+    privacy: float | None = None,
+    method: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    name: str | None = None,
     key: SecretKey | str | Path | None = None,
     again: bool = False,
     force: bool = False,
     format: str = "parquet",  # noqa: A002 - the word users expect
-    engine: Engine | None = None,
+    engine: Engine = Local(),
+    sample: int = SAMPLE,
     block_rows: int = BLOCK_ROWS,
     encoding: str = "utf-8",
     progress: Progress | None = None,
@@ -59,69 +61,142 @@ def release(
 
     Parameters
     ----------
-    key
+    table : path, bundled name, dataframe or Arrow table
+        The original.
+    plan : Plan, path or None
+        What is done to each column. Without a plan one is proposed from `target`, `identifier`, `noise`, `privacy`, `method`
+        and `options`, as `sfumato.plan` does it; beside a plan these cannot be given.
+    folder : path
+        The folder to make. It appears when it is complete.
+    name : str, optional
+        The release's name; noise is fixed for a name. By default a digest of the plan.
+    key : SecretKey or path, optional
         The owner's key, or the file that holds it (created if there is none; the ledger lies beside it). Without a key a
         fresh one is drawn and thrown away: nobody can repeat such a release, and no ledger knows of it.
-    again
+    again : bool
         Release rows with fresh noise although they were released before; the manifest then says so.
+    force : bool
+        Replace an existing release.
+    format : str
+        parquet or csv.
+    engine : Engine
+        Where the work is done. On an engine that does not gather rows, guided methods work by counts.
+    sample : int
+        Rows that a guided method by counts grows its trees from.
+    block_rows : int
+        Rows per block of work; the release does not depend on it.
+    encoding : str
+        Encoding of a CSV file.
+    progress : callable, optional
+        Called with the rows done and, where they are known, the rows in all.
+
+    Returns
+    -------
+    Release
+        The release; `release.making` holds what only the owner should know of it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import sfumato as sf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     made = sf.release("iris", None, f"{folder}/release", noise="gaussian", privacy=0.5)
+    >>> made.manifest.data.rows, made.making.changed
+    (150, {})
     """
-    engine = engine or Local()
-    source = engine.open(table, encoding)
     folder = Path(folder)
-    refuse_input_inside(table, folder)
-    owner, ledger = owner_key(key, folder)
-    joint = joint_law(plan, source, learn=engine.gathers)
-    kernel = replace(kernel_for(plan, owner, joint), gathers=engine.gathers)
-    engine.check_numbers(source)
-    shipped, words = _travelling(plan, kernel, key, owner, engine)
-    with open_new_folder(folder, force=force) as hidden:
-        columns = columns_read(source, plan, kernel)
-        written, tally = engine.write(
-            shipped, source, columns, Target(hidden, format, kernel.schema), block_rows=block_rows, progress=progress
-        )
-        if written.rows == 0:
-            raise DataError(f"{source.name} has a header but no rows; a release needs at least one")
-        if kernel.identifier:
-            _refuse_repeats(
-                source,
-                kernel.identifier,
-                first_repeat(tally.entities)
-                if engine.gathers
-                else engine.first_repeat(words, source, [kernel.identifier]),
-            )
-        laws = {c.name: c.channel.to_dict() for c in kernel.columns if c.channel is not None}
-        entry = Entry.now(
-            plan.release_name, noise_names(plan, owner, joint), tally.sketch, laws, joint.names if joint else ()
-        )
-        manifest = publish(
-            hidden, entry, ledger, lambda earlier: _manifest(plan, kernel, written, tally, earlier), again=again
-        )
-    return Release(folder, manifest, _beyond_the_ledger(entry) if ledger and not kernel.identifier else ())
-
-
-def _beyond_the_ledger(entry: Entry) -> tuple[str, ...]:
-    note = (
-        "Most rows look like others in what is released, so the ledger cannot know them again in another order or behind an "
-        "inserted row: keep rows and order as they are when releasing again, or name people by --id, whose noise is fixed."
-    )
-    return () if entry.rows_distinct else (note,)
-
-
-def refuse_input_inside(table: Any, folder: Path) -> None:
-    """A folder that is about to be replaced must not hold the table that is to be read."""
     if isinstance(table, str | Path) and folder.resolve() in Path(table).resolve().parents:
         raise OutputError(f"the input {table} lies inside the folder {folder} to be written; name another output")
+    asked = {"target": target, "identifier": identifier, "noise": noise, "privacy": privacy, "method": method}
+    followed = _resolve_plan(table, plan, asked | {"options": options}, encoding)
+    if name:
+        followed = replace(followed, name=name)
+    with _owner_key(key, folder) as (owner, ledger, notes), open_new_folder(folder, force=force) as hidden:
+        draft = _draft(table, followed, owner, key, engine, sample, encoding)
+        written, tally = engine.write(
+            draft.kernel,
+            draft.source,
+            draft.columns,
+            Target(hidden, format, draft.schema),
+            block_rows=block_rows,
+            progress=progress,
+        )
+        draft.check(written, tally)
+        manifest = _publish(hidden, draft.entry(tally), ledger, partial(draft.manifest, written, tally), again=again)
+        making = draft.making(written, tally)
+    making = replace(
+        making,
+        plan=followed,
+        notes=(*notes, *making.notes),
+    )
+    return Release(folder, manifest, making)
 
 
-def owner_key(key: SecretKey | str | Path | None, folder: Path) -> tuple[SecretKey, Ledger | None]:
-    """The owner's key and the ledger beside it; without a file there is no ledger, without a key a fresh one is drawn."""
-    if isinstance(key, str | Path):
-        check_key_outside(Path(key), folder)
-        return load_or_create_key(key)[0], Ledger.beside(key)
-    return key or SecretKey.generate(), None
+def _resolve_plan(table: Any, plan: Plan | str | Path | None, asked: Mapping[str, Any], encoding: str) -> Plan:
+    """Return the plan that is given, or propose one."""
+    if plan is None:
+        return intent.plan(table, encoding=encoding, **asked)
+    if clash := [f"{name}=" for name, value in asked.items() if value not in (None, {})]:
+        raise UsageError(f"{', '.join(clash)} cannot stand beside plan=, which says it all; change the plan instead")
+    return plan if isinstance(plan, Plan) else Plan.load(plan)
 
 
-def publish(
+def _draft(
+    table: Any,
+    plan: Plan,
+    owner: SecretKey,
+    key: SecretKey | str | Path | None,
+    engine: Engine,
+    sample: int,
+    encoding: str,
+) -> Draft:
+    """Prepare the release in the one way that its plan and the engine allow."""
+    if plan.method is None or joint_method(plan):
+        return draft_rows(engine.open(table, encoding), plan, owner, key, engine)
+    parameters = dict(plan.method)
+    method = make_method(parameters.pop("law"), parameters)
+    if plan.schema.identifier is not None:
+        raise UsageError(
+            f"{method.law}: noise that follows the whole table cannot be tied to an entity; leave identifier= out, or declare "
+            "no identifier in the plan"
+        )
+    if engine.gathers:
+        return draft_whole_table(table, plan, method, owner, encoding)
+    if method.needs is not Needs.COUNTS:
+        by_counts = sorted(m.law for m in METHODS.values() if m.needs is Needs.COUNTS)
+        raise UsageError(
+            f"{method.law} moves values between rows and needs the whole table in the memory of one machine: run it with "
+            f"engine=Local(). By counts, on a cluster, there are {join_names(by_counts)}"
+        )
+    return draft_by_counts(engine.open(table, encoding), plan, method, owner, engine, sample)
+
+
+@contextmanager
+def _owner_key(
+    key: SecretKey | str | Path | None, folder: Path
+) -> Iterator[tuple[SecretKey, Ledger | None, tuple[str, ...]]]:
+    """Give the owner's key, the ledger beside its file, and a note if the key is new.
+
+    Without a file there is no ledger, without a key a fresh one is drawn. A new key file is removed again if the release
+    fails: nothing was blurred with it.
+    """
+    if not isinstance(key, str | Path):
+        yield key or SecretKey.generate(), None, ()
+        return
+    file = Path(key)
+    check_key_outside(file, folder)
+    owner, is_new = load_or_create_key(file)
+    ledger = Ledger.beside(file)
+    note = f"made a new key in {file}: keep it, and never give it away; anybody who has it can remove the noise"
+    try:
+        yield owner, ledger, (note,) if is_new else ()
+    except BaseException:
+        if is_new and not ledger.path.exists():
+            file.unlink(missing_ok=True)
+        raise
+
+
+def _publish(
     hidden: Path,
     entry: Entry,
     ledger: Ledger | None,
@@ -140,64 +215,3 @@ def publish(
         if ledger:
             ledger.record(entry)
     return manifest
-
-
-def _travelling(
-    plan: Plan, kernel: ReleaseKernel, key: SecretKey | str | Path | None, owner: SecretKey, engine: Engine
-) -> tuple[Callable[[Block], Released], Callable[[Block], WordArray]]:
-    """What goes to the workers: the kernel with the keys of this release, or, where they have the key file, none."""
-    if not engine.keys_on_workers:
-        return kernel, EntityWords(str(kernel.identifier), kernel.entity_key)
-    if not isinstance(key, str | Path):
-        raise UsageError("workers that read the key themselves need a key file; give its path as the key")
-    law = kernel.joint.law if kernel.joint else None
-    by_file = KernelByKeyFile(plan, str(Path(key).absolute()), key_fingerprint(owner), law)
-    return by_file, WordsByKeyFile(by_file)
-
-
-def columns_read(source: Source, plan: Plan, kernel: ReleaseKernel) -> list[str]:
-    """The columns that a release reads, after a check that the plan says something about each."""
-    if unplanned := [c for c in source.columns if c not in plan.schema.names]:
-        beyond = [a.name for a in plan.schema if a.name not in source.columns]
-        raise UsageError(
-            f"the plan says nothing about column {join_names(unplanned)} of {source.name}"
-            + (
-                f", and speaks of {join_names(beyond)}, which is not there; is it another name, or another table?"
-                if beyond
-                else ""
-            )
-            + ("" if beyond else "; add it, or withhold it")
-        )
-    names = [c.name for c in kernel.columns] + ([kernel.identifier] if kernel.identifier else [])
-    return list(dict.fromkeys(names))
-
-
-def _refuse_repeats(source: Source, identifier: str, repeat: tuple[int, int] | None) -> None:
-    if repeat is None:
-        return
-    earlier, later = repeat
-    for block in read_blocks(source, [identifier]):
-        if block.start <= later < block.start + block.rows:
-            text = cell_text(block, identifier, later - block.start)
-            why = (
-                f"the id {text!r} stands in {describe_row(source, earlier)} already; "
-                "give each row an id of its own, or release without --id"
-            )
-            with name_files_in_errors(source):
-                raise CellError(identifier, later, why)
-
-
-def _manifest(plan: Plan, kernel: ReleaseKernel, written: Any, tally: Tally, again: tuple[str, ...]) -> Manifest:
-    columns = tuple(
-        ReleasedColumn(c.encoder.attribute, c.channel, tally.missing.get(c.name, 0), absent=c.encoder.absent)
-        for c in kernel.columns
-    )
-    return Manifest(
-        name=plan.release_name,
-        columns=columns,
-        data=written,
-        addressing="entity" if kernel.identifier else "row",
-        withheld=tuple(a.name for a in plan.schema if not a.released),
-        again=again,
-        joint=kernel.joint.law if kernel.joint else None,
-    )

@@ -27,7 +27,7 @@ NORMAL_95 = 3.919928
 
 
 def joint_method(plan: Plan) -> bool:
-    """Whether the plan asks for noise drawn for several columns together."""
+    """Return whether the plan asks for noise drawn for several columns together."""
     return plan.method is not None and plan.method["law"] in JOINT_LAWS
 
 
@@ -44,7 +44,7 @@ class JointWish:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> JointWish:
-        """From a plan's method; numbers may be texts, as a command line gives them."""
+        """Read the wish from a plan's method; numbers may be texts, as a command line gives them."""
         wishes = {k: v for k, v in data.items() if k != "law"}
         if unknown := set(wishes) - {"ratio", "privacy", "names", "covariance", "steps"}:
             raise UsageError(
@@ -67,8 +67,8 @@ class JointWish:
             return Substitution(signal=equal_signal(self.privacy))
         return Substitution(signal=round((1 + (self.ratio or RATIO)) ** -0.5, 6))
 
-    def settled(self, covariance: FloatArray, attributes: list[Attribute]) -> CorrelatedGaussian:
-        """The law for a table of this covariance."""
+    def bind(self, covariance: FloatArray, attributes: list[Attribute]) -> CorrelatedGaussian:
+        """Return the law for a table of this covariance."""
         ratio = self.ratio or RATIO
         if self.privacy is not None:
             spans = np.array([a.interval.range for a in attributes])
@@ -81,14 +81,16 @@ def _positive(name: str, value: Any) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError):
-        raise UsageError(f"{CorrelatedGaussian.law}: {name} = {value!r} is no number; give one such as 1.0") from None
+        raise UsageError(
+            f"{CorrelatedGaussian.law}: {name} = {value!r} is not a number; give one such as 1.0"
+        ) from None
     if not 0 < number < np.inf:
         raise UsageError(f"{CorrelatedGaussian.law}: {name} = {value} must be a positive number")
     return number
 
 
 def members(plan: Plan) -> list[Attribute]:
-    """The columns that take part: numeric, to be modified, and without noise of their own."""
+    """Return the columns that take part: numeric, to be modified, and without noise of their own."""
     lacking = [a for a in plan.schema if a.consent is Consent.MODIFIED and a.name not in plan.channels]
     if labels := [a.name for a in lacking if not a.kind.numeric]:
         raise UsageError(
@@ -103,7 +105,7 @@ def members(plan: Plan) -> list[Attribute]:
 
 
 def _too_few(plan: Plan) -> str:
-    """What to do where a plan leaves fewer than two columns to be blurred together."""
+    """Say what to do where a plan leaves fewer than two columns to be blurred together."""
     own = [n for n in plan.channels if plan.schema[n].kind.numeric]
     numeric = [a for a in plan.schema if a.consent is Consent.MODIFIED and a.kind.numeric]
     if len(numeric) < 2:
@@ -112,17 +114,17 @@ def _too_few(plan: Plan) -> str:
 
 
 def with_joint_noise(plan: Plan, wishes: Mapping[str, Any]) -> Plan:
-    """A proposed plan with correlated noise on its numeric columns, and matching substitution on the others."""
+    """Return a proposed plan with correlated noise on its numeric columns, and matching substitution on the others."""
     wish = JointWish.from_dict(wishes)
     labels = {n: wish.companion for n in plan.channels if not plan.schema[n].kind.numeric}
     return replace(plan, channels=labels, method={"law": CorrelatedGaussian.law} | dict(wishes))
 
 
 def joint_law(plan: Plan, source: Source, *, learn: bool = True) -> CorrelatedGaussian | None:
-    """The joint law of a plan on a table; None where the plan asks for none.
+    """Return the joint law of a plan on a table, or None where the plan asks for none.
 
-    Where the covariance may not be learned by one reader in order (`learn`), its last digits, and the noise with them, would
-    hang on how the rows are parted; it has to be declared then.
+    Without `learn` the covariance has to be declared: its last digits, and the noise with them, would depend on how the rows
+    are split.
     """
     if not joint_method(plan):
         return None
@@ -135,8 +137,8 @@ def joint_law(plan: Plan, source: Source, *, learn: bool = True) -> CorrelatedGa
             "as the manifest of a release made on one machine states them"
         )
     if wish.covariance is None:
-        return wish.settled(_moments(plan, source, attributes).covariance(), attributes)
-    law = _declared(wish.covariance)
+        return wish.bind(_moments(plan, source, attributes).covariance(), attributes)
+    law = _read_declared(wish.covariance)
     if set(law.names) != {a.name for a in attributes}:
         raise UsageError(
             f"{law.law}: the covariance is that of {join_names(law.names, 12)}, and the columns to blur are "
@@ -145,7 +147,7 @@ def joint_law(plan: Plan, source: Source, *, learn: bool = True) -> CorrelatedGa
     return replace(law, steps=tuple(float(law.marginal(plan.schema[n]).step or 0.0) for n in law.names))
 
 
-def _declared(data: Mapping[str, Any]) -> CorrelatedGaussian:
+def _read_declared(data: Mapping[str, Any]) -> CorrelatedGaussian:
     try:
         law = CorrelatedGaussian.from_dict(data)
         np.linalg.cholesky(np.array(law.covariance))
@@ -162,20 +164,20 @@ def _moments(plan: Plan, source: Source, attributes: list[Attribute]) -> Moments
     names = tuple(a.name for a in attributes)
     encoders = [Encoder(a, plan.absent.get(a.name, ("",))) for a in attributes]
     unit = np.array([a.interval.range or 1.0 for a in attributes])
-    found: Moments | None = None
-    # Blocks of one fixed size: sums of floats hang on their order, and the law on every digit of them.
+    moments: Moments | None = None
+    # Blocks of one fixed size: sums of floats depend on their order, and the law on every digit of them.
     with name_files_in_errors(source):
         for block in read_blocks(source, names):
             table = np.column_stack([e(block.batch.column(e.attribute.name), block.start) for e in encoders])
-            if found is None:
+            if moments is None:
                 there = ~np.isnan(table)
                 middle = np.where(there, table, 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
-                found = Moments.of(names, table, middle, unit)
+                moments = Moments.of(names, table, middle, unit)
             else:
-                found = found + Moments.of(names, table, found.origin, unit)
-    if found is None:
+                moments = moments + Moments.of(names, table, moments.origin, unit)
+    if moments is None:
         raise DataError(f"{source.name} has a header but no rows; a release needs at least one")
-    return found
+    return moments
 
 
 @dataclass(frozen=True)
@@ -185,7 +187,7 @@ class JointKernel:
     law: CorrelatedGaussian
     key: SecretKey
 
-    def released(self, values: Mapping[str, FloatArray], addresses: Addresses) -> dict[str, FloatArray]:
-        """The block's columns of this law; missing values stay missing."""
+    def perturb(self, values: Mapping[str, FloatArray], addresses: Addresses) -> dict[str, FloatArray]:
+        """Return the columns of a block as they are released; missing values stay missing."""
         out = self.law.perturb(self.key, addresses, np.column_stack([values[n] for n in self.law.names]))
         return {n: out[:, i].copy() for i, n in enumerate(self.law.names)}

@@ -1,25 +1,52 @@
-"""What happens to one block of rows on its way into a release. A frozen value: it travels to any worker as it is."""
+"""Releases row by row: what happens to one block (a frozen value that travels to any worker), and the draft around it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
 from sfumato.channels import Channel, CorrelatedGaussian
 from sfumato.counts import FloatArray
+from sfumato.engines import Engine, first_repeat
 from sfumato.errors import CellError, DataError, UsageError
+from sfumato.findings import Note
 from sfumato.hashing import WordArray
-from sfumato.io import Block, Decoder, Encoder, decode_dictionary, format_cell, format_labels, released_attribute
+from sfumato.io import (
+    Block,
+    Decoder,
+    Encoder,
+    Source,
+    Written,
+    decode_dictionary,
+    describe_row,
+    format_cell,
+    format_labels,
+    name_files_in_errors,
+    read_blocks,
+    released_attribute,
+)
 from sfumato.plans import Plan
 from sfumato.randomness import Addresses, Entities, Rows, SecretKey, entity_addresses
-from sfumato.releases import Sketch, content_values, load_key, sketch_of, whole_outputs
-from sfumato.releasing.joint_noise import JointKernel
+from sfumato.releases import (
+    Entry,
+    Making,
+    Manifest,
+    ReleasedColumn,
+    content_values,
+    load_key,
+    sketch_of,
+    whole_outputs,
+)
+from sfumato.releasing.base import Draft, Released, Tally
+from sfumato.releasing.joint_noise import JointKernel, joint_law
 from sfumato.schema import Attribute
 from sfumato.table import released
+from sfumato.text import join_names
 
 ENTITY_SCOPE = "entity"
 
@@ -38,30 +65,9 @@ class ColumnKernel:
         """The column's name."""
         return self.encoder.attribute.name
 
-    def released(self, values: FloatArray, addresses: Addresses) -> FloatArray:
-        """Values as they are released: missing ones stay missing, true ones stay true."""
+    def perturb(self, values: FloatArray, addresses: Addresses) -> FloatArray:
+        """Return values as they are released: missing ones stay missing, true ones stay true."""
         return values if self.channel is None else released(self.channel, self.key, addresses, values)
-
-
-@dataclass(frozen=True, eq=False)
-class Tally:
-    """What has to be known in the end of the rows of a release; `a + b` is that of the rows of both."""
-
-    sketch: Sketch
-    missing: Mapping[str, int]
-    entities: tuple[WordArray, ...] = ()
-
-    def __add__(self, other: Tally) -> Tally:
-        missing = {name: count + other.missing[name] for name, count in self.missing.items()}
-        return Tally(self.sketch + other.sketch, missing, self.entities + other.entities)
-
-
-@dataclass(frozen=True, eq=False)
-class Released:
-    """One block of the release, and its tally."""
-
-    batch: pa.RecordBatch
-    tally: Tally
 
 
 @dataclass(frozen=True)
@@ -83,14 +89,14 @@ class ReleaseKernel:
         arrays = []
         seen = {c.name: self._read(c, block) for c in self.columns if c.encoder.attribute.domain is not None}
         missing = {name: int(np.isnan(values).sum()) for name, values in seen.items()}
-        together = self.joint.released(seen, addresses) if self.joint else {}
+        together = self.joint.perturb(seen, addresses) if self.joint else {}
         for column in self.columns:
             if column.encoder.attribute.domain is None:  # an identifier that is released as the text it is
                 arrays.append(format_labels(block.batch.column(column.name), column.name))
             elif column.name in together:
                 arrays.append(column.decoder(together[column.name]))
             else:
-                arrays.append(column.decoder(column.released(seen[column.name], addresses)))
+                arrays.append(column.decoder(column.perturb(seen[column.name], addresses)))
         batch = pa.RecordBatch.from_arrays(arrays, schema=self.schema)
         entities = (addresses.high ^ addresses.low,) if self.identifier and self.gathers else ()
         return Released(batch, Tally(sketch_of(self.sketch_key, self._content(seen), addresses), missing, entities))
@@ -118,12 +124,12 @@ class EntityWords:
     key: SecretKey
 
     def __call__(self, block: Block) -> WordArray:
-        """One word a row: equal ids have equal words."""
+        """Return one word per row; equal ids have equal words."""
         addresses = self.addresses(block)
         return np.asarray(addresses.high ^ addresses.low)
 
     def addresses(self, block: Block) -> Entities:
-        """Addresses of noise that belong to the entities."""
+        """Return addresses of noise that belong to the entities."""
         ids = decode_dictionary(block.batch.column(self.identifier))
         absent = ids.is_null().to_numpy(zero_copy_only=False).astype(bool)
         if pa.types.is_string(ids.type):
@@ -132,7 +138,9 @@ class EntityWords:
             ids = format_labels(ids, self.identifier)
         if absent.any():
             row = block.start + int(np.argmax(absent))
-            raise CellError(self.identifier, row, "the id is missing; give every row one, or release without --id")
+            raise CellError(
+                self.identifier, row, "the id is missing; give every row one, or release without identifier="
+            )
         try:
             return entity_addresses(self.key, ids)
         except pa.ArrowException:
@@ -142,7 +150,7 @@ class EntityWords:
 
 
 def key_fingerprint(owner: SecretKey) -> str:
-    """By which driver and workers know that they hold the same key."""
+    """Return a name by which driver and workers know that they hold the same key."""
     return owner.fingerprint("key file")
 
 
@@ -168,7 +176,7 @@ class KernelByKeyFile:
         if key_fingerprint(owner) != self.fingerprint:
             raise UsageError(
                 f"the key file {self.key_file} of a worker holds another key than the driver's; put the same file on every "
-                "worker, or leave --key-on-workers out"
+                "worker, or leave keys_on_workers=True out"
             )
         return replace(kernel_for(self.plan, owner, self.joint), gathers=False)
 
@@ -184,22 +192,17 @@ class WordsByKeyFile:
     kernel: KernelByKeyFile
 
     def __call__(self, block: Block) -> WordArray:
-        """One word a row."""
+        """Return one word per row."""
         made = self.kernel.kernel
         return EntityWords(str(made.identifier), made.entity_key)(block)
 
 
 def kernel_for(plan: Plan, owner: SecretKey, joint: CorrelatedGaussian | None = None) -> ReleaseKernel:
-    """The kernel of a plan under an owner's key.
+    """Return the kernel of a plan under an owner's key.
 
     With an identifier the entity takes the place of name and row, so the scope of the noise key is the same whatever the
     release is called and wherever the entity turns up. `joint` is the law of columns that are blurred together.
     """
-    if plan.method is not None and joint is None:
-        raise UsageError(
-            f"the plan asks for the guided method {plan.method['law']}, which sees the whole table; "
-            "use sfumato.guided.releasing.guided_release, or the command line"
-        )
     bound = bound_laws(plan, joint)
     identifier = plan.schema.identifier
     columns = []
@@ -223,7 +226,7 @@ def kernel_for(plan: Plan, owner: SecretKey, joint: CorrelatedGaussian | None = 
 
 
 def bound_laws(plan: Plan, joint: CorrelatedGaussian | None = None) -> dict[str, Channel]:
-    """The settled law of every modified column: its own, or its part in the joint one."""
+    """Return the bound law of every modified column: its own, or its part in the joint one."""
     return plan.bound() | ({n: joint.marginal(plan.schema[n]) for n in joint.names} if joint else {})
 
 
@@ -234,7 +237,7 @@ def _scope(plan: Plan) -> list[str]:
 def noise_labels(
     plan: Plan, attribute: Attribute, channel: Channel | None, joint: CorrelatedGaussian | None = None
 ) -> list[object]:
-    """What a noise key is derived from: the scope, the attribute, and all that a draw hangs on.
+    """Return what a noise key is derived from: the scope, the attribute, and all that a draw depends on.
 
     Labels are drawn by their place in the list, so the list belongs to it: in another order the same person's noise is fresh,
     and has to be known as such.
@@ -249,13 +252,114 @@ def noise_labels(
 
 
 def noise_names(plan: Plan, owner: SecretKey, joint: CorrelatedGaussian | None = None) -> dict[str, str]:
-    """A public name for the noise of each modified column: equal names mean equal noise."""
+    """Return a public name for the noise of each modified column; equal names mean equal noise."""
     return {
         name: owner.fingerprint(*noise_labels(plan, plan.schema[name], channel, joint))
         for name, channel in bound_laws(plan, joint).items()
     }
 
 
-def cell_text(block: Block, name: str, place: int) -> str:
-    """One cell, for a message."""
-    return format_cell(block.batch.column(name)[place])
+@dataclass(frozen=True, eq=False)
+class RowDraft(Draft):
+    """A release whose rows are blurred one by one: each by its own noise, or by its entity's."""
+
+    plan: Plan
+    owner: SecretKey
+    own: ReleaseKernel
+    """The kernel with the keys of this release; the one that travels may read them from a file."""
+    words: Callable[[Block], WordArray]
+    engine: Engine
+    has_ledger: bool
+
+    def check(self, written: Written, tally: Tally) -> None:
+        """Refuse a table without rows, and ids that stand twice."""
+        if written.rows == 0:
+            raise DataError(f"{self.source.name} has a header but no rows; a release needs at least one")
+        if self.own.identifier is None:
+            return
+        if self.engine.gathers:
+            repeat = first_repeat(tally.entities)
+        else:
+            repeat = self.engine.first_repeat(self.words, self.source, [self.own.identifier])
+        if repeat is not None:
+            self._refuse_repeat(self.own.identifier, *repeat)
+
+    def _refuse_repeat(self, identifier: str, earlier: int, later: int) -> None:
+        for block in read_blocks(self.source, [identifier]):
+            if block.start <= later < block.start + block.rows:
+                text = format_cell(block.batch.column(identifier)[later - block.start])
+                why = (
+                    f"the id {text!r} stands in {describe_row(self.source, earlier)} already; "
+                    "give each row an id of its own, or release without identifier="
+                )
+                with name_files_in_errors(self.source):
+                    raise CellError(identifier, later, why)
+
+    def entry(self, tally: Tally) -> Entry:
+        """Return the names of the noise, and the laws."""
+        joint = self.own.joint.law if self.own.joint else None
+        laws = {c.name: c.channel.to_dict() for c in self.own.columns if c.channel is not None}
+        names = noise_names(self.plan, self.owner, joint)
+        return Entry.now(self.plan.release_name, names, tally.sketch, laws, joint.names if joint else ())
+
+    def manifest(self, written: Written, tally: Tally, earlier: tuple[str, ...]) -> Manifest:
+        """State the law of every column."""
+        columns = tuple(
+            ReleasedColumn(c.encoder.attribute, c.channel, tally.missing.get(c.name, 0), absent=c.encoder.absent)
+            for c in self.own.columns
+        )
+        return Manifest(
+            name=self.plan.release_name,
+            columns=columns,
+            data=written,
+            addressing="entity" if self.own.identifier else "row",
+            withheld=tuple(a.name for a in self.plan.schema if not a.released),
+            again=earlier,
+            joint=self.own.joint.law if self.own.joint else None,
+        )
+
+    def making(self, written: Written, tally: Tally) -> Making:  # noqa: ARG002
+        """Warn where the ledger cannot tell rows apart."""
+        if not self.has_ledger or self.own.identifier or self.entry(tally).rows_distinct:
+            return Making()
+        warning = (
+            "Most rows look like others in what is released, so the ledger cannot know them again in another order or "
+            "behind an inserted row: keep rows and order as they are when releasing again, or name people by identifier=, "
+            "whose noise is fixed."
+        )
+        return Making(warnings=(Note("SF231", warning),))
+
+
+def draft_rows(
+    source: Source, plan: Plan, owner: SecretKey, key: SecretKey | str | Path | None, engine: Engine
+) -> RowDraft:
+    """Prepare a release whose rows are blurred one by one."""
+    joint = joint_law(plan, source, learn=engine.gathers)
+    kernel = replace(kernel_for(plan, owner, joint), gathers=engine.gathers)
+    engine.check_numbers(source)
+    columns = _columns_read(source, plan, kernel)
+    by_file = isinstance(key, str | Path)
+    shipped: Callable[[Block], Released] = kernel
+    words: Callable[[Block], WordArray] = EntityWords(str(kernel.identifier), kernel.entity_key)
+    if engine.keys_on_workers:
+        if not by_file:
+            raise UsageError("workers that read the key themselves need a key file; give its path as the key")
+        shipped = KernelByKeyFile(plan, str(Path(str(key)).absolute()), key_fingerprint(owner), joint)
+        words = WordsByKeyFile(shipped)
+    return RowDraft(source, columns, shipped, kernel.schema, plan, owner, kernel, words, engine, by_file)
+
+
+def _columns_read(source: Source, plan: Plan, kernel: ReleaseKernel) -> list[str]:
+    """Return the columns that a release reads, after a check that the plan says something about each."""
+    if unplanned := [c for c in source.columns if c not in plan.schema.names]:
+        absent = [a.name for a in plan.schema if a.name not in source.columns]
+        raise UsageError(
+            f"the plan says nothing about column {join_names(unplanned)} of {source.name}"
+            + (
+                f", and speaks of {join_names(absent)}, which is not there; is it another name, or another table?"
+                if absent
+                else "; add it, or withhold it"
+            )
+        )
+    names = [c.name for c in kernel.columns] + ([kernel.identifier] if kernel.identifier else [])
+    return list(dict.fromkeys(names))

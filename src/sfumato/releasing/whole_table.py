@@ -8,106 +8,125 @@ as it refuses any fresh noise for the same rows).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from sfumato.counts import FloatArray
-from sfumato.errors import DataError, UsageError
+from sfumato.errors import DataError
 from sfumato.findings import Note
-from sfumato.guided import (
-    GuidedMethod,
-    Perturbed,
-    hardly_changed,
-    hardly_note,
-    whole_note,
-    whole_records,
-)
-from sfumato.io import ROW_GROUP, Decoder, Written, open_new_folder, open_writer
+from sfumato.guided import GuidedMethod, Perturbed, hardly_changed, hardly_note, whole_note, whole_records
+from sfumato.io import ArrowSource, Block, Decoder, Written
 from sfumato.plans import Plan
 from sfumato.randomness import Rows, SecretKey, Stream
-from sfumato.releases import Entry, Manifest, Release, ReleasedColumn, content_values, sketch_of, true_table
-from sfumato.releasing.door import owner_key, publish, refuse_input_inside
+from sfumato.releases import Entry, Making, Manifest, ReleasedColumn, Sketch, content_values, sketch_of, true_table
+from sfumato.releasing.base import Draft, Released, Tally
 from sfumato.schema import Attribute, Consent, Kind, Role
 from sfumato.table import Table
 from sfumato.text import join_names
 
 
-@dataclass(frozen=True)
-class GuidedRelease:
-    """The release, and what only its owner should know of how it came about."""
+@dataclass(frozen=True, eq=False)
+class WholeTableDraft(Draft):
+    """A release that was perturbed in memory, as numbers that are still to be written as cells."""
 
-    release: Release
+    plan: Plan
+    method: GuidedMethod
+    attributes: tuple[Attribute, ...]
+    names: tuple[str, ...]
     perturbed: Perturbed
+    sketch: Sketch
+    noise: str
+    """The public name of the noise: equal names mean equal noise."""
 
+    def check(self, written: Written, tally: Tally) -> None:
+        """Accept what was written: the method has seen to it."""
 
-def guided_release(
-    table: Any,
-    plan: Plan,
-    method: GuidedMethod,
-    folder: str | Path,
-    *,
-    key: SecretKey | str | Path | None = None,
-    again: bool = False,
-    force: bool = False,
-    format: str = "parquet",  # noqa: A002 - the word users expect
-    encoding: str = "utf-8",
-) -> GuidedRelease:
-    """Perturb a whole table by a guided method and make its release folder."""
-    folder = Path(folder)
-    refuse_input_inside(table, folder)
-    if plan.schema.identifier is not None:
-        raise UsageError(
-            f"{method.law}: noise that follows the whole table cannot be tied to an entity; leave --id out, or declare no "
-            "identifier in the plan"
+    def entry(self, tally: Tally) -> Entry:  # noqa: ARG002
+        """Return one name of noise and one law for all columns."""
+        return guided_entry(self.plan, self.method, self.names, self.noise, self.sketch)
+
+    def manifest(self, written: Written, tally: Tally, earlier: tuple[str, ...]) -> Manifest:
+        """State the method and its parameters."""
+        return guided_manifest(
+            self.plan,
+            self.method,
+            written,
+            earlier,
+            changed=_changed_columns(self.plan, self.perturbed),
+            missing=tally.missing,
+            public=self.perturbed.public,
+            stated={a.name: a for a in self.attributes},
         )
-    owner, ledger = owner_key(key, folder)
+
+    def making(self, written: Written, tally: Tally) -> Making:  # noqa: ARG002
+        """Return the shares of changed cells, and what the method tells its owner."""
+        return Making(
+            warnings=self.perturbed.warnings,
+            changed=self.perturbed.changed,
+            owner=self.perturbed.owner,
+            left_out=self.perturbed.left_out,
+        )
+
+
+def draft_whole_table(table: Any, plan: Plan, method: GuidedMethod, owner: SecretKey, encoding: str) -> WholeTableDraft:
+    """Perturb a whole table by a guided method."""
     truth = true_table(plan, table, encoding)
     if not truth.rows:
         raise DataError("the table has a header but no rows; a release needs at least one")
     labels = ["guided", plan.release_name, method.to_dict(), _digest(truth)]
     perturbed = method.perturb(truth, Stream(owner.derive(*labels)))
+    warnings = list(perturbed.warnings)
     if plan.channels:
         words = f"{join_names(sorted(plan.channels), 12)}: the plan gives noise of their own, but {method.law} takes its place"
-        perturbed = replace(perturbed, warnings=(*perturbed.warnings, Note("SF228", words)))
+        warnings.append(Note("SF228", words))
     released = _with_true_columns(plan, truth, perturbed)
-    before, after = (_all_values(t) for t in (_kept(truth, perturbed), released))
-    if found := int(whole_records(before, after, _changed(plan, perturbed)).sum()):
-        perturbed = replace(perturbed, warnings=(*perturbed.warnings, whole_note(found, released.rows)))
-    if still := hardly_changed(before, after, _changed(plan, perturbed) & {c.name for c in truth.columns}):
-        perturbed = replace(perturbed, warnings=(*perturbed.warnings, hardly_note(still)))
-    with open_new_folder(folder, force=force) as hidden:
-        attributes = [fitting(a, after[a.name]) if a.name in after else a for a in plan.schema if a.released]
-        written = _write(hidden, format, attributes, released)
-        values = _all_values(truth)
-        known = {name: content_values(plan.schema[name], column) for name, column in values.items()}
-        entry = Entry.now(
-            plan.release_name,
-            dict.fromkeys(values, owner.fingerprint(*labels)),
-            sketch_of(owner.derive("sketch"), known, Rows(0, truth.rows)),
-            {name: {"law": method.law} for name in values},
-        )
-        manifest = publish(
-            hidden,
-            entry,
-            ledger,
-            lambda earlier: guided_manifest(
-                plan,
-                method,
-                written,
-                earlier,
-                changed=_changed(plan, perturbed),
-                missing={a.name: int(np.isnan(after[a.name]).sum()) for a in attributes},
-                public=perturbed.public,
-                stated={a.name: a for a in attributes},
-            ),
-            again=again,
-        )
-    return GuidedRelease(Release(folder, manifest), perturbed)
+    before, after = (_all_values(t) for t in (_kept_rows(truth, perturbed), released))
+    changed = _changed_columns(plan, perturbed)
+    if unchanged := int(whole_records(before, after, changed).sum()):
+        warnings.append(whole_note(unchanged, released.rows))
+    if still := hardly_changed(before, after, changed & {c.name for c in truth.columns}):
+        warnings.append(hardly_note(still))
+    values = _all_values(truth)
+    known = {name: content_values(plan.schema[name], column) for name, column in values.items()}
+    attributes = tuple(_fit_attribute(a, after[a.name]) if a.name in after else a for a in plan.schema if a.released)
+    columns = {a.name: after[a.name] for a in attributes}
+    kernel = Decoding({a.name: Decoder(a, _whole(a, columns[a.name])) for a in attributes})
+    return WholeTableDraft(
+        ArrowSource("the perturbed table", pa.table(columns)),
+        list(columns),
+        kernel,
+        kernel.schema,
+        plan,
+        method,
+        attributes,
+        tuple(values),
+        replace(perturbed, warnings=tuple(warnings)),
+        sketch_of(owner.derive("sketch"), known, Rows(0, truth.rows)),
+        owner.fingerprint(*labels),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Decoding:
+    """Writes numbers as the cells of a release."""
+
+    decoders: Mapping[str, Decoder]
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of the release."""
+        return pa.schema([(name, d.type) for name, d in self.decoders.items()])
+
+    def __call__(self, block: Block) -> Released:
+        """Decode one block."""
+        values = {n: block.batch.column(n).to_numpy(zero_copy_only=False) for n in self.decoders}
+        arrays = [decoder(values[name]) for name, decoder in self.decoders.items()]
+        missing = {name: int(np.isnan(column).sum()) for name, column in values.items()}
+        return Released(pa.RecordBatch.from_arrays(arrays, schema=self.schema), Tally(Sketch.empty(), missing))
 
 
 def _digest(table: Table) -> str:
@@ -120,8 +139,8 @@ def _digest(table: Table) -> str:
     return digest.hexdigest()
 
 
-def _kept(truth: Table, perturbed: Perturbed) -> Table:
-    """The true rows that have one in the release."""
+def _kept_rows(truth: Table, perturbed: Perturbed) -> Table:
+    """Return the true rows that have one in the release."""
     if not len(perturbed.left_out):
         return truth
     return truth.take(np.setdiff1d(np.arange(truth.rows), perturbed.left_out))
@@ -130,7 +149,7 @@ def _kept(truth: Table, perturbed: Perturbed) -> Table:
 def _with_true_columns(plan: Plan, truth: Table, perturbed: Perturbed) -> Table:
     """Columns whose people agreed to true values keep them."""
     keep = {a.name for a in plan.schema if a.consent is Consent.TRUE and a.role is not Role.TARGET}
-    released, kept = perturbed.table, _kept(truth, perturbed)
+    released, kept = perturbed.table, _kept_rows(truth, perturbed)
     columns = tuple(kept[c.name] if c.name in keep else c for c in released.columns)
     return replace(released, columns=columns)
 
@@ -147,36 +166,27 @@ def _whole(attribute: Attribute, values: FloatArray) -> bool:
     return bool(np.all(known == np.floor(known)))
 
 
-def _write(hidden: Path, form: str, attributes: list[Attribute], table: Table) -> Written:
-    values = _all_values(table)
-    columns = {a.name: values[a.name] for a in attributes}
-    decoders = {a.name: Decoder(a, _whole(a, columns[a.name])) for a in attributes}
-    schema = pa.schema([(name, d.type) for name, d in decoders.items()])
-    with open_writer(hidden, form, schema) as (put, written):
-        for begin in range(0, table.rows, ROW_GROUP):
-            arrays = [decoders[n](values[begin : begin + ROW_GROUP]) for n, values in columns.items()]
-            put(pa.RecordBatch.from_arrays(arrays, schema=schema))
-    return written[0]
-
-
-def _changed(plan: Plan, perturbed: Perturbed) -> set[str]:
-    """The columns a method changed, but for those whose people agreed to true values."""
+def _changed_columns(plan: Plan, perturbed: Perturbed) -> set[str]:
+    """Return the columns that a method changed, without those whose people agreed to true values."""
     kept = {a.name for a in plan.schema if a.consent is Consent.TRUE and a.role is not Role.TARGET}
     return {name for name, share in perturbed.changed.items() if share > 0} - kept
 
 
-OFF_STEP = 1e-6
-"""Values this far from a multiple of the step, in steps, are on it but for rounding."""
-
-
-def fitting(attribute: Attribute, values: FloatArray) -> Attribute:
-    """The attribute as released values have it: real, and of no step, where they left the declared whole numbers or steps."""
+def _fit_attribute(attribute: Attribute, values: FloatArray) -> Attribute:
+    """Return the attribute as released values have it: real, without a step, where they left the declared steps."""
+    off_step = 1e-6  # of a step: closer to a multiple, a value is off it by rounding alone
     if not attribute.kind.numeric or not attribute.step:
         return attribute
     places = values[~np.isnan(values)] / attribute.step
-    if np.all(np.abs(places - np.round(places)) <= OFF_STEP):
+    if np.all(np.abs(places - np.round(places)) <= off_step):
         return attribute
     return replace(attribute, kind=Kind.REAL, resolution=None)
+
+
+def guided_entry(plan: Plan, method: GuidedMethod, names: Sequence[str], noise: str, sketch: Sketch) -> Entry:
+    """Return the ledger's line for a guided release: the noise of all columns has one name."""
+    laws = {name: {"law": method.law} for name in names}
+    return Entry.now(plan.release_name, dict.fromkeys(names, noise), sketch, laws)
 
 
 def guided_manifest(
@@ -192,7 +202,7 @@ def guided_manifest(
 ) -> Manifest:
     """The manifest of a release that `method` made: what it changed is its own, all else is stated to be true.
 
-    `stated` holds columns whose released values are of another kind than the plan declares (see `fitting`).
+    `stated` holds columns whose released values are of another kind than the plan declares (see `_fit_attribute`).
     """
     columns = []
     for attribute in (a for a in plan.schema if a.released):

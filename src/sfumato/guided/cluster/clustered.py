@@ -12,8 +12,8 @@ import numpy as np
 from sfumato.channels import snap
 from sfumato.clusters import KMeans, Scaling, kmeans
 from sfumato.counts import FloatArray, IntArray
+from sfumato.engines import Needs
 from sfumato.errors import DataError, UsageError
-from sfumato.guided.base import Needs
 from sfumato.guided.cluster._voronoi import inside
 from sfumato.guided.cluster.base import ClusterMethod
 from sfumato.guided.tree import Perturbed

@@ -15,8 +15,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sfumato.counts import FloatArray, IntArray
+from sfumato.engines import Needs
 from sfumato.findings import Note
-from sfumato.guided.base import Needs
 from sfumato.guided.tree.base import Perturbed, TreeMethod
 from sfumato.guided.tree.owner_tree import Leaves
 from sfumato.randomness import Stream

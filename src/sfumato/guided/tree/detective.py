@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sfumato.counts import FloatArray, IntArray
+from sfumato.engines import Needs
 from sfumato.errors import UsageError
-from sfumato.guided.base import Needs
 from sfumato.guided.tree._segments import Segments
 from sfumato.guided.tree.base import Perturbed, TreeMethod, choice, probability
 from sfumato.guided.tree.class_noise import drawn_from

@@ -27,9 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray, IntArray
+from sfumato.engines import Needs
 from sfumato.errors import UsageError
 from sfumato.findings import Note
-from sfumato.guided.base import Needs
 from sfumato.guided.rare_classes import STATEMENT
 from sfumato.guided.tree._partners import exchanged
 from sfumato.guided.tree.base import Perturbed, TreeMethod, choice

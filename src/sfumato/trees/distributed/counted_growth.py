@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from sfumato.channels import Discrete
 from sfumato.counts import FloatArray, Grid, IntArray
+from sfumato.engines import Needs
 from sfumato.errors import DataError, UsageError
 from sfumato.hashing import WordArray
 from sfumato.reconstruction import masses, paper_size
@@ -39,6 +40,7 @@ from sfumato.trees.distributed.replay import (
 from sfumato.trees.grow import MDL, BinarySplitter, Growth, Limits, Pruner, Splits, child_counts, grow_from
 from sfumato.trees.strategies import (
     MIN_ROWS,
+    STRATEGIES,
     TRUE_CELLS,
     Association,
     Leaves,
@@ -49,7 +51,6 @@ from sfumato.trees.strategies import (
 )
 from sfumato.trees.tree import Tree
 
-STRATEGIES = ("byclass", "local", "global", "randomized", "original")
 MOST_CELLS = 2**20
 """Histograms of a level larger than this are folded part by part."""
 LARGEST_DRAW = np.uint64(2**53 - 1)
@@ -69,10 +70,11 @@ class Countable(Protocol):
 
 def counted_tree(counted: Countable, strategy: str, limits: Limits | None = None, pruner: Pruner | None = None) -> Tree:
     """Grow the tree of a strategy; see `strategies` for what each means."""
-    if strategy not in STRATEGIES:
+    by_counts = sorted(s.name for s in STRATEGIES.values() if s.needs is Needs.COUNTS and not s.true_values)
+    if strategy not in (*by_counts, "original"):
         raise UsageError(
-            f"the strategy {strategy} needs all records in one memory; by counts there are {join_names(STRATEGIES)}. Choose one "
-            "of them, or mine with the local engine"
+            f"the strategy {strategy} needs all rows in one memory; by counts there are {join_names(by_counts)}. Choose one of "
+            "them, or mine with engine=Local()"
         )
     table = counted.table
     if table.target is None:
@@ -84,8 +86,8 @@ def counted_tree(counted: Countable, strategy: str, limits: Limits | None = None
         raise UsageError(f"{join_names(noisy)} was perturbed; use byclass or local, or give the true table")
     if reports := [c.name for c in columns if c.channel is not None and c.channel.reports is not None]:
         raise UsageError(
-            f"{join_names(reports)}: released as reports, from which a tree grows only with all records in one memory; leave the "
-            "column out, or mine with the local engine"
+            f"{join_names(reports)}: released as reports, from which a tree grows only with all rows in one memory; leave the "
+            "column out, or mine with engine=Local()"
         )
     if strategy == "local":
         refuse_correlated_noise("the strategy local", columns)

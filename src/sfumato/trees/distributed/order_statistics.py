@@ -182,7 +182,7 @@ def select(
     if stuck := [c for c, asked in wanted.items() if asked.by_row and left[c] > MOST_EQUAL]:
         raise DataError(
             f"column {stuck[0] + 1}: more than {MOST_EQUAL:,} records have the same released value where a cut is to be "
-            "made; mine on one machine with --engine local"
+            "made; mine on one machine with engine=Local()"
         )
     few = {c: s for c, s in slots.items() if wanted[c].by_row or not single(c)}
     found = gather(few) if few else {}

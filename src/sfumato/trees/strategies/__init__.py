@@ -10,10 +10,11 @@ from sfumato.trees.strategies.association import (
     whole_counts,
 )
 from sfumato.trees.strategies.auto import fit_auto
+from sfumato.trees.strategies.base import STRATEGIES, Strategy, strategy, strategy_for_release
 from sfumato.trees.strategies.joint_map import fit_joint
 from sfumato.trees.strategies.leaf_counts import Leaves, shown_cells, tally
 from sfumato.trees.strategies.mixture import fit_mixture
-from sfumato.trees.strategies.published import MIN_ROWS, STRATEGIES, byclass, global_, local, original, randomized
+from sfumato.trees.strategies.published import MIN_ROWS, byclass, global_, local, original, randomized
 
 __all__ = [
     "MIN_ROWS",
@@ -22,6 +23,7 @@ __all__ = [
     "Association",
     "CodeArray",
     "Leaves",
+    "Strategy",
     "byclass",
     "cut_between",
     "fit_auto",
@@ -34,6 +36,8 @@ __all__ = [
     "randomized",
     "shown_cells",
     "spread",
+    "strategy",
+    "strategy_for_release",
     "tally",
     "whole_counts",
 ]

@@ -8,22 +8,21 @@ from functools import cache
 import numpy as np
 
 from sfumato.counts import FloatArray
+from sfumato.engines import Needs
 from sfumato.table import Table, drawn_together
 from sfumato.text import join_names
 from sfumato.trees.grow import Limits, Pruner
 from sfumato.trees.strategies._axes import class_shares, keep_classified_rows
 from sfumato.trees.strategies.attributes import choose_attributes
-from sfumato.trees.strategies.base import Fitted, Progress, quiet
+from sfumato.trees.strategies.base import STRATEGIES, Fitted, Progress, quiet, strategy
 from sfumato.trees.strategies.calibration import calibrate_verdicts, held_out_model, widen_mixtures
 from sfumato.trees.strategies.held_out import Verdict, admissible, class_blind, score_tree, split
-from sfumato.trees.strategies.joint_map import fit_joint
-from sfumato.trees.strategies.mixture import ClassMixtures, fit_mixture, fit_mixtures, mixture_tree
-from sfumato.trees.strategies.published import byclass, local
+from sfumato.trees.strategies.mixture import ClassMixtures, fit_mixtures, mixture_tree
 
-COUNTED = {"byclass": byclass, "local": local}
 SIMPLEST_FIRST = ("byclass", "local", "joint", "mixture")
 
 
+@strategy("auto")
 def fit_auto(
     table: Table,
     *,
@@ -120,12 +119,13 @@ def _fit(
     attributes: Sequence[str] | None = None,
 ) -> Fitted:
     """One strategy on one table; joint and mixture choose their attributes on it unless these are given."""
-    if name in ("joint", "mixture"):
-        fit = fit_joint if name == "joint" else fit_mixture
-        return fit(table, limits=limits, pruner=pruner, seed=seed, attributes=attributes)
+    strategy = STRATEGIES[name]
+    if strategy.needs is Needs.ROWS:
+        fitted: Fitted = strategy.fit(table, limits=limits, pruner=pruner, seed=seed, attributes=attributes)
+        return fitted
     # Leaves stay as counted here: reconstructing them takes attributes to be unrelated within a box, which costs real tables
     # (adult) about as much as it gains on the 2000 paper's functions, where joint is chosen anyway.
-    tree = COUNTED[name](table, limits, pruner, as_counted=True)
+    tree = strategy.fit(table, limits, pruner, as_counted=True)
 
     @cache
     def fit_margins() -> ClassMixtures:

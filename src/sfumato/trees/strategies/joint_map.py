@@ -17,7 +17,7 @@ from sfumato.trees.grow import Growth, Limits, Pruner, grow
 from sfumato.trees.strategies._axes import Axis, keep_classified_rows
 from sfumato.trees.strategies._maps import JointMap, fit_map, map_axes
 from sfumato.trees.strategies.attributes import choose_attributes
-from sfumato.trees.strategies.base import Fitted, Progress, quiet
+from sfumato.trees.strategies.base import Fitted, Progress, quiet, strategy
 from sfumato.trees.tree import Node, Tree
 
 STEPS = (4000, 1000, 400, 200)
@@ -25,6 +25,7 @@ STEPS = (4000, 1000, 400, 200)
 as any, since it has few records a cell."""
 
 
+@strategy("joint")
 def fit_joint(
     table: Table,
     *,

@@ -17,7 +17,7 @@ from sfumato.trees.grow import Limits, Pruner
 from sfumato.trees.strategies._axes import Axis, class_shares, keep_classified_rows
 from sfumato.trees.strategies._products import Products, fit_products, normalise
 from sfumato.trees.strategies.attributes import choose_attributes
-from sfumato.trees.strategies.base import Fitted, Progress, quiet
+from sfumato.trees.strategies.base import Fitted, Progress, quiet, strategy
 from sfumato.trees.strategies.joint_map import weighted_tree
 from sfumato.trees.tree import Tree
 
@@ -92,6 +92,7 @@ def fit_mixtures(
     return ClassMixtures(axes, tuple(models), shares)
 
 
+@strategy("mixture")
 def fit_mixture(
     table: Table,
     *,

@@ -5,12 +5,13 @@ All but `local` settle every record's codes once, at the root, and differ only i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.counts import IntArray
+from sfumato.engines import Needs
 from sfumato.errors import DataError, UsageError
 from sfumato.hashing import row_marks
 from sfumato.reconstruction import paper_size
@@ -18,13 +19,12 @@ from sfumato.table import Table, drawn_together, refuse_correlated_noise
 from sfumato.text import join_names
 from sfumato.trees.grow import MDL, BinarySplitter, CodedRecords, Limits, Pruner, Splits, checked, grow_from
 from sfumato.trees.strategies.association import Association
+from sfumato.trees.strategies.base import strategy
 from sfumato.trees.strategies.leaf_counts import with_leaves
 from sfumato.trees.tree import Tree
 
-Strategy = Callable[..., Tree]
-"""(table, limits, pruner) → tree; limits and pruner may be left out."""
 
-
+@strategy("original", Needs.COUNTS, true_values=True)
 def original(table: Table, limits: Limits | None = None, pruner: Pruner | None = None) -> Tree:
     """The tree of a table whose values are all true."""
     if noisy := [c.name for c in table.columns if c.channel is not None]:
@@ -32,16 +32,19 @@ def original(table: Table, limits: Limits | None = None, pruner: Pruner | None =
     return _grow(table, "original", limits, pruner)
 
 
+@strategy("randomized", Needs.COUNTS)
 def randomized(table: Table, limits: Limits | None = None, pruner: Pruner | None = None) -> Tree:
     """The tree of the released values as if they were true: no correction, for comparison."""
     return _grow(table, "randomized", limits, pruner)
 
 
+@strategy("global", Needs.COUNTS)
 def global_(table: Table, limits: Limits | None = None, pruner: Pruner | None = None) -> Tree:
     """Reconstruct every attribute once, from all records together (section 4.2, Global)."""
     return _grow(table, "global", limits, pruner)
 
 
+@strategy("byclass", Needs.COUNTS)
 def byclass(
     table: Table, limits: Limits | None = None, pruner: Pruner | None = None, *, as_counted: bool = False
 ) -> Tree:
@@ -52,6 +55,7 @@ def byclass(
     return _grow(table, "byclass", limits, pruner, as_counted)
 
 
+@strategy("local", Needs.COUNTS)
 def local(
     table: Table, limits: Limits | None = None, pruner: Pruner | None = None, *, as_counted: bool = False
 ) -> Tree:
@@ -63,15 +67,6 @@ def local(
     """
     refuse_correlated_noise("the strategy local", table.columns)
     return _grow(table, "local", limits, pruner, as_counted)
-
-
-STRATEGIES: dict[str, Strategy] = {
-    "original": original,
-    "randomized": randomized,
-    "global": global_,
-    "byclass": byclass,
-    "local": local,
-}
 
 
 def _grow(table: Table, name: str, limits: Limits | None, pruner: Pruner | None, as_counted: bool = True) -> Tree:

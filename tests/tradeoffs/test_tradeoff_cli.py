@@ -5,6 +5,8 @@ import json
 import pytest
 
 from sfumato.cli import main
+from sfumato.cli.tradeoff import release_options
+from sfumato.tradeoffs import Tradeoff
 
 
 @pytest.fixture
@@ -66,7 +68,7 @@ def test_the_settings_swept_are_those_asked_for_and_json_stands_alone(run, tmp_p
 
 
 def test_words_say_what_is_swept_what_to_begin_with_and_what_is_next(run, tmp_path):
-    code, out, err = run("iris", "--method", "square-wave", "--epsilons", "2,6", "--repeats", "2", "-o", "t.html")
+    code, out, err = run("iris", "--noise", "square-wave", "--epsilons", "2,6", "--repeats", "2", "-o", "t.html")
     assert code == 0, err
     assert "epsilon = 2" in out
     assert "epsilon = 6" in out
@@ -98,13 +100,19 @@ def test_with_a_plan_the_words_for_the_plan_are_told(run, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["iris", "--levels", "0.1,much"], "--levels 0.1,much: 'much' is no number"),
-        (["iris", "--levels", ""], "--levels: no value to sweep; give some, such as --levels 0.1,0.5,1"),
+        (["iris", "--levels", "0.1,much"], "--levels 0.1,much: 'much' is not a number"),
+        (["iris", "--levels", ""], "--levels: no value to sweep; give some, such as 0.1,0.5,1"),
         (["iris", "--levels", "0.1,-1"], "--levels: -1 must be a positive number"),
         (["iris", "--gammas", "5"], "--gammas: gaussian has no parameter gamma to sweep; it takes --levels"),
         (["iris", "--method", "detective"], "detective bends the noise around a pattern"),
-        (["iris", "--repeats", "0"], "--repeats: 0 must lie between"),
-        (["iris", "-o", "t.txt"], "t.txt: the ending says neither .html nor .json"),
+        (["iris", "--method", "laplace"], "laplace is noise for each column, not a method"),
+        (
+            ["iris", "--noise", "correlated-gaussian"],
+            "correlated-gaussian is noise for several columns together, not for one: give it as --method",
+        ),
+        (["iris", "--noise", "laplace", "--method", "correlated-gaussian"], "--method takes the place of --noise"),
+        (["iris", "--repeats", "0"], "--repeats 0 must lie between"),
+        (["iris", "-o", "t.txt"], "t.txt: unsupported extension; use .html or .json"),
         (["iris", "--target", "colour"], "iris has no column 'colour'"),
         (["iris", "--target", "petal_width"], "petal_width: a target of numbers has no classes"),
     ],
@@ -114,3 +122,17 @@ def test_wrong_use_is_told_in_one_line_and_exits_with_2(run, arguments, message,
     assert (code, out) == (2, "")
     assert err.startswith(f"error: {message}")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("law", "setting", "options"),
+    [
+        ("gaussian", {"privacy": 0.5}, "--noise gaussian --privacy 0.5"),
+        ("substitution", {"gamma": 8.0, "bins": 20.0}, "--noise substitution --set gamma=8 --set bins=20"),
+        ("correlated-gaussian", {"ratio": 1.0}, "--method correlated-gaussian --set ratio=1"),
+        ("correlated-gaussian", {"privacy": 0.5}, "--method correlated-gaussian --set privacy=0.5"),
+        ("gaussian", None, None),
+    ],
+)
+def test_a_choice_is_told_as_release_takes_it(law, setting, options):
+    assert release_options(Tradeoff(law, "class", 100, 0.9, (), choice=setting)) == options

@@ -20,9 +20,9 @@ from sfumato.releasing.joint_noise import joint_law, with_joint_noise
 from sfumato.releasing.row_by_row import bound_laws
 from sfumato.schema import Attribute, Consent, Interval, Kind, Missing, Schema
 from sfumato.table import Column, Table
-from sfumato.tradeoff import report, tradeoff
-from sfumato.tradeoff.setting import AXES, blur_for, law_of
-from sfumato.tradeoff.sweep import _split
+from sfumato.tradeoffs import tradeoff
+from sfumato.tradeoffs.setting import AXES, blur_for, law_of
+from sfumato.tradeoffs.sweep import _split
 
 INFINITE = {"gaussian", "uniform", "intervals", "correlated-gaussian"}
 LAWS = {**CHANNELS, **JOINT_LAWS}
@@ -55,9 +55,13 @@ def mixed(rows=260, seed=7, missing=0.1):
     )
 
 
-def option(law):
+def named(law):
+    return {"method" if law in JOINT_LAWS else "noise": law}
+
+
+def sweep(law):
     way = next(iter(LAWS[law].sweep))
-    return {AXES[way].option: TWO[way]} | ({"sizes": (8,)} if law == "substitution" else {})
+    return {way: TWO[way]} | ({"bins": (8,)} if law == "substitution" else {})
 
 
 def proposed():
@@ -73,7 +77,7 @@ def proposed():
 def test_every_law_is_swept_and_told_on_a_mixed_table(law, missing):
     """Cells that are left missing are seen for certain, so that no law bounds a record that may have some."""
     table, infinite = mixed(missing=missing), law in INFINITE or missing > 0
-    found = tradeoff(table, law=law, repeats=1, **option(law))
+    found = tradeoff(table, **named(law), repeats=1, sweep=sweep(law))
     way = next(iter(LAWS[law].sweep))
     assert found.law == law
     assert [p.setting[way] for p in found.points] == sorted(float(v) for v in TWO[way])
@@ -92,7 +96,7 @@ def test_every_law_is_swept_and_told_on_a_mixed_table(law, missing):
         assert ("missing" in (shown["epsilon_reason"] or "")) == (missing > 0)
         assert 0 <= shown["error"] <= 1
         assert 0 < shown["standard_error"] < 0.2
-    text = report(found)
+    text = found.html()
     assert AXES[way].title in text
     assert ("ε is infinite at every setting: " in text) == infinite
     for drawing in text.split("<svg")[1:]:
@@ -126,7 +130,7 @@ def test_joint_noise_has_the_covariance_of_its_law_and_leaves_missing_values_mis
     plan = Plan.propose(table, target="class")
     truth = true_table(plan, table)
     blur = blur_for("correlated-gaussian", {"ratio": 1.0}, plan, truth)
-    seen = blur.seen(truth, SecretKey(bytes(32)))
+    seen = blur.perturb(truth, SecretKey(bytes(32)))
     noise = np.column_stack([seen[n].values - truth[n].values for n in blur.joint.names])
     assert np.array_equal(np.isnan(noise), np.column_stack([np.isnan(truth[n].values) for n in blur.joint.names]))
     whole = noise[~np.isnan(noise).any(axis=1)]
@@ -140,10 +144,10 @@ def test_noise_is_drawn_anew_for_each_split_and_setting_and_the_same_for_a_seed(
     _, plan, truth = proposed()
     one, two = (blur_for("gaussian", {"privacy": v}, plan, truth) for v in (0.5, 1.0))
     key = SecretKey(bytes(32))
-    first = one.seen(truth, key)["weight"].values - truth["weight"].values
-    assert np.array_equal(first, one.seen(truth, key)["weight"].values - truth["weight"].values, equal_nan=True)
-    other = one.seen(truth, key.derive(1))["weight"].values - truth["weight"].values
-    scaled = (two.seen(truth, key)["weight"].values - truth["weight"].values) / 2
+    first = one.perturb(truth, key)["weight"].values - truth["weight"].values
+    assert np.array_equal(first, one.perturb(truth, key)["weight"].values - truth["weight"].values, equal_nan=True)
+    other = one.perturb(truth, key.derive(1))["weight"].values - truth["weight"].values
+    scaled = (two.perturb(truth, key)["weight"].values - truth["weight"].values) / 2
     there = ~np.isnan(first)
     assert abs(np.corrcoef(first[there], other[there])[0, 1]) < 0.3
     assert abs(np.corrcoef(first[there], scaled[there])[0, 1]) < 0.3
@@ -152,9 +156,9 @@ def test_noise_is_drawn_anew_for_each_split_and_setting_and_the_same_for_a_seed(
 def test_a_plan_keeps_its_true_columns_and_its_own_noise_beside_a_joint_law():
     table, plan, truth = proposed()
     open_ = with_consent(plan, "visits", Consent.TRUE)
-    found = tradeoff(table, plan=open_, levels=(0.5, 1.0), repeats=1)
+    found = tradeoff(table, plan=open_, repeats=1, sweep={"privacy": (0.5, 1.0)})
     assert set(found.laws) == {"weight", "born", "city"}
-    seen = blur_for("gaussian", {"privacy": 0.5}, open_, truth).seen(truth, SecretKey(bytes(32)))
+    seen = blur_for("gaussian", {"privacy": 0.5}, open_, truth).perturb(truth, SecretKey(bytes(32)))
     assert seen["visits"].channel is None
     joined = with_joint_noise(plan, {"ratio": 1.0})
     own = replace(joined, channels={**joined.channels, "visits": Laplace(privacy=0.5)})
@@ -167,7 +171,7 @@ def test_a_plan_keeps_its_true_columns_and_its_own_noise_beside_a_joint_law():
 def test_an_identifier_that_is_released_takes_no_part():
     table = mixed(200).append_column("id", pa.array([f"p{i}" for i in range(200)]))
     plan = with_consent(Plan.propose(table, target="class", identifier="id"), "id", Consent.TRUE)
-    found = tradeoff(table, plan=plan, levels=(0.5, 1.0), repeats=1)
+    found = tradeoff(table, plan=plan, repeats=1, sweep={"privacy": (0.5, 1.0)})
     assert "id" not in found.laws
 
 
@@ -176,7 +180,7 @@ def test_the_law_is_the_one_that_the_plan_names():
     assert law_of(plan) == "gaussian"
     assert law_of(Plan.propose(table, target="class", law="square-wave", parameters={"epsilon": 1})) == "square-wave"
     assert tradeoff(
-        table, plan=Plan.propose(table, target="class", law="laplace"), levels=(0.5, 1), repeats=1
+        table, plan=Plan.propose(table, target="class", law="laplace"), repeats=1, sweep={"privacy": (0.5, 1)}
     ).law == "laplace"  # fmt: skip
 
 
@@ -184,7 +188,7 @@ def test_missing_labels_may_take_part():
     table, plan, _ = proposed()
     attributes = tuple(replace(a, missing=Missing.CATEGORY) if a.name == "city" else a for a in plan.schema)
     part = replace(plan, schema=Schema(attributes))
-    found = tradeoff(table, plan=part, law="projective", gammas=(5, 40), repeats=1)
+    found = tradeoff(table, plan=part, noise="projective", repeats=1, sweep={"gamma": (5, 40)})
     assert found.points[1].accuracy > 0.5
 
 
@@ -196,7 +200,9 @@ def test_a_column_whose_values_all_fall_into_the_test_part_does_no_harm():
     _, test = _split(Table((numbers,)), 0)
     cells = np.full(120, None, object)
     cells[known[test["number"].values[:9].astype(int)]] = [1.5, 2.5, 3.5] * 3
-    found = tradeoff(table.append_column("rare", pa.array(cells, pa.float64())), levels=(0.5, 1.0), repeats=1)
+    found = tradeoff(
+        table.append_column("rare", pa.array(cells, pa.float64())), sweep={"privacy": (0.5, 1.0)}, repeats=1
+    )
     assert "rare" in found.laws
     assert found.points[0].accuracy > 0.4
 
@@ -205,10 +211,10 @@ def test_labels_of_many_values_are_told_to_be_reports():
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 60, 600)
     table = pa.table({"code": [f"c{c:02d}" for c in codes], "class": np.where(codes < 30, "a", "b")})
-    found = tradeoff(table, law="substitution", gammas=(5, 19), repeats=1)
+    found = tradeoff(table, noise="substitution", repeats=1, sweep={"gamma": (5, 19)})
     assert found.laws == {"code": "projective"}
     assert [set(p.setting) for p in found.points] == [{"gamma"}, {"gamma"}]
-    assert report(found).count("<svg") == 3
+    assert found.html().count("<svg") == 3
     assert any("No column takes substitution itself" in note for note in found.notes)
 
 
@@ -227,4 +233,4 @@ def test_usual_values_that_a_table_does_not_allow_are_left_out_and_chosen_ones_r
     assert len(found.notes) == 4
     assert all("was left out: day: noise that reaches" in note for note in found.notes)
     with pytest.raises(UsageError, match="day: noise that reaches"):
-        tradeoff(table, levels=(0.1, 2.0), repeats=1)
+        tradeoff(table, repeats=1, sweep={"privacy": (0.1, 2.0)})

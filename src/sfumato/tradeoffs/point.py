@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from sfumato.tradeoff.setting import AXES, Axis, release_options
+from sfumato.channels import JOINT_LAWS
+from sfumato.text import join_names
+from sfumato.tradeoffs.setting import AXES, Axis, in_words, plan_words
 
 REPEATS = 3
 
 
 def standard_error(accuracy: float, spread: float, repeats: int, tested: int) -> float:
-    """Of a mean accuracy over random splits: sd/√repeats, the sd no less than chance among the n test records of a split.
+    """Of a mean accuracy over random splits: sd/√repeats, the sd no less than chance among the n test rows of a split.
 
-    A few splits can agree by luck, and one split has no sd at all; their test records still are a sample, of sd √(a(1−a)/n).
+    A few splits can agree by luck, and one split has no sd at all; their test rows still are a sample, of sd √(a(1−a)/n).
     There a = (hits + 1)/(n + 2), by the rule of succession: no hit missed does not mean that none ever will be.
     """
     share = (accuracy * tested + 1) / (tested + 2)
@@ -42,7 +44,7 @@ class Point:
     """Mean entropy of the substitution matrices, in bits."""
     repeats: int = REPEATS
     tested: int = 0
-    """Test records a split."""
+    """Test rows per split."""
     epsilon_reason: str | None = None
     """Why ε is infinite."""
 
@@ -52,8 +54,30 @@ class Point:
         return standard_error(self.accuracy, self.spread, self.repeats, self.tested)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return asdict(self) | {"standard_error": self.standard_error}
+
+    def cells(self) -> list[str]:
+        """Return the point as a row of text."""
+        return [
+            in_words(self.setting),
+            f"{self.accuracy:.1%}",
+            f"{100 * self.standard_error:.1f}",
+            f"{self.naive:.1%}",
+            f"{self.error:.3f}",
+            f"{self.interval:.0%}",
+            "∞" if self.epsilon is None else f"{self.epsilon:.1f}",
+        ]
+
+
+def explain_infinite(points: Sequence[Point]) -> str | None:
+    """Return why ε is infinite, where it is."""
+    without = [p for p in points if p.epsilon is None]
+    if not without:
+        return None
+    every = len(without) == len(points)
+    where = "at every setting" if every else f"at {join_names(in_words(p.setting) for p in without)}"
+    return f"ε is infinite {where}: {without[0].epsilon_reason or 'no bound is stated'}."
 
 
 @dataclass(frozen=True)
@@ -82,9 +106,64 @@ class Tradeoff:
     seed: int = 0
 
     @property
-    def release_options(self) -> str | None:
-        """What to give `sfumato release` for the choice."""
-        return None if self.choice is None else release_options(self.law, self.choice)
+    def joint(self) -> bool:
+        """Whether the law blurs several columns together, and so is asked for as a method."""
+        return self.law in JOINT_LAWS
+
+    @property
+    def in_plan(self) -> str | None:
+        """What to write into a plan for the choice."""
+        return None if self.choice is None else plan_words(self.law, self.choice)
+
+    @property
+    def headline(self) -> str:
+        """The accuracy without noise, and that of guessing."""
+        return (
+            f"{self.target}: a tree from the true values is right on {self.original:.1%}, the commonest class on "
+            f"{self.majority:.1%} ({self.rows:,} rows)"
+        )
+
+    @property
+    def remarks(self) -> list[str]:
+        """What to know beside the points: where ε is infinite, the bins that are enough, and why a setting was chosen."""
+        name = self.axis.parameter
+        bins = [
+            f"{name} = {r[name]:g}: N = {r['bins']} is enough ({r['accuracy']:.1%}, best {r['best']:.1%})"
+            for r in self.recommended
+            if "bins" in r
+        ]
+        return [*filter(None, [explain_infinite(self.points)]), *bins, self.why]
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Return headers, and one row of text per setting."""
+        head = [
+            "setting",
+            "accuracy",
+            "±",
+            "naive",
+            "error of distributions",
+            "mean 95 % interval",
+            "ε of blurred columns",
+        ]
+        return head, [p.cells() for p in self.points]
+
+    def html(self, next_step: str | None = None) -> str:
+        """Return the report as one self-contained page.
+
+        `next_step` is what its reader runs to release with the choice; by default a line of Python.
+        """
+        from sfumato.tradeoffs.tradeoff_page import report
+
+        return report(self, next_step or self._release_call())
+
+    def _release_call(self) -> str:
+        options = dict(self.choice or {})
+        words = [f"target={self.target!r}", f"{'method' if self.joint else 'noise'}={self.law!r}"]
+        if not self.joint and "privacy" in options:
+            words.append(f"privacy={options.pop('privacy'):g}")
+        if options:
+            words.append(f"options={options}")
+        return f'sf.release(table, None, "release", {", ".join(words)})'
 
     @property
     def swept(self) -> list[dict[str, Any]]:
@@ -110,7 +189,6 @@ class Tradeoff:
             "recommended": list(self.recommended),
             "choice": self.choice,
             "why": self.why,
-            "release_options": self.release_options,
             "notes": list(self.notes),
         }
 

@@ -32,40 +32,45 @@ from sfumato.text import join_names
 Setting = dict[str, float]
 
 
+def sweep_name(parameter: str) -> str:
+    """Return how a message calls the values of a parameter."""
+    return f"sweep['{parameter}']"
+
+
 @dataclass(frozen=True)
 class Axis:
-    """A parameter of a law as something to sweep: its option, its name on a chart, and which way privacy lies."""
+    """A parameter of a law as something to sweep: its name on a chart, and which way privacy lies."""
 
     parameter: str
-    option: str
     title: str
     example: str
     more_is_stronger: bool = False
     whole: bool = False
 
     def values(self, given: Sequence[float]) -> tuple[float, ...]:
-        """The values in order, each once; refuses what no law could take."""
+        """Return the values in order, each once, or raise UsageError for one that no law could take."""
+        name = sweep_name(self.parameter)
         if not len(given):
-            raise UsageError(f"--{self.option}: no value to sweep; give some, such as --{self.option} {self.example}")
+            raise UsageError(f"{name}: no value to sweep; give some, such as {self.example}")
         for value in given:
             if not 0 < value < math.inf:
-                raise UsageError(f"--{self.option}: {value:g} must be a positive number, as in {self.example}")
+                raise UsageError(f"{name}: {value:g} must be a positive number, as in {self.example}")
             if self.whole and value != math.floor(value):
-                raise UsageError(f"--{self.option}: {value:g} must be a whole number, as in {self.example}")
+                raise UsageError(f"{name}: {value:g} must be a whole number, as in {self.example}")
             if self.whole and not 2 <= value <= MAX_BINS:
-                raise UsageError(f"--{self.option}: {value:g} must lie between 2 and {MAX_BINS:,}")
+                raise UsageError(f"{name}: {value:g} must lie between 2 and {MAX_BINS:,}")
         return tuple(sorted({float(v) for v in given}))
 
 
 AXES = {
     axis.parameter: axis
     for axis in (
-        Axis("privacy", "levels", "privacy: 95 % interval / range", "0.1,0.5,1", more_is_stronger=True),
-        Axis("epsilon", "epsilons", "ε of a column", "0.5,1,2"),
-        Axis("gamma", "gammas", "γ of a column", "5,8,12"),
-        Axis("bins", "sizes", "N, the bins of a number", "5,10,20", whole=True),
-        Axis("count", "counts", "number of intervals", "2,5,10", whole=True),
-        Axis("ratio", "ratios", "c: covariance of the noise / of the data", "0.1,0.5,1", more_is_stronger=True),
+        Axis("privacy", "privacy: 95 % interval / range", "0.1,0.5,1", more_is_stronger=True),
+        Axis("epsilon", "ε of a column", "0.5,1,2"),
+        Axis("gamma", "γ of a column", "5,8,12"),
+        Axis("bins", "N, the bins of a number", "5,10,20", whole=True),
+        Axis("count", "number of intervals", "2,5,10", whole=True),
+        Axis("ratio", "c: covariance of the noise / of the data", "0.1,0.5,1", more_is_stronger=True),
     )
 }
 
@@ -95,27 +100,28 @@ def sweepable(law: str) -> Mapping[str, tuple[float, ...]]:
     if is_guided(law):
         raise UsageError(
             f"{law} bends the noise around a pattern of the owner's table, and has no single strength to sweep; make a release "
-            f"with --method {law}, and judge it with sfumato compare and sfumato audit"
+            f"with method={law}, and judge it with sfumato compare and sfumato audit"
         )
     raise UsageError(
         f"there is no law {law!r} to sweep; the laws are {join_names([*sorted(CHANNELS), *JOINT_LAWS], 20)}"
     )
 
 
-def sweep_for(law: str, given: Mapping[str, Sequence[float] | None], *, numbers: bool = True) -> Sweep:
+def sweep_for(law: str, given: Mapping[str, Sequence[float]], *, numbers: bool = True) -> Sweep:
     """The settings of a law from values given by parameter; `numbers` says whether any column is numeric."""
     allowed = sweepable(law)
-    wished = {name: AXES[name].values(values) for name, values in given.items() if values is not None}
+    if unknown := [name for name in given if name not in AXES]:
+        raise UsageError(f"{sweep_name(unknown[0])}: there is no such parameter; sweep {join_names(AXES)}")
+    wished = {name: AXES[name].values(values) for name, values in given.items()}
     beside = CHANNELS[law].sweep_beside if law in CHANNELS else {}
     if beyond := [n for n in wished if n not in allowed and n not in beside]:
-        options = [f"--{AXES[n].option}" for n in (*allowed, *beside)]
+        names = [sweep_name(n) for n in (*allowed, *beside)]
         raise UsageError(
-            f"--{AXES[beyond[0]].option}: {law} has no parameter {beyond[0]} to sweep; it takes {join_names(options)}"
+            f"{sweep_name(beyond[0])}: {law} has no parameter {beyond[0]} to sweep; it takes {join_names(names)}"
         )
     ways = [n for n in wished if n not in beside]
     if len(ways) > 1:
-        options = [f"--{AXES[n].option}" for n in ways]
-        raise UsageError(f"{join_names(options)} say the same thing about {law}; give one of them")
+        raise UsageError(f"{join_names(sweep_name(n) for n in ways)} say the same thing about {law}; give one of them")
     way = ways[0] if ways else next(iter(allowed))
     values = wished.get(way) or allowed[way]
     if not numbers and way == "count":
@@ -123,7 +129,7 @@ def sweep_for(law: str, given: Mapping[str, Sequence[float] | None], *, numbers:
     if not numbers:
         if idle := [n for n in wished if n in beside]:
             raise UsageError(
-                f"--{AXES[idle[0]].option}: {idle[0]} are cut from numbers, and no column to be blurred is numeric; leave it out"
+                f"{sweep_name(idle[0])}: {idle[0]} are cut from numbers, and no column to be blurred is numeric; leave it out"
             )
         beside = {}
     grid = itertools.product(values, *(wished.get(n) or beside[n] for n in beside))
@@ -142,14 +148,6 @@ def plan_words(law: str, setting: Mapping[str, float]) -> str:
     return f"{'method' if law in JOINT_LAWS else 'noise'} = {{ {inside} }}"
 
 
-def release_options(law: str, setting: Mapping[str, float]) -> str:
-    """The options of `sfumato release` that make this setting."""
-    if law in JOINT_LAWS:
-        return f"--method {law} " + " ".join(f"--set {n}={v:g}" for n, v in setting.items())
-    parts = [f"--privacy {v:g}" if n == "privacy" else f"--set {n}={v:g}" for n, v in setting.items()]
-    return f"--noise {law} " + " ".join(parts)
-
-
 @dataclass(frozen=True, eq=False)
 class Blur:
     """A setting with the settled law of each column; columns without one are released as they are."""
@@ -158,10 +156,10 @@ class Blur:
     channels: Mapping[str, Channel]
     joint: CorrelatedGaussian | None = None
 
-    def seen(self, truth: Table, key: SecretKey) -> Table:
-        """The table as it is released: missing values stay missing, rows are the addresses."""
+    def perturb(self, truth: Table, key: SecretKey) -> Table:
+        """Return the table as it is released: missing values stay missing, rows are the addresses."""
         own = key.derive("rehearsal", self.setting)
-        together = {} if self.joint is None else _drawn_together(self.joint, truth, own.derive("joint"))
+        together = {} if self.joint is None else _perturb_together(self.joint, truth, own.derive("joint"))
         columns = []
         for column in truth.columns:
             channel = self.channels.get(column.name)
@@ -204,8 +202,8 @@ class Promise:
     entropy: float | None
 
 
-def modified(plan: Plan) -> list[Attribute]:
-    """The columns that are blurred."""
+def modified_attributes(plan: Plan) -> list[Attribute]:
+    """Return the columns that are blurred."""
     return [a for a in plan.schema if a.consent is Consent.MODIFIED]
 
 
@@ -225,21 +223,23 @@ def blur_for(law: str, setting: Setting, plan: Plan, truth: Table) -> Blur:
     """
     if law not in JOINT_LAWS:
         noise, companion = noise_for(law, None, setting)
-        channels = {a.name: channel_for(noise, companion, a)[0].on(a) for a in modified(plan)}
+        channels = {a.name: channel_for(noise, companion, a)[0].on(a) for a in modified_attributes(plan)}
         return Blur(setting, channels)
     if plan.method is not None and plan.method["law"] == law:
         joined = replace(plan, method={"law": law} | setting)
     else:
-        joined = with_joint_noise(laid_on(plan), setting)
+        joined = with_joint_noise(with_default_noise(plan), setting)
     attributes = members(joined)
-    joint = JointWish.from_dict(setting).settled(covariance(truth, attributes), attributes)
+    joint = JointWish.from_dict(setting).bind(covariance(truth, attributes), attributes)
     return Blur(setting, bound_laws(joined, joint), joint)
 
 
-def laid_on(plan: Plan) -> Plan:
+def with_default_noise(plan: Plan) -> Plan:
     """The plan with some noise on every column to be modified, for a joint law to take the place of."""
     noise, companion = noise_for(None, None, {})
-    return replace(plan, method=None, channels={a.name: channel_for(noise, companion, a)[0] for a in modified(plan)})
+    return replace(
+        plan, method=None, channels={a.name: channel_for(noise, companion, a)[0] for a in modified_attributes(plan)}
+    )
 
 
 def covariance(truth: Table, attributes: list[Attribute]) -> FloatArray:
@@ -251,7 +251,7 @@ def covariance(truth: Table, attributes: list[Attribute]) -> FloatArray:
     return Moments.of(tuple(a.name for a in attributes), table, middle, unit).covariance()
 
 
-def _drawn_together(joint: CorrelatedGaussian, truth: Table, key: SecretKey) -> dict[str, FloatArray]:
+def _perturb_together(joint: CorrelatedGaussian, truth: Table, key: SecretKey) -> dict[str, FloatArray]:
     table = np.column_stack([truth[n].values for n in joint.names])
     out = joint.perturb(key, Rows(0, len(table)), table)
     return {n: out[:, i].copy() for i, n in enumerate(joint.names)}
@@ -259,7 +259,7 @@ def _drawn_together(joint: CorrelatedGaussian, truth: Table, key: SecretKey) -> 
 
 def refuse_nothing_to_blur(plan: Plan) -> None:
     """A trade-off is about columns that noise is laid on."""
-    if not modified(plan):
+    if not modified_attributes(plan):
         raise UsageError(
             "no column is to be modified, so there is no privacy to trade; "
             'give the table a column beside the class, or set consent = "modified" in the plan'

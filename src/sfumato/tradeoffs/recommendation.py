@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sfumato.tradeoff.point import Point
-from sfumato.tradeoff.setting import Axis, in_words
+from sfumato.tradeoffs.point import Point
+from sfumato.tradeoffs.setting import Axis, in_words
 
 SURE = 2.0
 """Standard errors within which an accuracy is taken to be as good as the best."""
@@ -41,7 +41,7 @@ def _by_strength(points: Sequence[Point]) -> list[list[Point]]:
     return [[p for p in points if next(iter(p.setting.values())) == v] for v in values]
 
 
-def evened(accuracies: Sequence[float]) -> list[float]:
+def isotonic(accuracies: Sequence[float]) -> list[float]:
     """The nearest curve that never rises, from gentle to strong: runs that rise are replaced by their mean.
 
     More noise cannot tell more, so a setting that beats a gentler one did so by luck, or the gentler one had none (least
@@ -74,14 +74,14 @@ def choose(
     ladder = [smallest(mine) for mine in _by_strength(points)]
     if not axis.more_is_stronger:
         ladder.reverse()
-    even = evened([p.accuracy for p in ladder])
+    even = isotonic([p.accuracy for p in ladder])
     sure = [a - SURE * p.standard_error > majority for a, p in zip(even, ladder, strict=True)]
     if not any(sure):
         top = max(ladder, key=lambda p: p.accuracy)
         return None, (
             f"No setting is recommended: at none of them is the tree surely better than always guessing the commonest class "
-            f"({majority:.1%}); the best is {top.accuracy:.1%} at {in_words(top.setting)}. Sweep gentler settings with "
-            f"--{axis.option}, or give more rows."
+            f"({majority:.1%}); the best is {top.accuracy:.1%} at {in_words(top.setting)}. Sweep gentler values of "
+            f"{axis.parameter}, or give more rows."
         )
     if len(ladder) == 1:
         return None, (
@@ -93,16 +93,16 @@ def choose(
     best = min(even[0], truth)
     place = max(i for i, a in enumerate(even) if a >= best - margin and (sure[i] or i == 0))
     chosen = ladder[place]
-    found = f"{in_words(chosen.setting)}: it gives {chosen.accuracy:.1%}"
+    words = f"{in_words(chosen.setting)}: it gives {chosen.accuracy:.1%}"
     if even[place] != chosen.accuracy:
-        found += f" ({even[place]:.1%} evened out among its neighbours)"
+        words += f" ({even[place]:.1%} evened out among its neighbours)"
     if best > even[place]:
-        found += f", within two standard errors ({100 * margin:.1f} points) of the best, {best:.1%}"
+        words += f", within two standard errors ({100 * margin:.1f} points) of the best, {best:.1%}"
     if place == len(ladder) - 1:
         way = "above" if axis.more_is_stronger else "below"
-        beyond = f"It is the strongest setting swept: try values {way} it with --{axis.option}."
+        beyond = f"It is the strongest setting swept: try values {way} it."
     elif even[place + 1] >= best - margin:
         beyond = "Stronger settings cannot be told from guessing the commonest class."
     else:
         beyond = "Stronger settings cost more than chance explains."
-    return chosen.setting, f"{found}. The true values give {truth:.1%}. {beyond}"
+    return chosen.setting, f"{words}. The true values give {truth:.1%}. {beyond}"

@@ -5,16 +5,16 @@ The model is judged on the true values of the rest. Nothing leaves the machine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sfumato.channels import JOINT_LAWS, Intervals
+from sfumato.channels import JOINT_LAWS, Intervals, channel_class
 from sfumato.counts import FloatArray
 from sfumato.errors import DataError, SfumatoError, UsageError
-from sfumato.mining import STRATEGIES
+from sfumato.guided import is_guided, make_method
 from sfumato.plans import DEFAULT_LAW, Plan, with_consent
 from sfumato.randomness import SecretKey
 from sfumato.reconstruction import reconstruct
@@ -22,25 +22,26 @@ from sfumato.releases import true_table
 from sfumato.schema import Attribute, Consent
 from sfumato.table import Table
 from sfumato.text import join_names
-from sfumato.tradeoff.point import REPEATS, Point, Tradeoff, standard_error
-from sfumato.tradeoff.recommendation import choose, recommend
-from sfumato.tradeoff.setting import (
+from sfumato.tradeoffs.point import REPEATS, Point, Tradeoff, standard_error
+from sfumato.tradeoffs.recommendation import choose, recommend
+from sfumato.tradeoffs.setting import (
     Blur,
     Sweep,
     blur_for,
     in_words,
     law_of,
-    modified,
+    modified_attributes,
     refuse_nothing_to_blur,
     sweep_for,
 )
+from sfumato.trees import STRATEGIES, strategy_for_release
 from sfumato.trees import original as tree_of_truth
 
 TEST_SHARE = 1 / 3
-FEWEST_ROWS = 30
-MOST_ROWS = 30_000
+MIN_ROWS = 30
+MAX_ROWS = 30_000
 """A larger table is sampled: the choice needs no more, and an owner should not wait."""
-MOST_REPEATS = 1000
+MAX_REPEATS = 1000
 OR = " or "
 
 Progress = Callable[[int, int | None], None]
@@ -53,56 +54,75 @@ def tradeoff(
     target: str | None = None,
     identifier: str | None = None,
     plan: Plan | str | Path | None = None,
-    law: str | None = None,
-    levels: Sequence[float] | None = None,
-    gammas: Sequence[float] | None = None,
-    sizes: Sequence[float] | None = None,
-    epsilons: Sequence[float] | None = None,
-    counts: Sequence[float] | None = None,
-    ratios: Sequence[float] | None = None,
+    noise: str | None = None,
+    method: str | None = None,
+    sweep: Mapping[str, Sequence[float]] | None = None,
     repeats: int = REPEATS,
-    rows: int = MOST_ROWS,
+    rows: int = MAX_ROWS,
     strategy: str = "byclass",
     seed: int = 0,
     encoding: str = "utf-8",
     progress: Progress | None = None,
 ) -> Tradeoff:
-    """Sweep the settings of a law on a table with a class.
+    """Try settings of a law on a table with a class, and measure what each promises and what it costs.
+
+    Nothing is released: rows are blurred in memory, mined as a recipient would mine them, and judged on true values.
 
     Parameters
     ----------
-    plan
+    table : path, bundled name, dataframe or Arrow table
+        The original.
+    target : str, optional
+        The class column.
+    identifier : str, optional
+        The column that says whose row it is; it takes no part.
+    plan : Plan or path, optional
         Domains, consents and missing values as the owner declared them; without one, a plan is proposed.
-    law
-        Any law of a plan, or correlated-gaussian; without one, the law that the plan names, or gaussian.
-    levels, epsilons, gammas, sizes, counts, ratios
-        Values of `privacy`, `epsilon`, `gamma`, `bins`, `count` and `ratio` to sweep, as far as the law has them; without
-        any, the law's natural parameter over a usual range.
-    repeats
-        Random splits into training and test records.
-    rows
-        A larger table is sampled down to so many rows.
+    noise : str, optional
+        A law that blurs column by column; without one, the law that the plan names, or gaussian.
+    method : str, optional
+        In place of noise: correlated-gaussian.
+    sweep : mapping, optional
+        Values to try by parameter, such as ``{"privacy": [0.1, 0.5, 1]}``: privacy, epsilon, gamma, bins, count or ratio, as
+        far as the law has them. By default the law's natural parameter over a usual range.
+    repeats : int
+        Random splits into training and test rows.
+    rows : int
+        A larger table is sampled down to this many rows.
+    strategy : str
+        How the recipient mines, as in `sfumato.mine`.
+    seed : int
+        Equal seeds give equal figures.
+    encoding : str
+        Encoding of a CSV file.
+    progress : callable, optional
+        Called with the settings done, and those there are in all.
+
+    Returns
+    -------
+    Tradeoff
+        One point per setting, the accuracy without noise, and the setting to begin with.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> result = sf.tradeoff("iris", noise="laplace", sweep={"privacy": [0.1, 0.5]}, repeats=1)
+    >>> [point.setting for point in result.points]
+    [{'privacy': 0.1}, {'privacy': 0.5}]
     """
     _check_numbers(repeats, rows, seed)
-    if strategy not in STRATEGIES:
-        raise UsageError(f"there is no strategy {strategy!r}; choose {join_names(STRATEGIES, 12)}")
-    given = {
-        "privacy": levels,
-        "epsilon": epsilons,
-        "gamma": gammas,
-        "bins": sizes,
-        "count": counts,
-        "ratio": ratios,
-    }
+    strategy_for_release(strategy)
+    law = _named_law(noise, method)
+    values = dict(sweep or {})
     if law is not None:
-        sweep_for(law, given)  # a wrong word is told before the table is read
+        sweep_for(law, values)  # a wrong word is told before the table is read
     plan = _without_identifier(_plan(table, plan, target, identifier, encoding))
     goal = _class(plan)
     refuse_nothing_to_blur(plan)
-    attributes = modified(plan)
-    sweep = sweep_for(law or law_of(plan) or DEFAULT_LAW, given, numbers=any(a.kind.numeric for a in attributes))
+    attributes = modified_attributes(plan)
+    chosen = sweep_for(law or law_of(plan) or DEFAULT_LAW, values, numbers=any(a.kind.numeric for a in attributes))
     whole = _rows_with_class(true_table(plan, table, encoding), goal, rows, seed)
-    blurs, notes = _settled(sweep, plan, whole)
+    blurs, notes = _bind_settings(chosen, plan, whole)
     splits = [_split(whole, seed + i) for i in range(repeats)]
     tested = splits[0][1].rows
     truth = [_accuracy(tree_of_truth(train), test) for train, test in splits]
@@ -113,10 +133,10 @@ def tradeoff(
         points.append(_point(splits, blur, attributes, strategy, seed))
         if progress:
             progress(i + 1, len(blurs))
-    choice, why = choose(points, sweep.axis, (float(np.mean(truth)), error), majority)
+    choice, why = choose(points, chosen.axis, (float(np.mean(truth)), error), majority)
     recommended = recommend(points) if "bins" in points[0].setting else _alone(points, choice)
     return Tradeoff(
-        sweep.law,
+        chosen.law,
         goal.name,
         whole.rows,
         float(np.mean(truth)),
@@ -126,22 +146,35 @@ def tradeoff(
         why,
         error,
         majority,
-        sweep.axis,
+        chosen.axis,
         _laws(blurs),
-        (*notes, *_companions(sweep, blurs, attributes, law_of(plan) == sweep.law)),
+        (*notes, *_companions(chosen, blurs, attributes, law_of(plan) == chosen.law)),
         strategy,
         repeats,
         seed,
     )
 
 
+def _named_law(noise: str | None, method: str | None) -> str | None:
+    """Return the law that is named, as noise or as a method of several columns."""
+    if method is None:
+        if noise in JOINT_LAWS:
+            channel_class(noise)
+        return noise
+    if noise is not None:
+        raise UsageError("method= takes the place of noise=; leave one of them out")
+    if method not in JOINT_LAWS and not is_guided(method):
+        make_method(method, {})
+    return method
+
+
 def _check_numbers(repeats: int, rows: int, seed: int) -> None:
-    if not 1 <= repeats <= MOST_REPEATS:
-        raise UsageError(f"--repeats: {repeats} must lie between 1 and {MOST_REPEATS:,}; 3 is usual")
-    if rows < FEWEST_ROWS:
-        raise UsageError(f"--rows: {rows} are too few to judge accuracy on; at least {FEWEST_ROWS} are needed")
+    if not 1 <= repeats <= MAX_REPEATS:
+        raise UsageError(f"repeats={repeats} must lie between 1 and {MAX_REPEATS:,}; 3 is usual")
+    if rows < MIN_ROWS:
+        raise UsageError(f"rows={rows}: that is too few to judge accuracy on; at least {MIN_ROWS} are needed")
     if seed < 0:
-        raise UsageError(f"--seed: {seed} must not be negative")
+        raise UsageError(f"seed={seed} must not be negative")
 
 
 def _plan(
@@ -150,12 +183,14 @@ def _plan(
     if plan is None:
         return Plan.propose(table, target=target, identifier=identifier, encoding=encoding)
     if target is not None or identifier is not None:
-        raise UsageError("--target and --id cannot stand beside --plan, which says it all; change the plan instead")
+        raise UsageError(
+            "target= and identifier= cannot stand beside plan=, which says it all; change the plan instead"
+        )
     return plan if isinstance(plan, Plan) else Plan.load(plan)
 
 
 def _without_identifier(plan: Plan) -> Plan:
-    """A released id is a name and no value; nobody predicts from it."""
+    """Return the plan with its identifier withheld: a released id is a name, not a value to predict from."""
     named = plan.schema.identifier
     return plan if named is None else with_consent(plan, named.name, Consent.WITHHOLD)
 
@@ -164,36 +199,36 @@ def _class(plan: Plan) -> Attribute:
     """The target, which has to be a class."""
     goal = plan.schema.target
     if goal is None:
-        raise UsageError("a trade-off needs a class to be accurate about; name it with --target COLUMN")
+        raise UsageError("a trade-off needs a class to be accurate about; name it with target=COLUMN")
     if goal.kind.numeric:
         raise UsageError(
-            f"{goal.name}: a target of numbers has no classes; cut it into categories first, or name another --target"
+            f"{goal.name}: a target of numbers has no classes; cut it into categories first, or name another target="
         )
     if goal.domain is None:
-        raise UsageError(f"{goal.name}: too many different texts to be classes; name another --target")
+        raise UsageError(f"{goal.name}: too many different texts to be classes; name another target=")
     if not goal.released:
-        raise UsageError(f'{goal.name}: the plan withholds the class, so nobody could mine it; set consent = "true"')
+        raise UsageError(f'{goal.name}: the plan withholds the class, so it could not be mined; set consent = "true"')
     return goal
 
 
 def _rows_with_class(truth: Table, goal: Attribute, most: int, seed: int) -> Table:
     """The rows whose class is known, sampled down where there are many."""
     known = np.flatnonzero(truth.codes >= 0)
-    if len(known) < FEWEST_ROWS:
+    if len(known) < MIN_ROWS:
         raise DataError(
-            f"{goal.name}: {len(known)} rows with a class are too few to judge accuracy on; at least {FEWEST_ROWS} are needed"
+            f"{goal.name}: {len(known)} rows with a class are too few to judge accuracy on; at least {MIN_ROWS} are needed"
         )
     if len(known) > most:
         known = np.sort(np.random.default_rng(seed).permutation(known)[:most])
-    found = np.unique(truth.codes[known])
-    if len(found) < 2:
+    classes = np.unique(truth.codes[known])
+    if len(classes) < 2:
         raise DataError(
-            f"{goal.name}: every row is {truth.labels[found[0]]!r}, so there is nothing to predict; name another --target"
+            f"{goal.name}: every row is {truth.labels[classes[0]]!r}, so there is nothing to predict; name another target="
         )
     return truth.take(known)
 
 
-def _settled(sweep: Sweep, plan: Plan, truth: Table) -> tuple[list[Blur], list[str]]:
+def _bind_settings(sweep: Sweep, plan: Plan, truth: Table) -> tuple[list[Blur], list[str]]:
     """The laws of every setting before any is tried; usual values that this table does not allow are left out, and said."""
     blurs, notes = [], []
     first: SfumatoError | None = None
@@ -224,13 +259,15 @@ def _spread(values: Sequence[float]) -> float:
 
 
 def _point(splits: Sequence[Split], blur: Blur, attributes: list[Attribute], strategy: str, seed: int) -> Point:
-    key = SecretKey(np.random.default_rng(seed).bytes(32))  # a rehearsal: this noise protects nobody and is thrown away
+    key = SecretKey(
+        np.random.default_rng(seed).bytes(32)
+    )  # nothing is released: this noise protects no one and is thrown away
     accuracies, naive = [], []
     error = 0.0
     for i, (train, test) in enumerate(splits):
-        seen = blur.seen(train, key.derive(i))
-        accuracies.append(_accuracy(STRATEGIES[strategy](seen)[0], test))
-        naive.append(_accuracy(STRATEGIES["randomized"](seen)[0], test))
+        seen = blur.perturb(train, key.derive(i))
+        accuracies.append(_accuracy(STRATEGIES[strategy].grow(seen)[0], test))
+        naive.append(_accuracy(STRATEGIES["randomized"].grow(seen)[0], test))
         if i == 0:
             distances = [_distance(seen, train, a.name) for a in attributes if not np.isnan(train[a.name].values).all()]
             error = float(np.mean(distances)) if distances else 0.0
@@ -252,10 +289,10 @@ def _point(splits: Sequence[Split], blur: Blur, attributes: list[Attribute], str
 
 
 def _distance(seen: Table, true: Table, name: str) -> float:
-    found = reconstruct(seen[name])
-    codes = true[name].located(found.grid)
-    mass: FloatArray = np.bincount(codes[codes >= 0], minlength=found.grid.size) / max((codes >= 0).sum(), 1)
-    return float(np.abs(mass - found.mass).sum() / 2)
+    rebuilt = reconstruct(seen[name])
+    codes = true[name].located(rebuilt.grid)
+    mass: FloatArray = np.bincount(codes[codes >= 0], minlength=rebuilt.grid.size) / max((codes >= 0).sum(), 1)
+    return float(np.abs(mass - rebuilt.mass).sum() / 2)
 
 
 def _alone(points: Sequence[Point], choice: dict[str, float] | None) -> list[dict[str, Any]]:
@@ -269,8 +306,8 @@ def _laws(blurs: Sequence[Blur]) -> dict[str, str]:
     names = blurs[0].channels
     joint = blurs[0].joint
     together = set(joint.names) if joint else set()
-    found = {n: dict.fromkeys(b.channels[n].law for b in blurs) for n in names}
-    return {n: joint.law if joint and n in together else OR.join(laws) for n, laws in found.items()}
+    by_column = {n: dict.fromkeys(b.channels[n].law for b in blurs) for n in names}
+    return {n: joint.law if joint and n in together else OR.join(laws) for n, laws in by_column.items()}
 
 
 def _companions(sweep: Sweep, blurs: Sequence[Blur], attributes: list[Attribute], named: bool) -> list[str]:

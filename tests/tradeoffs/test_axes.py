@@ -7,7 +7,7 @@ import pytest
 from sfumato.channels import CHANNELS, JOINT_LAWS
 from sfumato.errors import UsageError
 from sfumato.guided.base import METHODS
-from sfumato.tradeoff.setting import AXES, plan_words, release_options, sweep_for, sweepable
+from sfumato.tradeoffs.setting import AXES, plan_words, sweep_for, sweepable
 
 
 def test_every_law_that_a_plan_can_name_is_swept():
@@ -45,7 +45,7 @@ def test_values_are_swept_in_order_and_once():
     sweep = sweep_for("gaussian", {"privacy": (1, 0.5, 1.0)})
     assert sweep.settings == ({"privacy": 0.5}, {"privacy": 1.0})
     assert sweep.chosen
-    assert not sweep_for("gaussian", {"privacy": None}).chosen
+    assert not sweep_for("gaussian", {}).chosen
 
 
 def test_substitution_is_swept_by_n_as_well_where_there_are_numbers():
@@ -55,26 +55,30 @@ def test_substitution_is_swept_by_n_as_well_where_there_are_numbers():
     )
     assert sweep_for("substitution", {"epsilon": (1,), "bins": (4,)}).settings == ({"epsilon": 1.0, "bins": 4.0},)
     assert sweep_for("substitution", {"gamma": (5,)}, numbers=False).settings == ({"gamma": 5.0},)
-    with pytest.raises(UsageError, match="--sizes: bins are cut from numbers"):
+    with pytest.raises(UsageError, match=r"sweep\['bins'\]: bins are cut from numbers"):
         sweep_for("substitution", given, numbers=False)
 
 
 @pytest.mark.parametrize(
     ("law", "given", "message"),
     [
-        ("gaussian", {"gamma": (5,)}, "--gammas: gaussian has no parameter gamma to sweep; it takes --levels"),
+        (
+            "gaussian",
+            {"gamma": (5,)},
+            "sweep['gamma']: gaussian has no parameter gamma to sweep; it takes sweep['privacy']",
+        ),
         (
             "projective",
             {"bins": (5,)},
-            "--sizes: projective has no parameter bins to sweep; it takes --gammas, --epsilons",
+            "sweep['bins']: projective has no parameter bins to sweep; it takes sweep['gamma'], sweep['epsilon']",
         ),
-        ("substitution", {"count": (5,)}, "it takes --gammas, --epsilons, --levels, --sizes"),
-        ("square-wave", {"epsilon": (1,), "privacy": (0.5,)}, "--epsilons, --levels say the same thing"),
-        ("uniform", {"privacy": ()}, "--levels: no value to sweep"),
-        ("uniform", {"privacy": (0.5, 0.0)}, "--levels: 0 must be a positive number"),
-        ("uniform", {"privacy": (float("nan"),)}, "--levels: nan must be a positive number"),
-        ("intervals", {"count": (2.5,)}, "--counts: 2.5 must be a whole number"),
-        ("intervals", {"count": (1,)}, "--counts: 1 must lie between 2 and"),
+        ("substitution", {"count": (5,)}, "it takes sweep['gamma'], sweep['epsilon'], sweep['privacy'], sweep['bins']"),
+        ("square-wave", {"epsilon": (1,), "privacy": (0.5,)}, "sweep['epsilon'], sweep['privacy'] say the same thing"),
+        ("uniform", {"privacy": ()}, "sweep['privacy']: no value to sweep"),
+        ("uniform", {"privacy": (0.5, 0.0)}, "sweep['privacy']: 0 must be a positive number"),
+        ("uniform", {"privacy": (float("nan"),)}, "sweep['privacy']: nan must be a positive number"),
+        ("intervals", {"count": (2.5,)}, "sweep['count']: 2.5 must be a whole number"),
+        ("intervals", {"count": (1,)}, "sweep['count']: 1 must lie between 2 and"),
         ("nosuch", {}, "there is no law 'nosuch' to sweep; the laws are gaussian"),
     ],
 )
@@ -90,23 +94,16 @@ def test_intervals_of_no_numbers_are_refused():
 
 
 @pytest.mark.parametrize(
-    ("law", "setting", "options", "words"),
+    ("law", "setting", "words"),
     [
-        ("gaussian", {"privacy": 0.5}, "--noise gaussian --privacy 0.5", 'noise = { law = "gaussian", privacy = 0.5 }'),
+        ("gaussian", {"privacy": 0.5}, 'noise = { law = "gaussian", privacy = 0.5 }'),
         (
             "substitution",
             {"gamma": 8.0, "bins": 20.0},
-            "--noise substitution --set gamma=8 --set bins=20",
             'noise = { law = "substitution", gamma = 8, bins = 20 }',
         ),
-        (
-            "correlated-gaussian",
-            {"ratio": 1.0},
-            "--method correlated-gaussian --set ratio=1",
-            'method = { law = "correlated-gaussian", ratio = 1 }',
-        ),
+        ("correlated-gaussian", {"ratio": 1.0}, 'method = { law = "correlated-gaussian", ratio = 1 }'),
     ],
 )
-def test_a_setting_is_told_as_release_and_plan_take_it(law, setting, options, words):
-    assert release_options(law, setting) == options
+def test_a_setting_is_told_as_a_plan_takes_it(law, setting, words):
     assert plan_words(law, setting) == words

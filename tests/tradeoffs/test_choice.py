@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from sfumato.tradeoff import Point, recommend
-from sfumato.tradeoff.point import standard_error
-from sfumato.tradeoff.recommendation import choose, evened
-from sfumato.tradeoff.setting import AXES
+from sfumato.tradeoffs import Point, recommend
+from sfumato.tradeoffs.point import standard_error
+from sfumato.tradeoffs.recommendation import choose, isotonic
+from sfumato.tradeoffs.setting import AXES
 
 
 def point(setting, accuracy, spread=0.01, repeats=4, tested=0):
@@ -60,7 +60,7 @@ def test_an_unsteady_setting_is_not_forgiven_its_lower_accuracy():
     ],
 )
 def test_runs_that_rise_are_replaced_by_their_mean(given, expected):
-    assert evened(given) == pytest.approx(expected)
+    assert isotonic(given) == pytest.approx(expected)
 
 
 def test_the_evened_curve_is_the_least_squares_fit_under_the_order():
@@ -70,7 +70,7 @@ def test_the_evened_curve_is_the_least_squares_fit_under_the_order():
         x = rng.random(rng.integers(1, 9))
         n = len(x)
         twin = [min(max(x[a : b + 1].mean() for b in range(i, n)) for a in range(i + 1)) for i in range(n)]
-        assert evened(list(x)) == pytest.approx(twin)
+        assert isotonic(list(x)) == pytest.approx(twin)
 
 
 def test_the_strongest_setting_that_costs_nothing_is_chosen():
@@ -99,11 +99,11 @@ def test_a_best_setting_that_beats_the_true_values_by_luck_sets_no_higher_bar():
 
 
 def test_the_end_of_a_sweep_asks_for_a_longer_one():
-    assert "above it with --levels" in chosen(levels([0.9, 0.9]))[1]
+    assert "try values above it." in chosen(levels([0.9, 0.9]))[1]
     points = [point({"gamma": g, "bins": 5}, 0.9) for g in (5.0, 8.0)]
     setting, why = chosen(points, axis="gamma")
     assert setting == {"gamma": 5.0, "bins": 5}
-    assert "below it with --gammas" in why
+    assert "try values below it." in why
 
 
 def test_no_setting_is_recommended_where_accuracy_decides_nothing():
@@ -112,7 +112,7 @@ def test_no_setting_is_recommended_where_accuracy_decides_nothing():
     assert "even a tree from the true values" in why
     lost, why = chosen(levels([0.51, 0.50]), truth=0.9)
     assert lost is None
-    assert "Sweep gentler settings with --levels" in why
+    assert "Sweep gentler values of privacy" in why
     alone, why = chosen(levels([0.9]))
     assert alone is None
     assert "nothing to be compared with" in why

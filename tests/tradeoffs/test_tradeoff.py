@@ -10,7 +10,7 @@ from sfumato.errors import DataError, UsageError
 from sfumato.plans import Plan
 from sfumato.plans.document import with_consent
 from sfumato.schema import Consent
-from sfumato.tradeoff import Point, recommend, report, tradeoff
+from sfumato.tradeoffs import Point, recommend, tradeoff
 
 
 def point(gamma, bins, accuracy, spread=0.01):
@@ -23,7 +23,7 @@ def test_the_smallest_n_within_noise_of_the_best_is_recommended_for_each_gamma()
 
 
 def test_more_noise_costs_accuracy_and_reconstruction_helps():
-    found = tradeoff("iris", levels=(0.1, 2.0), repeats=2)
+    found = tradeoff("iris", repeats=2, sweep={"privacy": (0.1, 2.0)})
     gentle, harsh = found.points
     assert gentle.accuracy > harsh.accuracy
     assert gentle.interval < harsh.interval
@@ -32,19 +32,21 @@ def test_more_noise_costs_accuracy_and_reconstruction_helps():
 
 
 def test_substitution_is_swept_over_gamma_and_n_and_drawn():
-    found = tradeoff("breast_cancer_wisconsin", law="substitution", gammas=(5.0, 12.0), sizes=(5, 10), repeats=2)
+    found = tradeoff(
+        "breast_cancer_wisconsin", noise="substitution", repeats=2, sweep={"gamma": (5.0, 12.0), "bins": (5, 10)}
+    )
     assert len(found.points) == 4
     assert [r["gamma"] for r in found.recommended] == [5.0, 12.0]
     assert all(p.entropy is not None for p in found.points)
     # Sixteen of its nuclei are missing and stay so in a release: present or missing is seen, whatever γ.
     assert all(p.epsilon is None for p in found.points)
-    text = report(found)
+    text = found.html()
     assert text.count("<svg") == 3
     assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
 
 
 def test_a_table_without_a_class_is_refused():
-    with pytest.raises(UsageError, match="--target"):
+    with pytest.raises(UsageError, match="target=COLUMN"):
         tradeoff(pa.table({"x": list(range(50)), "y": [i % 7 for i in range(50)]}))
 
 
@@ -70,17 +72,21 @@ def numbers(rows, classes):
         (numbers(90, ["a", None, None, None]), {}, DataError, "class: 23 rows with a class are too few"),
         (numbers(90, ["a"]), {}, DataError, "class: every row is 'a', so there is nothing to predict"),
         (numbers(90, ["a", "b"]).select(["class"]), {}, UsageError, "no column is to be modified"),
-        ("iris", {"repeats": 0}, UsageError, "--repeats: 0 must lie between 1 and"),
-        ("iris", {"rows": 29}, UsageError, "--rows: 29 are too few"),
-        ("iris", {"seed": -1}, UsageError, "--seed: -1 must not be negative"),
+        ("iris", {"repeats": 0}, UsageError, "repeats=0 must lie between 1 and"),
+        ("iris", {"rows": 29}, UsageError, "rows=29: that is too few"),
+        ("iris", {"seed": -1}, UsageError, "seed=-1 must not be negative"),
         ("iris", {"strategy": "guess"}, UsageError, "there is no strategy 'guess'; choose auto, byclass"),
-        ("iris", {"law": "leaf-swap"}, UsageError, "leaf-swap bends the noise"),
-        ("iris", {"law": "intervals", "levels": (0.2, 0.6)}, UsageError, "intervals: privacy 0.6 leaves a single interval"),
-        ("iris", {"law": "substitution", "gammas": (1.0,)}, UsageError, "gamma = 1 must exceed 1"),
-        ("mushroom", {"law": "correlated-gaussian"}, UsageError, "blurs two or more numeric columns together"),
-        ("iris", {"law": "correlated-gaussian", "strategy": "local"}, UsageError, "the strategy local takes it to be independent"),
+        ("iris", {"method": "leaf-swap"}, UsageError, "leaf-swap bends the noise"),
+        ("iris", {"noise": "intervals", "sweep": {"privacy": (0.2, 0.6)}}, UsageError, "intervals: privacy 0.6 leaves a single interval"),
+        ("iris", {"noise": "substitution", "sweep": {"gamma": (1.0,)}}, UsageError, "gamma = 1 must exceed 1"),
+        ("mushroom", {"method": "correlated-gaussian"}, UsageError, "blurs two or more numeric columns together"),
+        ("iris", {"method": "correlated-gaussian", "strategy": "local"}, UsageError, "the strategy local takes it to be independent"),
+        ("iris", {"noise": "correlated-gaussian"}, UsageError, "correlated-gaussian is noise for several columns together"),
+        ("iris", {"method": "gaussian"}, UsageError, "gaussian is noise for each column, not a method"),
+        ("iris", {"method": "correlated-gaussian", "noise": "laplace"}, UsageError, "method= takes the place of noise="),
+        ("iris", {"sweep": {"levels": (0.5,)}}, UsageError, "sweep['levels']: there is no such parameter; sweep privacy, epsilon"),
         ("iris", {"plan": "none.toml"}, UsageError, "the plan none.toml cannot be read"),
-        ("iris", {"plan": Plan.propose("iris"), "target": "class"}, UsageError, "cannot stand beside --plan"),
+        ("iris", {"plan": Plan.propose("iris"), "target": "class"}, UsageError, "cannot stand beside plan="),
         (
             "iris",
             {"plan": with_consent(Plan.propose("iris"), "class", Consent.WITHHOLD)},
@@ -100,17 +106,17 @@ def test_a_setting_that_is_refused_is_refused_before_any_is_tried():
         raise AssertionError((done, total))
 
     with pytest.raises(UsageError, match="out of reach"):
-        tradeoff("iris", law="square-wave", levels=(0.5, 1.0), progress=never)
+        tradeoff("iris", noise="square-wave", progress=never, sweep={"privacy": (0.5, 1.0)})
 
 
 def test_a_seed_gives_the_same_sweep_again_and_another_seed_another():
-    one, two, other = (tradeoff("iris", levels=(0.5, 1.0), repeats=2, seed=s) for s in (0, 0, 1))
+    one, two, other = (tradeoff("iris", repeats=2, seed=s, sweep={"privacy": (0.5, 1.0)}) for s in (0, 0, 1))
     assert one == two
     assert one.points != other.points
 
 
 def test_a_large_table_is_sampled_to_the_rows_asked_for():
-    found = tradeoff("adult", levels=(1.0,), repeats=1, rows=300)
+    found = tradeoff("adult", repeats=1, rows=300, sweep={"privacy": (1.0,)})
     assert found.rows == 300
     assert found.points[0].tested == 100
 
@@ -118,36 +124,37 @@ def test_a_large_table_is_sampled_to_the_rows_asked_for():
 def test_a_class_that_nothing_tells_gets_no_recommendation():
     rng = np.random.default_rng(3)
     table = pa.table({"x": rng.random(300).round(3), "class": np.where(rng.random(300) < 0.5, "a", "b")})
-    found = tradeoff(table, levels=(0.5, 1.0), repeats=2)
-    assert (found.choice, found.recommended, found.release_options) == (None, (), None)
+    found = tradeoff(table, repeats=2, sweep={"privacy": (0.5, 1.0)})
+    assert (found.choice, found.recommended, found.in_plan) == (None, (), None)
     assert found.majority == pytest.approx(np.unique(table["class"], return_counts=True)[1].max() / 300)
-    assert "No setting is recommended" in report(found)
+    assert "No setting is recommended" in found.html()
 
 
 def test_a_recommended_setting_is_one_of_those_swept_and_is_marked():
-    found = tradeoff("iris", law="laplace", levels=(0.1, 0.25, 2.0), repeats=2)
+    found = tradeoff("iris", noise="laplace", repeats=2, sweep={"privacy": (0.1, 0.25, 2.0)})
     assert found.choice in [p.setting for p in found.points]
     assert found.recommended[0]["privacy"] == found.choice["privacy"]
-    assert f"--noise laplace --privacy {found.choice['privacy']:g}" in report(found)
-    assert "begin here" in report(found)
+    assert f"noise=&#x27;laplace&#x27;, privacy={found.choice['privacy']:g}" in found.html()
+    assert "sfumato release --noise laplace" in found.html("sfumato release --noise laplace")
+    assert "begin here" in found.html()
 
 
 def test_infinite_epsilon_is_told_for_the_settings_that_have_it():
-    found = tradeoff("iris", law="laplace", levels=(0.1, 1.0), repeats=1)
+    found = tradeoff("iris", noise="laplace", repeats=1, sweep={"privacy": (0.1, 1.0)})
     assert found.points[0].epsilon is None
     assert "beyond any meaning" in found.points[0].epsilon_reason
     assert found.points[1].epsilon == pytest.approx(4 * 5.99146, rel=1e-3)
-    text = report(found)
+    text = found.html()
     assert "ε is infinite at privacy = 0.1: " in text
     assert text.count("<svg") == 3
 
 
 def test_a_constant_column_of_a_bundled_table_is_withheld():
-    found = tradeoff("mushroom", law="substitution", gammas=(8.0, 19.0), repeats=1, rows=600)
+    found = tradeoff("mushroom", noise="substitution", repeats=1, rows=600, sweep={"gamma": (8.0, 19.0)})
     assert "veil_type" not in found.laws
     assert len(found.laws) == 21
 
 
 def test_a_table_without_gaps_has_the_epsilon_of_its_columns_together():
-    found = tradeoff("iris", law="substitution", gammas=(5.0,), sizes=(5,), repeats=1)
+    found = tradeoff("iris", noise="substitution", repeats=1, sweep={"gamma": (5.0,), "bins": (5,)})
     assert found.points[0].epsilon == pytest.approx(4 * math.log(5))

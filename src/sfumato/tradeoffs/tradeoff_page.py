@@ -3,101 +3,66 @@
 from __future__ import annotations
 
 import math
-import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from sfumato.report import charts, page, svg
-from sfumato.text import join_names
-from sfumato.tradeoff.point import Point, Tradeoff
-from sfumato.tradeoff.recommendation import SURE
-from sfumato.tradeoff.setting import AXES, in_words
+from sfumato.tradeoffs.point import Point, Tradeoff, explain_infinite
+from sfumato.tradeoffs.recommendation import SURE
+from sfumato.tradeoffs.setting import AXES
 
 SYMBOLS = {"gamma": "γ", "epsilon": "ε", "privacy": "privacy"}
-HEAD = ["setting", "accuracy", "±", "naive", "error of distributions", "mean 95 % interval", "ε of blurred columns"]
 
 
-def cells(point: Point) -> list[str]:
-    """One setting as a row of text."""
-    return [
-        in_words(point.setting),
-        f"{point.accuracy:.1%}",
-        f"{100 * point.standard_error:.1f}",
-        f"{point.naive:.1%}",
-        f"{point.error:.3f}",
-        f"{point.interval:.0%}",
-        "∞" if point.epsilon is None else f"{point.epsilon:.1f}",
-    ]
-
-
-def infinite(points: Sequence[Point]) -> str | None:
-    """Why ε is infinite, where it is."""
-    without = [p for p in points if p.epsilon is None]
-    if not without:
-        return None
-    where = (
-        "at every setting" if len(without) == len(points) else f"at {join_names(in_words(p.setting) for p in without)}"
-    )
-    return f"ε is infinite {where}: {without[0].epsilon_reason or 'no bound is stated'}."
-
-
-def report(found: Tradeoff) -> str:
-    """The whole page."""
-    grid = all("bins" in p.setting for p in found.points)
-    drawn = _grid_charts(found) if grid else _line_charts(found)
+def report(result: Tradeoff, next_step: str) -> str:
+    """Return the whole page."""
+    grid = all("bins" in p.setting for p in result.points)
+    drawn = _grid_charts(result) if grid else _line_charts(result)
     legend = (
         "± is the standard error of the accuracy. Naive takes released values for true ones. The error is the mean total variation "
         "of reconstructed to true distributions. The class is released as it is; ε is that of the blurred columns together."
     )
-    foot = [*filter(None, [infinite(found.points)]), legend]
+    foot = [*filter(None, [explain_infinite(result.points)]), legend]
     return page.page(
-        f"Privacy against accuracy: {found.target}",
-        f"{found.rows:,} rows, {found.law}, {found.repeats} random splits, strategy {found.strategy}. A tree from the true values "
-        f"is right on {found.original:.1%} of test records, the commonest class on {found.majority:.1%}.",
-        page.section("Where to begin", *_advice(found)),
+        f"Privacy against accuracy: {result.target}",
+        f"{result.rows:,} rows, {result.law}, {result.repeats} random splits, strategy {result.strategy}. A tree from the true values "
+        f"is right on {result.original:.1%} of test rows, the commonest class on {result.majority:.1%}.",
+        page.section("Where to begin", *_advice(result, next_step)),
         page.section("To choose from", page.cards(drawn)),
-        *([_sizes(found)] if grid else []),
-        page.section(
-            "Every setting", page.table(HEAD, [cells(p) for p in found.points]), *(page.paragraph(t) for t in foot)
-        ),
-        page.section("What was blurred", page.table(["column", "law"], [[n, law] for n, law in found.laws.items()])),
+        *([_sizes(result)] if grid else []),
+        page.section("Every setting", page.table(*result.table()), *(page.paragraph(t) for t in foot)),
+        page.section("What was blurred", page.table(["column", "law"], [[n, law] for n, law in result.laws.items()])),
     )
 
 
-def _advice(found: Tradeoff) -> list[str]:
-    parts = [page.paragraph(found.why) if found.choice else page.warning(found.why or "No setting is recommended.")]
-    if found.choice:
-        parts.append(page.code(release_command(found)))
-    return parts + [page.paragraph(note) for note in found.notes]
+def _advice(result: Tradeoff, next_step: str) -> list[str]:
+    parts = [page.paragraph(result.why) if result.choice else page.warning(result.why or "No setting is recommended.")]
+    if result.choice:
+        parts.append(page.code(next_step))
+    return parts + [page.paragraph(note) for note in result.notes]
 
 
-def release_command(found: Tradeoff, table: str = "INPUT", folder: str = "DIR", identifier: str | None = None) -> str:
-    """The command that releases a table with the choice."""
-    named = ["--target", found.target, *(["--id", identifier] if identifier else [])]
-    return f"sfumato release {shlex.join([table, '-o', folder, *named])} {found.release_options}"
-
-
-def _sizes(found: Tradeoff) -> str:
-    name = found.axis.parameter
+def _sizes(result: Tradeoff) -> str:
+    name = result.axis.parameter
     symbol = SYMBOLS[name]
     head = [symbol, "smallest N within noise of the best", "accuracy", f"best accuracy at this {symbol}"]
-    rows = [[f"{r[name]:g}", str(r["bins"]), f"{r['accuracy']:.1%}", f"{r['best']:.1%}"] for r in found.recommended]
+    rows = [[f"{r[name]:g}", str(r["bins"]), f"{r['accuracy']:.1%}", f"{r['best']:.1%}"] for r in result.recommended]
     return page.section(f"Recommended N for each {symbol}", page.table(head, rows))
 
 
-def _floor(found: Tradeoff) -> float:
+def _floor(result: Tradeoff) -> float:
     """The foot of an accuracy axis: a step of 5 % below all that is drawn."""
-    least = min([found.original, found.majority, *(min(p.naive, p.accuracy) for p in found.points)])
+    least = min([result.original, result.majority, *(min(p.naive, p.accuracy) for p in result.points)])
     return max(0.0, math.floor(20 * least - 0.2) / 20)
 
 
-def _line_charts(found: Tradeoff) -> list[str]:
+def _line_charts(result: Tradeoff) -> list[str]:
     """Accuracy, error and, where it is finite, ε over the one parameter."""
-    points, title = found.points, found.axis.title
-    xs = [p.setting[found.axis.parameter] for p in points]
+    points, title = result.points, result.axis.title
+    xs = [p.setting[result.axis.parameter] for p in points]
     across = (0.0, max(xs))
     frame = svg.Frame(
         across,
-        (_floor(found), 1.0),
+        (_floor(result), 1.0),
         title="Accuracy of what a recipient mines",
         x_title=title,
         percent=True,
@@ -107,15 +72,15 @@ def _line_charts(found: Tradeoff) -> list[str]:
     low = [max(p.accuracy - b, frame.y[0]) for p, b in zip(points, bars, strict=True)]
     high = [min(p.accuracy + b, 1.0) for p, b in zip(points, bars, strict=True)]
     marks = [
-        svg.line(frame, across, (found.majority, found.majority), ink="fourth", dashed=True),
-        svg.line(frame, across, (found.original, found.original), ink="second", dashed=True),
+        svg.line(frame, across, (result.majority, result.majority), ink="fourth", dashed=True),
+        svg.line(frame, across, (result.original, result.original), ink="second", dashed=True),
         svg.line(frame, xs, [p.naive for p in points], ink="muted", dots=True),
         svg.whiskers(frame, xs, low, high, ink="accent"),
         svg.line(frame, xs, [p.accuracy for p in points], ink="accent", dots=True),
     ]
     names = [("second", "true values"), ("accent", "reconstructed"), ("muted", "naive"), ("fourth", "commonest class")]
-    if found.choice:
-        at = found.choice[found.axis.parameter]
+    if result.choice:
+        at = result.choice[result.axis.parameter]
         marks.append(svg.line(frame, (at, at), frame.y, ink="third", dashed=True))
         names.append(("third", "begin here"))
     out = [svg.drawing(frame, *marks, svg.legend(frame, names), alone=False)]
@@ -131,16 +96,16 @@ def _simple(title: str, x_title: str, across: tuple[float, float], xs: list[floa
     return svg.drawing(frame, svg.line(frame, xs, ys, ink="accent", dots=True), alone=False)
 
 
-def _grid_charts(found: Tradeoff) -> list[str]:
+def _grid_charts(result: Tradeoff) -> list[str]:
     """As the 2006 paper's Figures 2 to 5: accuracy and error over γ for each N, and accuracy against entropy."""
-    name, title = found.axis.parameter, AXES[found.axis.parameter].title
-    sizes = sorted({p.setting["bins"] for p in found.points})
+    name, title = result.axis.parameter, AXES[result.axis.parameter].title
+    sizes = sorted({p.setting["bins"] for p in result.points})
     inks = [(charts.INKS[i % len(charts.INKS)], f"N={size:g}") for i, size in enumerate(sizes)]
-    bits = max(p.entropy or 0.0 for p in found.points)
-    values = [p.setting[name] for p in found.points]
+    bits = max(p.entropy or 0.0 for p in result.points)
+    values = [p.setting[name] for p in result.points]
     across = (min(values), max(values)) if max(values) > min(values) else (0.0, max(values))
-    right = (_floor(found), 1.0)
-    wrong = (0.0, 1.1 * max(p.error for p in found.points) or 1.0)
+    right = (_floor(result), 1.0)
+    wrong = (0.0, 1.1 * max(p.error for p in result.points) or 1.0)
 
     def frame(title: str, x: tuple[float, float], y: tuple[float, float], below: str) -> svg.Frame:
         width = max(520, 64 + 62 * len(sizes))  # a legend of many sizes needs room
@@ -165,7 +130,7 @@ def _grid_charts(found: Tradeoff) -> list[str]:
     for drawn, x, y in wanted:
         marks = []
         for (ink, _), size in zip(inks, sizes, strict=True):
-            points = [p for p in found.points if p.setting["bins"] == size]
+            points = [p for p in result.points if p.setting["bins"] == size]
             marks.append(svg.line(drawn, [x(p) for p in points], [y(p) for p in points], ink=ink, dots=True))
         out.append(svg.drawing(drawn, *marks, svg.legend(drawn, inks), alone=False))
     return out

@@ -1,0 +1,34 @@
+"""sfumato cluster: the clusters of a release."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+import sfumato as sf
+from sfumato.cli.options import json_option, release_argument
+from sfumato.cli.output import give, table, warn
+from sfumato.text import join_names
+
+
+@click.command(epilog="Example:  sfumato cluster release -k 3")
+@release_argument
+@click.option("-k", type=int, help="How many clusters (default: chosen by the silhouette).")
+@json_option
+def cluster(release: Path, k: int | None, as_json: bool) -> None:
+    """k-means clusters of the numeric columns of the release in DIR."""
+    result = sf.cluster(release, k)
+    if as_json:
+        give(result)
+        return
+    click.echo(f"{result['k']} clusters of {result['rows']:,} rows ({result['chosen_by']})")
+    rows = [
+        [str(size), *(v if isinstance(v, str) else f"{v:.5g}" for v in centre.values())]
+        for size, centre in zip(result["sizes"], result["centres"], strict=True)
+    ]
+    table(["rows", *result["columns"]], rows)
+    for reason in dict.fromkeys(result["left_out"].values()):
+        warn(f"left out: {join_names(n for n, why in result['left_out'].items() if why == reason)}: {reason}")
+    for note in result["notes"]:
+        warn(note)

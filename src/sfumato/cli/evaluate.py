@@ -1,0 +1,34 @@
+"""sfumato evaluate: the accuracy of a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+import sfumato as sf
+from sfumato.cli.options import encoding_option, json_option, model_argument, table_argument
+from sfumato.cli.output import give, warn
+from sfumato.cli.output import table as show_table
+
+
+@click.command(epilog="Example:  sfumato evaluate model.json adult_test")
+@model_argument
+@table_argument
+@encoding_option
+@json_option
+def evaluate(model: Path, table: str, encoding: str, as_json: bool) -> None:
+    """The accuracy of MODEL on the true values in INPUT."""
+    result = sf.evaluate(model, table, encoding)
+    if as_json:
+        give(result)
+        return
+    if others := result["rows_without_known_class"]:
+        warn(f"{others:,} rows are left out: their {result['target']} is missing, or not a class that the model knows")
+    click.echo(
+        f"accuracy {result['accuracy']:.2%} on {result['rows']:,} rows (always the commonest class: {result['majority']:.2%})"
+    )
+    show_table(
+        ["class", "rows", "recognised"],
+        [[n, f"{c['rows']:,}", f"{c['recall']:.1%}"] for n, c in result["classes"].items()],
+    )

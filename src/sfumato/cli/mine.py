@@ -1,0 +1,56 @@
+"""sfumato mine: a decision tree from a release."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+import sfumato as sf
+from sfumato.cli.options import engine_options, force_option, json_option, open_engine, output_option, release_argument
+from sfumato.cli.output import check_extension, check_outputs, give, progress, say, write_text
+
+
+@click.command(epilog="Example:  sfumato mine release -o model.json")
+@release_argument
+@click.option(
+    "--strategy",
+    default=None,
+    show_default="auto; byclass on Spark",
+    help="auto, byclass, local, global, randomized, joint, mixture or naive-bayes.",
+)
+@output_option("Where to write the model.")
+@click.option("--draw", type=Path, help="Draw the tree into this .svg file.")
+@click.option("--export", type=Path, help="Also write the tree as code: a .py, .js or .sql file.")
+@engine_options
+@force_option
+@json_option
+def mine(
+    release: Path,
+    strategy: str | None,
+    output: Path | None,
+    draw: Path | None,
+    export: Path | None,
+    engine: str,
+    master: str | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Grow a decision tree from the release in DIR; the tree and its rules go to stderr."""
+    check_extension(export, ".py", ".js", ".sql")
+    check_extension(draw, ".svg")
+    check_outputs(output, draw, export, force=force)
+    where = open_engine(engine, master)
+    with progress("mining"):
+        model = sf.mine(release, strategy, where)
+    write_text(output, model.to_json, force=force)
+    write_text(draw, model.to_svg, force=force)
+    if export:
+        write_text(export, lambda: model.to_code(export.suffix.lower().lstrip(".")), force=force)
+    if words := model.to_text():
+        say(words)
+    if "why" in model.notes:
+        say(str(model.notes["why"]))
+    say(model.headline + (f"; model in {output}" if output else ""))
+    if as_json:
+        give(model.summary() | {"output": str(output) if output else None})

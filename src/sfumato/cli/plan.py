@@ -1,0 +1,51 @@
+"""sfumato plan: look at a table, propose what to do with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+import sfumato as sf
+from sfumato.cli.options import (
+    encoding_option,
+    force_option,
+    identifier_option,
+    json_option,
+    output_option,
+    privacy_option,
+    set_option,
+    table_argument,
+    target_option,
+)
+from sfumato.cli.output import check_outputs, give, say, warn, write_text
+
+
+@click.command(epilog="Example:  sfumato plan patients.csv --target diagnosis --id patient -o plan.toml")
+@table_argument
+@target_option
+@identifier_option
+@click.option("--noise", help="gaussian, uniform, laplace, intervals, substitution, projective or square-wave.")
+@privacy_option
+@set_option
+@output_option("Where to write the plan (default: to stdout).")
+@encoding_option
+@force_option
+@json_option
+def plan(table: str, output: Path | None, force: bool, as_json: bool, **asked: Any) -> None:
+    """Look at INPUT (.csv, .csv.gz, .tsv, .parquet or a bundled table's name) and propose a plan."""
+    check_outputs(output, force=force)
+    proposal = sf.plan(table, **asked)
+    text = proposal.to_toml(table)
+    write_text(output, lambda: text, force=force)
+    if output:
+        say(f"wrote a plan for {len(proposal.schema)} columns to {output}; read it, then:")
+        say(f"  sfumato release {table} --plan {output} -o release")
+    elif not as_json:
+        click.echo(text)
+    for line in proposal.warnings:
+        warn(line)
+    if as_json:
+        about = {"notes": dict(proposal.notes), "remarks": list(proposal.remarks)}
+        give({"plan": proposal.to_dict()} | about | {"output": str(output) if output else None})

@@ -1,0 +1,86 @@
+"""sfumato release: from a table to a folder that may be given away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+import sfumato as sf
+from sfumato.cli.options import (
+    encoding_option,
+    engine_options,
+    force_option,
+    identifier_option,
+    json_option,
+    open_engine,
+    output_option,
+    privacy_option,
+    set_option,
+    table_argument,
+    target_option,
+)
+from sfumato.cli.output import give, progress, say, table, warn
+
+
+@click.command(epilog="Example:  sfumato release adult -o release --noise gaussian --privacy 0.5")
+@table_argument
+@output_option("The release folder to make.", "folder", required=True)
+@click.option("--plan", type=Path, help="A plan; without one, a plan is proposed and followed at once.")
+@target_option
+@identifier_option
+@click.option(
+    "--noise", help="gaussian, uniform, laplace, intervals, substitution, projective or square-wave, for all columns."
+)
+@privacy_option
+@set_option
+@click.option(
+    "--method", help="Instead of noise column by column: correlated-gaussian, or a guided method such as leaf-swap."
+)
+@click.option("--name", help="The release's name; noise is fixed for a name (default: a digest of the plan).")
+@click.option(
+    "--key",
+    type=Path,
+    default=Path("sfumato.key"),
+    show_default=True,
+    help="The owner's key; made if there is none.",
+)
+@click.option("--again", is_flag=True, help="Release rows with fresh noise although they were released before.")
+@click.option("--format", type=click.Choice(["parquet", "csv"]), default="parquet", show_default=True)
+@engine_options
+@click.option(
+    "--key-on-workers", "keys_on_workers", is_flag=True, help="Spark workers have the key file; no key is sent to them."
+)
+@click.option("--workers", type=click.IntRange(min=0), default=0, help="Threads (default: one per core).")
+@encoding_option
+@force_option
+@json_option
+def release(
+    engine: str,
+    master: str | None,
+    workers: int,
+    keys_on_workers: bool,
+    folder: Path,
+    key: Path,
+    as_json: bool,
+    **asked: Any,
+) -> None:
+    """Turn INPUT (.csv, .csv.gz, .tsv, .parquet or a bundled table's name) into a release folder."""
+    where = open_engine(engine, master, workers=workers, keys_on_workers=keys_on_workers)
+    with progress("releasing") as tick:
+        made = sf.release(folder=folder, key=key, engine=where, progress=tick, **asked)
+    making, data = made.making, made.manifest.data
+    for line in making.plan.warnings if making.plan else ():
+        warn(line)
+    for line in making.notes:
+        say(line)
+    say(f"released {data.rows:,} rows and {len(made.manifest.columns)} columns to {folder}")
+    if making.changed:
+        table(["column", "cells changed"], [[n, f"{share:.1%}"] for n, share in making.changed.items()], err=True)
+    for line in dict.fromkeys((*making.warnings, *made.cautions)):
+        warn(line)
+    say(f"next:  sfumato describe {folder}")
+    if as_json:
+        about = {"output": str(folder), "key": str(key)} | ({"changed": dict(making.changed)} if making.changed else {})
+        give(made.manifest.to_dict() | about)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 PUBLIC = {
     "plan": "sfumato.releasing",
     "release": "sfumato.releasing",
-    "describe": "sfumato.releases",
+    "describe": "sfumato.description",
     "reconstruct": "sfumato.mining",
     "mine": "sfumato.mining",
     "predict": "sfumato.mining",
@@ -79,6 +79,7 @@ if TYPE_CHECKING:  # `as` tells type checkers that a name is handed on
         Uniform as Uniform,
     )
     from sfumato.demonstration import DemoResult as DemoResult, demo as demo
+    from sfumato.description import describe as describe
     from sfumato.errors import SfumatoError as SfumatoError
     from sfumato.findings import explain as explain
     from sfumato.generators import generate as generate
@@ -97,7 +98,7 @@ if TYPE_CHECKING:  # `as` tells type checkers that a name is handed on
     from sfumato.plans import Plan as Plan
     from sfumato.randomness import SecretKey as SecretKey
     from sfumato.reconstruction import Distribution as Distribution
-    from sfumato.releases import Making as Making, Manifest as Manifest, Release as Release, describe as describe
+    from sfumato.releases import Making as Making, Manifest as Manifest, Release as Release
     from sfumato.releasing import plan as plan, release as release
     from sfumato.schema import (
         Attribute as Attribute,

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from sfumato.counts import FloatArray, Grid
+from sfumato.description import describe_manifest
 from sfumato.io import open_new_folder
 from sfumato.mining import Model, Reconstruction, mine, reconstruct
 from sfumato.plans import Plan
-from sfumato.releases import Release, create_key, describe_manifest, load_key, true_table
+from sfumato.releases import Release, create_key, load_key, true_table
 from sfumato.releasing import release
 from sfumato.report import charts, page
 from sfumato.table import Column

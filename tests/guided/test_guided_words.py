@@ -10,12 +10,11 @@ from sfumato.auditing.comparison import compare
 from sfumato.clusters.agreement import fixed_point_agreement
 from sfumato.clusters.kmeans import kmeans
 from sfumato.clusters.scaling import Scaling
-from sfumato.guided.base import METHODS
+from sfumato.guided.base import METHODS, Pattern
 from sfumato.guided.cluster.clustered import whole_with_sums
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
 from sfumato.releases import Release
-from sfumato.releases.readme import METHOD_SAYINGS, READS, USES
 from sfumato.releasing import release, with_method
 from sfumato.releasing.whole_table import _fit_attribute
 from sfumato.schema import Attribute, Interval, Kind
@@ -91,9 +90,11 @@ def test_a_guided_readme_never_speaks_of_noise_to_be_corrected_nor_denies_true_c
 
 
 def test_every_method_has_its_words():
-    assert set(METHOD_SAYINGS) == set(METHODS)
-    assert {"class", "moved"} | (set(TREES) | {"swap-v"}) - {t for t in TREES if t.startswith("class")} == set(READS)
-    assert {"class", "tree", "leaf-swap", "clusters", "geometric"} == set(USES)
+    assert len({method.words for method in METHODS.values()}) == len(METHODS)
+    assert len({method.reads for method in METHODS.values()}) == 7
+    assert len({method.uses for method in METHODS.values()}) == 5
+    assert all(method.summary().endswith(".") for method in METHODS.values())
+    assert {law for law, method in METHODS.items() if method.pattern is Pattern.CLUSTERS} == set(CLUSTERS)
 
 
 def test_kept_small_cells_are_told_of_in_the_first_lines(tmp_path):

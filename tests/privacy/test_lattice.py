@@ -12,12 +12,12 @@ from sfumato.auditing.runner import audit
 from sfumato.auditing.score import interval_left
 from sfumato.channels import Channel, Gaussian, Intervals, Laplace, SquareWave, Substitution, Uniform
 from sfumato.counts import Grid
+from sfumato.description import describe_manifest
 from sfumato.errors import UsageError
 from sfumato.plans import Plan
 from sfumato.privacy import figures
 from sfumato.privacy.rounding import exactly_true, hides_little
 from sfumato.randomness import Rows, SecretKey
-from sfumato.releases.description import describe_manifest
 from sfumato.releasing import release
 from sfumato.schema import Attribute, Interval, Kind, Schema
 from sfumato.table import Column

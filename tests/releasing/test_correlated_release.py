@@ -14,13 +14,13 @@ from sfumato.channels import Gaussian, Substitution
 from sfumato.channels.correlated import CorrelatedGaussian, Marginal
 from sfumato.channels.covariance import FLOOR, Moments, without_empty_directions
 from sfumato.cli.release import release as release_command
+from sfumato.description import describe_manifest
 from sfumato.errors import DataError, LedgerError, UsageError
 from sfumato.mining.miner import mine
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
 from sfumato.reconstruction import reconstruct, reconstruct_joint
 from sfumato.releases import Manifest, Release
-from sfumato.releases.description import describe_manifest
 from sfumato.releasing import release
 from sfumato.releasing.joint_noise import with_joint_noise
 from sfumato.schema import Attribute, Categories, Consent, Interval, Kind, Role, Schema

@@ -15,12 +15,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from sfumato.channels import Gaussian, Intervals, SquareWave, Substitution
+from sfumato.description import describe_manifest
 from sfumato.engines import Local
 from sfumato.errors import DataError, OutputError, UsageError
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
 from sfumato.releases import Manifest, Release
-from sfumato.releases.description import describe_manifest
 from sfumato.releasing import release
 from sfumato.schema import Attribute, Categories, Consent, Interval, Kind, Missing, Role, Schema, day_number
 

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sfumato.channels import Projective, Substitution
+from sfumato.description import describe
 from sfumato.io.sources import open_table, read_blocks
 from sfumato.mining.distributions import reconstruct
 from sfumato.mining.miner import mine
@@ -19,7 +20,6 @@ from sfumato.plans import Plan
 from sfumato.plans.profile import profile
 from sfumato.randomness import SecretKey
 from sfumato.releases import Release
-from sfumato.releases.description import describe
 from sfumato.releasing import release
 from sfumato.schema import Kind
 

@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from sfumato.cli.app import cli
+from sfumato.description import describe_manifest
 from sfumato.engines import Local
 from sfumato.errors import UsageError
 from sfumato.mining.distributions import reconstruct
@@ -20,7 +21,6 @@ from sfumato.mining.miner import mine
 from sfumato.plans import Plan
 from sfumato.reconstruction.columns import CellCounts
 from sfumato.releases import Release
-from sfumato.releases.description import describe_manifest
 from sfumato.releasing import release
 from sfumato.table import Table
 

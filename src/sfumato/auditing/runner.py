@@ -169,7 +169,7 @@ def _domain_sizes(view: View) -> dict[str, float]:
 
 def _privacy(made: Release, view: View) -> dict[str, Any]:
     """The figures of the laws alone, and what each column tells with its reconstructed distribution as prior."""
-    from sfumato.releases import describe_manifest
+    from sfumato.description import describe_manifest
 
     about = describe_manifest(made.manifest)
     told = dict(_informations(view))

@@ -78,7 +78,7 @@ def release(
     say(f"released {data.rows:,} rows and {len(made.manifest.columns)} columns to {folder}")
     if making.changed:
         table(["column", "cells changed"], [[n, f"{share:.1%}"] for n, share in making.changed.items()], err=True)
-    for line in dict.fromkeys((*making.warnings, *made.cautions)):
+    for line in dict.fromkeys((*making.warnings, *making.cautions)):
         warn(line)
     say(f"next:  sfumato describe {folder}")
     if as_json:

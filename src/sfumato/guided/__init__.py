@@ -1,6 +1,6 @@
 """Guided perturbation: the owner mines first, then bends the noise around the pattern so that it stays."""
 
-from sfumato.guided.base import METHODS, GuidedMethod, Method, is_guided, make_method
+from sfumato.guided.base import METHODS, GuidedMethod, Method, Pattern, is_guided, make_method
 from sfumato.guided.cluster import RACC, RACCV, RDD, Clustered, ClusterMethod, Geometric, SwapV
 from sfumato.guided.rare_classes import rare, rare_note
 from sfumato.guided.suppressed import kept_rows
@@ -59,6 +59,7 @@ __all__ = [
     "LeafSwap",
     "Leaves",
     "Method",
+    "Pattern",
     "Perturbed",
     "Room",
     "Segments",

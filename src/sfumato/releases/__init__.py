@@ -3,8 +3,6 @@
 folder.py       a release folder, opened: what a miner holds
 manifest.py     the public statement
 reader.py       from released cells, or from the owner's original, to a table in memory or to counts
-readme.py       the statement in words, for people; cautions
-description.py  what a release says about itself, in every unit
 key.py          the owner's key file; ledger.py: what was released under it
 fingerprint.py  a keyed sketch, to recognise a table that was released before
 alignment.py    whether a table is the one a release was made from, row for row
@@ -14,7 +12,6 @@ engines and files, and no guided method, tree or attack.
 """
 
 from sfumato.releases.alignment import check_same_rows
-from sfumato.releases.description import describe, describe_manifest
 from sfumato.releases.fingerprint import Sketch, content_values, sketch_of
 from sfumato.releases.folder import Making, Release, as_release
 from sfumato.releases.key import check_key_outside, create_key, load_key, load_or_create_key
@@ -30,7 +27,6 @@ from sfumato.releases.reader import (
     true_table,
     whole_outputs,
 )
-from sfumato.releases.readme import cautions, readme
 
 __all__ = [
     "SAMPLE",
@@ -46,17 +42,13 @@ __all__ = [
     "Sampled",
     "Sketch",
     "as_release",
-    "cautions",
     "check_key_outside",
     "check_same_rows",
     "content_values",
     "create_key",
-    "describe",
-    "describe_manifest",
     "explain_refusal",
     "load_key",
     "load_or_create_key",
-    "readme",
     "sampled",
     "sketch_of",
     "true_table",

@@ -17,7 +17,6 @@ from sfumato.io import BLOCK_ROWS, Source, check_columns, checksum, name_files_i
 from sfumato.plans import Plan
 from sfumato.releases.manifest import Manifest
 from sfumato.releases.reader import CountedTable, Reader, typed_cells
-from sfumato.releases.readme import cautions
 from sfumato.table import Table
 
 
@@ -33,6 +32,8 @@ class Making:
         What happened, in sentences.
     warnings
         What to read before the release is given away.
+    cautions
+        What a recipient should bear in mind, as the README says it.
     changed
         For every column of a guided release, the share of its cells that differ from the original.
     mined_rows
@@ -46,6 +47,7 @@ class Making:
     plan: Plan | None = None
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    cautions: tuple[str, ...] = ()
     changed: Mapping[str, float] = field(default_factory=dict)
     mined_rows: int | None = None
     left_out: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
@@ -69,11 +71,6 @@ class Release:
         if not release.data_path.exists():
             raise DataError(f"{folder} lacks its data file {release.manifest.data.file}; get the release again")
         return release
-
-    @property
-    def cautions(self) -> tuple[str, ...]:
-        """What a recipient should bear in mind, as its README says it."""
-        return tuple(cautions(self.manifest))
 
     @property
     def data_path(self) -> Path:

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from sfumato.description import cautions, readme
 from sfumato.engines import Engine, Local, Needs, Progress, Target
 from sfumato.errors import OutputError, UsageError
 from sfumato.guided import METHODS, make_method
@@ -24,7 +25,6 @@ from sfumato.releases import (
     check_key_outside,
     explain_refusal,
     load_or_create_key,
-    readme,
 )
 from sfumato.releasing import intent
 from sfumato.releasing.base import Draft
@@ -128,6 +128,7 @@ def release(
         making,
         plan=followed,
         notes=(*notes, *making.notes),
+        cautions=tuple(cautions(manifest)),
     )
     return Release(folder, manifest, making)
 

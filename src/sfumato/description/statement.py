@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from sfumato.description.readme import cautions, what
 from sfumato.privacy import HIDE_GAPS, VISIBLE_GAPS, figures, hides_little, record_figures
-from sfumato.releases.folder import Release, as_release
-from sfumato.releases.manifest import Manifest, ReleasedColumn
-from sfumato.releases.readme import cautions, what
+from sfumato.releases import Manifest, Release, ReleasedColumn, as_release
 from sfumato.schema import Kind, Missing, Role
 from sfumato.text import format_number, join_names
 

@@ -29,9 +29,29 @@ from sfumato.text import join_names
 
 @dataclass(frozen=True)
 class CorrelatedGaussian(JointLaw):
-    """A joint law of several columns: N(0, Σ_r), one draw a record; `ratio` is c where Σ_r = c Σ_x.
+    """Draw the noise of several numeric columns together, with the covariance of the data.
 
+    Parameters
+    ----------
+    names : tuple of str
+        The columns, in the order of the covariance.
+    covariance : tuple of tuple of float
+        Σ_r: every row of the table gets one draw from N(0, Σ_r).
+    ratio : float, optional
+        c, where Σ_r = c Σ_x.
+    steps : tuple of float
+        Grid of the released values of each column.
+
+    Notes
+    -----
     Σ_r is published, since a miner needs it, and with c it tells Σ_x: covariances of the whole table, not of any row.
+
+    Examples
+    --------
+    >>> from sfumato.channels import CorrelatedGaussian
+    >>> law = CorrelatedGaussian(("height", "weight"), ((4.0, 3.0), (3.0, 9.0)))
+    >>> round(law.interval_width("weight"), 2)
+    11.76
     """
 
     law: ClassVar[str] = "correlated-gaussian"

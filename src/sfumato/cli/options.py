@@ -10,6 +10,48 @@ import click
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+
+class Listing(click.Option):
+    """An option whose help lists what is registered at the time somebody asks for help; `{}` stands for the list."""
+
+    def __init__(self, *args: Any, lists: Callable[[], list[str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.lists = lists
+        self.template = self.help or "{}"
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Fill the list into the help."""
+        *others, last = self.lists()
+        self.help = self.template.format(f"{', '.join(others)} or {last}" if others else last)
+        return super().get_help_record(ctx)
+
+
+def list_laws() -> list[str]:
+    """Return the laws that a column can be given."""
+    from sfumato.channels import CHANNELS
+
+    return sorted(CHANNELS)
+
+
+def list_joint_laws() -> list[str]:
+    """Return the laws that draw the noise of several columns together."""
+    from sfumato.channels import JOINT_LAWS
+
+    return sorted(JOINT_LAWS)
+
+
+def list_methods() -> list[str]:
+    """Return all that can take the place of noise column by column."""
+    from sfumato.guided import METHODS
+
+    return [*list_joint_laws(), *sorted(METHODS)]
+
+
+def noise_option(about: str) -> Callable[[F], F]:
+    """Give a command --noise, with the laws in its help."""
+    return click.option("--noise", cls=Listing, lists=list_laws, help=about)
+
+
 table_argument = click.argument("table", metavar="INPUT")
 release_argument = click.argument("release", type=Path, metavar="DIR")
 model_argument = click.argument("model", type=Path, metavar="MODEL")

@@ -13,6 +13,7 @@ from sfumato.cli.options import (
     force_option,
     identifier_option,
     json_option,
+    noise_option,
     output_option,
     privacy_option,
     set_option,
@@ -26,7 +27,7 @@ from sfumato.cli.output import check_outputs, give, say, warn, write_text
 @table_argument
 @target_option
 @identifier_option
-@click.option("--noise", help="gaussian, uniform, laplace, intervals, substitution, projective or square-wave.")
+@noise_option("{}.")
 @privacy_option
 @set_option
 @output_option("Where to write the plan (default: to stdout).")

@@ -9,11 +9,14 @@ import click
 
 import sfumato as sf
 from sfumato.cli.options import (
+    Listing,
     encoding_option,
     engine_options,
     force_option,
     identifier_option,
     json_option,
+    list_methods,
+    noise_option,
     open_engine,
     output_option,
     privacy_option,
@@ -30,14 +33,10 @@ from sfumato.cli.output import give, progress, say, table, warn
 @click.option("--plan", type=Path, help="A plan; without one, a plan is proposed and followed at once.")
 @target_option
 @identifier_option
-@click.option(
-    "--noise", help="gaussian, uniform, laplace, intervals, substitution, projective or square-wave, for all columns."
-)
+@noise_option("{}, for all columns.")
 @privacy_option
 @set_option
-@click.option(
-    "--method", help="Instead of noise column by column: correlated-gaussian, or a guided method such as leaf-swap."
-)
+@click.option("--method", cls=Listing, lists=list_methods, help="Instead of noise column by column: {}.")
 @click.option("--name", help="The release's name; noise is fixed for a name (default: a digest of the plan).")
 @click.option(
     "--key",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import shlex
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,13 @@ import click
 
 import sfumato as sf
 from sfumato.cli.options import (
+    Listing,
     Numbers,
     encoding_option,
     force_option,
     json_option,
+    list_joint_laws,
+    noise_option,
     output_option,
     seed_option,
     table_argument,
@@ -22,20 +26,32 @@ from sfumato.cli.output import check_extension, check_outputs, give, progress, s
 from sfumato.cli.output import table as show_table
 
 SWEPT = {
-    "privacy": ("--levels", "V,V,…", "Values of privacy to sweep, for example 0.1,0.5,1."),
-    "epsilon": ("--epsilons", "V,V,…", "Values of ε to sweep (square-wave, substitution, projective)."),
-    "gamma": ("--gammas", "V,V,…", "Values of γ to sweep (substitution, projective)."),
-    "bins": ("--sizes", "N,N,…", "Numbers of bins to sweep beside (substitution)."),
-    "count": ("--counts", "N,N,…", "Numbers of intervals to sweep (intervals)."),
-    "ratio": ("--ratios", "V,V,…", "Values of c to sweep (correlated-gaussian)."),
+    "privacy": ("--levels", "V,V,…", "Values of privacy to sweep, for example 0.1,0.5,1 ({})."),
+    "epsilon": ("--epsilons", "V,V,…", "Values of ε to sweep ({})."),
+    "gamma": ("--gammas", "V,V,…", "Values of γ to sweep ({})."),
+    "bins": ("--sizes", "N,N,…", "Numbers of bins to sweep beside ({})."),
+    "count": ("--counts", "N,N,…", "Numbers of intervals to sweep ({})."),
+    "ratio": ("--ratios", "V,V,…", "Values of c to sweep ({})."),
 }
 """The option of every parameter that can be swept."""
+
+
+def list_swept(parameter: str) -> list[str]:
+    """Return the laws that can be swept over a parameter."""
+    from sfumato.channels import CHANNELS, JOINT_LAWS
+
+    swept = {law: (*cls.sweep, *cls.sweep_beside) for law, cls in CHANNELS.items()}
+    swept |= {law: (*cls.sweep,) for law, cls in JOINT_LAWS.items()}
+    return sorted(law for law, parameters in swept.items() if parameter in parameters)
 
 
 def sweep_options(command: Any) -> Any:
     """Give a command one option for each parameter that can be swept."""
     for name, (option, metavar, about) in reversed(SWEPT.items()):
-        command = click.option(option, f"sweep_{name}", type=Numbers(), metavar=metavar, help=about)(command)
+        lists = functools.partial(list_swept, name)
+        command = click.option(
+            option, f"sweep_{name}", cls=Listing, lists=lists, type=Numbers(), metavar=metavar, help=about
+        )(command)
     return command
 
 
@@ -44,12 +60,8 @@ def sweep_options(command: Any) -> Any:
 @click.option("--target", help="The class column.")
 @click.option("--id", "identifier", help="The column that says whose row it is; it is not released.")
 @click.option("--plan", type=Path, help="A plan: its domains and consents are kept, its noise is swept.")
-@click.option(
-    "--noise",
-    help="gaussian, uniform, laplace, intervals, substitution, projective or square-wave (default: what the plan names, or "
-    "gaussian).",
-)
-@click.option("--method", help="Instead of noise column by column: correlated-gaussian.")
+@noise_option("{} (default: what the plan names, or gaussian).")
+@click.option("--method", cls=Listing, lists=list_joint_laws, help="Instead of noise column by column: {}.")
 @sweep_options
 @click.option("--repeats", type=int, default=3, show_default=True, help="Random splits of the table.")
 @click.option(

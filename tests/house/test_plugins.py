@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import subprocess
@@ -10,7 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from sfumato.channels import CHANNELS, JOINT_LAWS
+from sfumato.guided import METHODS
+
 ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src" / "sfumato"
 LAW = "triangular"
 REGISTER = f"import tests.support.{LAW}"
 """All that makes the law known. It runs in a process of its own, so that no other test meets the law."""
@@ -122,3 +127,25 @@ def test_a_law_is_registered_by_its_import_alone() -> None:
         f"from sfumato.channels import CHANNELS; before = set(CHANNELS); {REGISTER}; print(set(CHANNELS) - before)"
     )
     assert in_python(["-c", registered]).strip() == f"{{'{LAW}'}}"
+
+
+ALLOWED = {
+    ("demonstration.py", "gaussian"),  # the law that the demonstration shows
+    ("plans/document.py", "gaussian"),  # the law that a plan proposes unless another is named
+    ("privacy/figures.py", "substitution"),  # a field of the JSON: the variance under either law for labels
+    ("privacy/figures.py", "projective"),
+}
+
+
+def test_no_other_room_keeps_a_list_of_laws_or_methods() -> None:
+    names = {*CHANNELS, *JOINT_LAWS, *METHODS} | {m.family for m in METHODS.values() if m.family}
+    assert len(names) >= 21
+    found = set()
+    for path in sorted(SOURCE.rglob("*.py")):
+        place = path.relative_to(SOURCE)
+        if place.parts[0] in ("channels", "guided", "papers"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Constant) and node.value in names:
+                found.add((str(place), node.value))
+    assert found == ALLOWED

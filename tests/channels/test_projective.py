@@ -156,7 +156,7 @@ def test_values_are_drawn_from_the_posterior():
     mass = np.linspace(1, 3, 20) / np.linspace(1, 3, 20).sum()
     n = 200_000
     reports = np.repeat([0, 5, law.reports - 1], n)
-    found = law.drawn(reports, mass, np.random.default_rng(3).random(3 * n))
+    found = law.draw_values(reports, mass, np.random.default_rng(3).random(3 * n))
     for code in (0, 5, law.reports - 1):
         posterior = matrix[code] * mass / (matrix[code] @ mass)
         shares = np.bincount(found[reports == code], minlength=20) / n

@@ -39,13 +39,13 @@ def test_changes_follow_their_stated_mean_and_variance(law, counts):
     classes = np.concatenate([np.repeat(np.arange(k), row.astype(int)) for row in counts])
     many, leaves = np.tile(classes, draws), np.tile(leaf, draws)
     if law == "random":
-        new = noise.permuted(many, leaves + len(counts) * np.repeat(np.arange(draws), size), stream())
+        new = noise.permute_labels(many, leaves + len(counts) * np.repeat(np.arange(draws), size), stream())
         variance = noise.random_variance(counts)
     elif law == "probabilistic":
-        new = noise.redrawn(leaves, counts, stream())
+        new = noise.redraw_labels(leaves, counts, stream())
         variance = noise.probabilistic_variance(counts)
     else:
-        new = noise.flipped(many, noise.all_leaves_rate(counts), k, stream())
+        new = noise.flip_labels(many, noise.all_leaves_rate(counts), k, stream())
         variance = noise.all_leaves_variance(counts)
     changes = (new != many).reshape(draws, size).sum(axis=1)
     assert changes.mean() == pytest.approx(noise.expected_changes(counts), abs=4 * np.sqrt(variance / draws))
@@ -53,7 +53,7 @@ def test_changes_follow_their_stated_mean_and_variance(law, counts):
 
 
 def test_all_leaves_changes_to_every_other_class_alike():
-    new = noise.flipped(np.zeros(40_000, np.int64), 0.6, 4, stream())
+    new = noise.flip_labels(np.zeros(40_000, np.int64), 0.6, 4, stream())
     counts = np.bincount(new, minlength=4)
     np.testing.assert_allclose(counts, [16_000, 8_000, 8_000, 8_000], atol=5 * np.sqrt(40_000 * 0.24))
 
@@ -81,7 +81,7 @@ def test_random_and_probabilistic_leave_homogeneous_leaves_alone():
 def test_the_released_label_says_nothing_beyond_the_leaf():
     # A leaf of 3 and 1: under Random the label of a record is right with 3/4 or 1/4, whatever it was.
     leaf, classes = np.zeros(40_000, np.int64) + np.repeat(np.arange(10_000), 4), np.tile([0, 0, 0, 1], 10_000)
-    new = noise.permuted(classes, leaf, stream()).reshape(-1, 4)
+    new = noise.permute_labels(classes, leaf, stream()).reshape(-1, 4)
     np.testing.assert_allclose(new.mean(axis=0), 0.25, atol=5 * np.sqrt(0.1875 / 10_000))
 
 

@@ -8,7 +8,7 @@ from tests.support.owned_tables import category, mixed, table
 
 from sfumato.errors import UsageError
 from sfumato.guided.tree._segments import Segments, similar_values, value_pairs
-from sfumato.guided.tree.detective import Detective, dealt, expected_change, similarity_table
+from sfumato.guided.tree.detective import Detective, deal_shares, expected_change, similarity_table
 from sfumato.papers.owners import synthetic_table
 from sfumato.randomness import SecretKey, Stream
 
@@ -97,12 +97,12 @@ def test_shuffling_without_moves_is_an_exact_permutation_in_every_leaf():
 def test_dealing_keeps_to_the_whole_numbers_around_each_share():
     shares = np.array([[0.5, 0.3, 0.2], [0.0, 1.0, 0.0]])
     group = np.array([0] * 7 + [1] * 3)
-    seen = np.array([np.bincount(dealt(shares, group, stream(i))[:7], minlength=3) for i in range(200)])
+    seen = np.array([np.bincount(deal_shares(shares, group, stream(i))[:7], minlength=3) for i in range(200)])
     assert set(seen[:, 0]) <= {3, 4}
     assert set(seen[:, 1]) <= {2, 3}
     assert set(seen[:, 2]) <= {1, 2}
     np.testing.assert_allclose(seen.mean(axis=0), 7 * shares[0], atol=0.15)
-    assert (dealt(shares, group, stream())[7:] == 1).all()
+    assert (deal_shares(shares, group, stream())[7:] == 1).all()
 
 
 def test_as_many_values_change_as_expected():

@@ -11,7 +11,7 @@ from sfumato.clusters.agreement import fixed_point_agreement
 from sfumato.clusters.kmeans import kmeans
 from sfumato.clusters.scaling import Scaling
 from sfumato.guided.base import METHODS, Pattern
-from sfumato.guided.cluster.clustered import whole_with_sums
+from sfumato.guided.cluster.clustered import round_keeping_sums
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
 from sfumato.releases import Release
@@ -174,7 +174,7 @@ def test_rounding_keeps_the_sums_of_groups_and_moves_no_value_by_a_whole():
     rng = np.random.default_rng(1)
     group = rng.integers(0, 5, 200)
     values = rng.normal(0, 30, 200)
-    whole = whole_with_sums(values, group)
+    whole = round_keeping_sums(values, group)
     assert np.all(whole == np.round(whole))
     assert np.abs(whole - values).max() < 1
     np.testing.assert_array_equal(np.bincount(group, whole), np.round(np.bincount(group, values)))

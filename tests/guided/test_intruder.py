@@ -7,7 +7,7 @@ import pytest
 from tests.support.owned_tables import category, number, table
 
 from sfumato.errors import UsageError
-from sfumato.guided.tree.innocent import noisy_columns, perturbed_cells
+from sfumato.guided.tree.innocent import add_noise, cells_to_perturb
 from sfumato.guided.tree.owner_tree import Leaves
 from sfumato.guided.tree.value_noise import ValueNoise
 from sfumato.papers.intruder import intrude
@@ -58,12 +58,12 @@ def test_percentages_on_continuous_columns_find_everybody_and_additive_noise_doe
     columns += [number(f"x{i}", rng.uniform(1, 2, 80)) for i in range(3)]
     owned = table(columns, y)
     leaves = Leaves.of(c45(owned), owned)
-    cells = perturbed_cells(owned, leaves)
+    cells = cells_to_perturb(owned, leaves)
     assert set(cells) == {"x0", "x1", "x2"}
     found = {}
     for kind in ("percent", "additive"):
         noise = ValueNoise(kind, 0.276)
-        released = owned.with_values(noisy_columns(owned, leaves, cells, noise, stream()))
+        released = owned.with_values(add_noise(owned, leaves, cells, noise, stream()))
         found[kind] = intrude(owned, released, leaves, cells, noise, sorted(cells))
     assert found["percent"].p_true.mean() == pytest.approx(1.0)
     assert found["additive"].p_true.mean() < 0.7

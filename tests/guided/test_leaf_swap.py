@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests.support.owned_tables import category, mixed, number, table
 
 from sfumato.errors import UsageError
-from sfumato.guided.rare_classes import rare_records
-from sfumato.guided.tree.leaf_swap import LeafSwap, dealt, redealt
+from sfumato.guided.rare_classes import is_rare_row
+from sfumato.guided.tree.leaf_swap import LeafSwap, deal_again_below, deal_within_cells
 from sfumato.randomness import SecretKey, Stream
 from sfumato.trees.grow.c45 import c45
 from sfumato.trees.similarity import compare_trees
@@ -69,12 +69,12 @@ def test_every_record_keeps_its_leaf_and_every_table_by_class_stays(owned, label
 
 @given(TABLES, st.sampled_from(["climb", "blind"]), st.booleans())
 def test_small_cells_are_swapped_too_and_all_else_stays(owned, small, labels):
-    assume(not rare_records(owned.codes).all())
+    assume(not is_rare_row(owned.codes).all())
     tree = c45(owned)
     done = LeafSwap(small=small, labels=labels).perturb(owned, stream(), tree=tree)
     kept = np.ones(owned.rows, bool)
     kept[done.left_out] = False
-    assert not (kept & rare_records(owned.codes)).any()
+    assert not (kept & is_rare_row(owned.codes)).any()
     owned = owned.take(kept)
     np.testing.assert_array_equal(tree.apply(done.table), tree.apply(owned))
     before, after = class_tables(tree, owned), class_tables(tree, done.table)
@@ -147,9 +147,9 @@ def test_dealing_again_leaves_the_other_leaves_alone():
     owned = mixed(1, rows=300, signal=0.5)
     tree = c45(owned)
     leaf = np.unique(tree.apply(owned), return_inverse=True)[1]
-    first = dealt(owned, leaf, stream(1), labels=True)
+    first = deal_within_cells(owned, leaf, stream(1), labels=True)
     among = leaf == leaf[0]
-    second = redealt(first, owned, among, leaf, stream(2), labels=True)
+    second = deal_again_below(first, owned, among, leaf, stream(2), labels=True)
     for one, other in zip(first.columns, second.columns, strict=True):
         np.testing.assert_array_equal(one.values[~among], other.values[~among])
     assert any((one.values != second[one.name].values).any() for one in first.columns)

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from sfumato.errors import UsageError
-from sfumato.guided.cluster.racc import RACC, disjoint_pairs, turned_in_pairs
+from sfumato.guided.cluster.racc import RACC, disjoint_pairs, turn_in_pairs
 from sfumato.randomness import SecretKey, Stream
 
 KEY = SecretKey(bytes(range(1, 33)))
@@ -48,7 +48,7 @@ def test_a_pair_turns_as_the_papers_equations_say():
     theta = Stream(KEY).uniform(200) * 2 * np.pi
     z = np.random.default_rng(0).normal(size=(200, 2))
     z[0] = [0.0, 1.0]  # the paper's arctangent is undefined here
-    q = turned_in_pairs(z, ((0, 1),), Stream(KEY))
+    q = turn_in_pairs(z, ((0, 1),), Stream(KEY))
     r, alpha = np.hypot(z[:, 0], z[:, 1]), np.arctan2(z[:, 1], z[:, 0])
     assert q == pytest.approx(np.column_stack([r * np.cos(theta + alpha), r * np.sin(theta + alpha)]))
 

@@ -15,7 +15,7 @@ from sfumato.engines import Local
 from sfumato.errors import DataError, UsageError
 from sfumato.guided.tree.framework import Framework
 from sfumato.guided.tree.leaf_swap import LeafSwap
-from sfumato.guided.unchanged import hardly_changed, single, unchanged, whole_records
+from sfumato.guided.unchanged import are_single, are_unchanged, find_hardly_changed, unchanged_rows
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey, Stream
 from sfumato.releases import Release
@@ -202,11 +202,11 @@ def test_whole_means_unchanged_and_unlike_any_other_row():
     nan = np.nan
     before = {"a": np.array([1.0, 1.0, nan, 4.0]), "b": np.array([0.0, 0.0, 2.0, 3.0])}
     after = {"a": np.array([1.0, 1.0, nan, 5.0]), "b": np.array([0.0, 0.0, 2.0, 3.0])}
-    assert unchanged(before, after, ["a", "b"]).tolist() == [True, True, True, False]
-    assert single(after).tolist() == [False, False, True, True]
-    assert whole_records(before, after, ["a", "b"]).tolist() == [False, False, True, False]
-    assert whole_records(before, after, ["b"]).tolist() == [False, False, True, True]
-    assert not whole_records(before, after, []).any()
+    assert are_unchanged(before, after, ["a", "b"]).tolist() == [True, True, True, False]
+    assert are_single(after).tolist() == [False, False, True, True]
+    assert unchanged_rows(before, after, ["a", "b"]).tolist() == [False, False, True, False]
+    assert unchanged_rows(before, after, ["b"]).tolist() == [False, False, True, True]
+    assert not unchanged_rows(before, after, []).any()
 
 
 def test_a_label_that_the_tree_tests_is_said_to_be_hardly_changed(tmp_path):
@@ -230,4 +230,4 @@ def test_a_label_that_the_tree_tests_is_said_to_be_hardly_changed(tmp_path):
     assert "age" not in said[0]
     before = {"x": np.array([1.0, 2.0, np.nan, 4.0]), "y": np.array([1.0, 2.0, 3.0, np.nan])}
     after = {"x": np.array([1.0, np.nan, 2.0, 4.0]), "y": np.array([2.0, 1.0, 3.0, np.nan])}
-    assert hardly_changed(before, after, ["x", "y"]) == {"x": 0.0}
+    assert find_hardly_changed(before, after, ["x", "y"]) == {"x": 0.0}

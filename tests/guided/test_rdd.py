@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sfumato.errors import UsageError
-from sfumato.guided.cluster.rdd import RDD, distance_domains, folded
+from sfumato.guided.cluster.rdd import RDD, distance_domains, fold_distance
 from sfumato.randomness import SecretKey, Stream
 
 KEY = SecretKey(bytes(range(32)))
@@ -30,7 +30,7 @@ def test_folding_is_reflection_repeated():
     high = low + rng.uniform(0.05, 1, 500)
     r = rng.uniform(0, 6, 500)
     naive = [reflected(*args) for args in zip(r, low, high, strict=True)]
-    assert folded(r, low, high) == pytest.approx(np.array(naive), abs=1e-12)
+    assert fold_distance(r, low, high) == pytest.approx(np.array(naive), abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_folding_is_reflection_repeated():
     ],
 )
 def test_folding_by_hand(r, low, high, expected):
-    assert folded(np.array([r]), np.array([low * 1.0]), np.array([high * 1.0]))[0] == pytest.approx(expected)
+    assert fold_distance(np.array([r]), np.array([low * 1.0]), np.array([high * 1.0]))[0] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("sigma", [0.0, 0.05, 0.5, 5.0])

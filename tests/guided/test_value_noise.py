@@ -7,7 +7,7 @@ import pytest
 from tests.support.owned_tables import category, mixed, number, table
 
 from sfumato.errors import UsageError
-from sfumato.guided.tree.innocent import Innocent, perturbed_cells
+from sfumato.guided.tree.innocent import Innocent, cells_to_perturb
 from sfumato.guided.tree.owner_tree import Leaves
 from sfumato.guided.tree.value_noise import Room, ValueNoise, percent_bell
 from sfumato.randomness import SecretKey, Stream
@@ -41,7 +41,7 @@ def test_draws_follow_the_stated_chances(kind, true):
     values = np.arange(1.0, 11.0)
     expected = law.chances(np.array([true]), values, 2.5, Room(np.full(10, 1.0), np.full(10, 10.0), 1.0))[0]
     assert expected.sum() == pytest.approx(1)
-    seen = law.drawn(np.full(draws, true), 2.5, place, stream())
+    seen = law.draw(np.full(draws, true), 2.5, place, stream())
     counts = np.array([(seen == v).sum() for v in values])
     assert counts.sum() == draws
     assert counts[expected == 0].sum() == 0
@@ -59,13 +59,13 @@ def test_value_1_of_wbc_mostly_rounds_back():
 
 def test_folding_keeps_a_uniform_column_uniform():
     values = np.repeat(np.arange(6.0), 20_000)
-    seen = ValueNoise("additive", 1.0).drawn(values, 2.0, room(0, 5, 1.0), stream())
+    seen = ValueNoise("additive", 1.0).draw(values, 2.0, room(0, 5, 1.0), stream())
     np.testing.assert_allclose(np.bincount(seen.astype(int), minlength=6), 20_000, atol=5 * np.sqrt(20_000))
 
 
 def test_released_values_lie_on_the_lattice_and_between_the_ends():
     values = np.round(np.random.default_rng(0).uniform(2, 3, 500), 2)
-    seen = ValueNoise("additive", 3.0).drawn(values, 1.0, room(2.0, 3.0, 0.01), stream())
+    seen = ValueNoise("additive", 3.0).draw(values, 1.0, room(2.0, 3.0, 0.01), stream())
     assert seen.min() >= 2.0
     assert seen.max() <= 3.0
     np.testing.assert_allclose(seen, np.round(seen, 2), atol=1e-12)
@@ -109,7 +109,7 @@ def test_noise_reaches_the_cells_it_is_meant_for_and_every_record_keeps_its_leaf
     owned = mixed(6, rows=250, numbers=4, missing=missing, signal=1.5)
     tree = c45(owned)
     leaves = Leaves.of(tree, owned)
-    cells = perturbed_cells(owned, leaves, which)
+    cells = cells_to_perturb(owned, leaves, which)
     after = Innocent(which=which, sd=1.0).perturb(owned, stream(), tree=tree).table
     np.testing.assert_array_equal(tree.apply(after), tree.apply(owned))
     for column in owned.columns:

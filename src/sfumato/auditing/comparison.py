@@ -17,7 +17,7 @@ from sfumato.clusters import (
 )
 from sfumato.engines import Engine, Local
 from sfumato.errors import GIVE_SAME_TABLE, DataError, UsageError
-from sfumato.guided import kept_rows
+from sfumato.guided import find_kept_rows
 from sfumato.io import check_columns, name_files_in_errors, open_table, read_blocks
 from sfumato.mining import LABELS, complete_columns, scale_columns, unadjusted_table
 from sfumato.releases import SAMPLE, CountedTable, Reader, Release, Sampled, as_release, check_same_rows, sampled
@@ -47,7 +47,7 @@ def original_of(release: Release, table: Any, encoding: str = "utf-8") -> Table:
     check_columns(source, reader.names, GIVE_SAME_TABLE)
     with name_files_in_errors(source):
         original = reader.joined([reader(block) for block in read_blocks(source, reader.names)])
-    if original.rows != release.manifest.data.rows and (kept := kept_rows(release.manifest, original)) is not None:
+    if original.rows != release.manifest.data.rows and (kept := find_kept_rows(release.manifest, original)) is not None:
         original = original.take(kept)
     _same_rows(original.rows, release)
     return original

@@ -19,7 +19,7 @@ from sfumato.auditing.trials import try_attack
 from sfumato.auditing.utility import counted_distances, utility
 from sfumato.engines import Engine, Local
 from sfumato.errors import UsageError
-from sfumato.guided import whole_records
+from sfumato.guided import unchanged_rows
 from sfumato.releases import Ledger, Release, as_release
 
 Progress = Callable[[int, int | None], None]
@@ -159,7 +159,7 @@ def _exposed(case: Case) -> Exposure:
 def _unchanged(case: Case) -> tuple[int, ...]:
     """Return the numbers, from 1 on, of rows that a guided method left as they are and that are like no other."""
     released = {c.name: c.values for c in case.view.columns}
-    return tuple((case.rows[whole_records(case.truth, released, case.view.guided)] + 1).tolist())
+    return tuple((case.rows[unchanged_rows(case.truth, released, case.view.guided)] + 1).tolist())
 
 
 def _domain_sizes(view: View) -> dict[str, float]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.errors import GIVE_SAME_TABLE, DataError
-from sfumato.guided import kept_rows
+from sfumato.guided import find_kept_rows
 from sfumato.io import Encoder, check_columns, name_files_in_errors, open_table, read_blocks
 from sfumato.reconstruction import paper_size
 from sfumato.releases import Manifest, Reader, Release
@@ -53,7 +53,7 @@ def read_original(release: Release, table: Any, encoding: str = "utf-8") -> tupl
     if rows != release.manifest.data.rows:
         reader = Reader.of_original(release.manifest)
         source = open_table(table, encoding)
-        found = kept_rows(release.manifest, reader.joined([reader(b) for b in read_blocks(source, reader.names)]))
+        found = find_kept_rows(release.manifest, reader.joined([reader(b) for b in read_blocks(source, reader.names)]))
         if found is None:
             stated = release.manifest.data.rows
             raise DataError(f"the original has {rows:,} rows and the release {stated:,}; {GIVE_SAME_TABLE}")

@@ -205,7 +205,9 @@ class Projective(Discrete):
         """Mᵀ @ amounts, by one transform."""
         return (amounts.sum() + (self._gamma - 1) * self.hits(amounts)) / self.total
 
-    def drawn(self, reports: IntArray, mass: FloatArray, draws: FloatArray, ratio: float | None = None) -> IntArray:
+    def draw_values(
+        self, reports: IntArray, mass: FloatArray, draws: FloatArray, ratio: float | None = None
+    ) -> IntArray:
         """A value for each report from P(x | y) ∝ P(y | x) mass[x], given a draw from [0, 1) each.
 
         With an infinite `ratio` in place of γ the report is taken at its word: only values whose set holds it.
@@ -231,7 +233,7 @@ class Projective(Discrete):
 
     def read(self, reports: IntArray, draws: FloatArray) -> IntArray:
         """One of the values in whose set the report lies."""
-        return self.drawn(reports, np.ones(self._size), draws, math.inf)
+        return self.draw_values(reports, np.ones(self._size), draws, math.inf)
 
     def _padded(self, shares: FloatArray) -> FloatArray:
         return np.concatenate([shares, np.zeros(self.reports - self._size)])

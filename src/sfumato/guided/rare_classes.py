@@ -15,30 +15,30 @@ from sfumato.counts import IntArray
 from sfumato.findings import Note
 from sfumato.text import join_names
 
-FEWEST = 3
+MIN_CLASS_ROWS = 3
 """A class with fewer records is rare."""
 
-STATEMENT = f"records of a class (or without one) that has fewer than {FEWEST} records are left out"
+STATEMENT = f"records of a class (or without one) that has fewer than {MIN_CLASS_ROWS} records are left out"
 """What a recipient is told, whether there are such records or not."""
 
 
-def rare(counts: IntArray) -> NDArray[np.bool_]:
+def is_rare(counts: IntArray) -> NDArray[np.bool_]:
     """Which classes are rare, given how many records each has; a class that nobody has is none."""
-    return np.asarray((counts > 0) & (counts < FEWEST))
+    return np.asarray((counts > 0) & (counts < MIN_CLASS_ROWS))
 
 
-def rare_records(classes: IntArray) -> NDArray[np.bool_]:
+def is_rare_row(classes: IntArray) -> NDArray[np.bool_]:
     """Which records are of a rare class; −1 stands for no class."""
     counts = np.bincount(classes + 1)
-    return np.asarray(rare(counts)[classes + 1])
+    return np.asarray(is_rare(counts)[classes + 1])
 
 
 def rare_note(counts: IntArray, labels: Sequence[str], target: str) -> Note:
     """What an owner is told of rare classes: `counts` by class, first the records without one."""
     names = ["no class", *(f"{target} = {label}" for label in labels)]
-    found = [f"{names[i]} ({int(counts[i])})" for i in np.flatnonzero(rare(counts))]
+    found = [f"{names[i]} ({int(counts[i])})" for i in np.flatnonzero(is_rare(counts))]
     return Note(
         "SF223",
-        f"left out, since a class of fewer than {FEWEST} records hides nobody: {join_names(found, 12)}. To have them in the "
+        f"left out, since a class of fewer than {MIN_CLASS_ROWS} records hides nobody: {join_names(found, 12)}. To have them in the "
         "release, merge the class with another in the table, or give the records a class",
     )

@@ -14,34 +14,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.guided.base import METHODS
-from sfumato.guided.rare_classes import rare_records
+from sfumato.guided.rare_classes import is_rare_row
 from sfumato.guided.tree import LeafSwap, TreeMethod, cells_of
 from sfumato.releases import Manifest
 from sfumato.table import Table
 from sfumato.trees import c45
 
 
-def kept_rows(manifest: Manifest, original: Table) -> NDArray[np.bool_] | None:
+def find_kept_rows(manifest: Manifest, original: Table) -> NDArray[np.bool_] | None:
     """The rows of the original that the release holds; None where the manifest's method leaves none out, or it cannot be told."""
-    kept = _kept(manifest.method or {}, original, bool(manifest.extra.get("public", {}).get("by_counts")))
+    kept = _rows_kept(manifest.method or {}, original, bool(manifest.extra.get("public", {}).get("by_counts")))
     return kept if kept is not None and int(kept.sum()) == manifest.data.rows else None
 
 
-def _kept(stated: Mapping[str, Any], original: Table, by_counts: bool) -> NDArray[np.bool_] | None:
+def _rows_kept(stated: Mapping[str, Any], original: Table, by_counts: bool) -> NDArray[np.bool_] | None:
     law = str(stated.get("law"))
     if law not in METHODS or original.target is None:
         return None
     method = METHODS[law].plan({k: v for k, v in stated.items() if k != "law"})
     if not isinstance(method, TreeMethod) or not method.leaves_rare_out:
         return None
-    kept = ~rare_records(original.codes)
+    kept = ~is_rare_row(original.codes)
     if isinstance(method, LeafSwap) and not by_counts and kept.any():
         rest = original.take(kept)
-        kept[kept] = ~_emptied(method, rest)
+        kept[kept] = ~_rows_in_small_cells(method, rest)
     return kept
 
 
-def _emptied(method: LeafSwap, table: Table) -> NDArray[np.bool_]:
+def _rows_in_small_cells(method: LeafSwap, table: Table) -> NDArray[np.bool_]:
     """Records in small cells that are left out whatever is drawn."""
     if method.small == "climb" or (method.small == "suppress" and method.labels):
         return np.zeros(table.rows, bool)

@@ -12,7 +12,7 @@ from sfumato.findings import Note
 from sfumato.text import join_names
 
 
-def unchanged(
+def are_unchanged(
     before: Mapping[str, FloatArray], after: Mapping[str, FloatArray], names: Iterable[str]
 ) -> NDArray[np.bool_]:
     """Rows whose cells are what they were in all the named columns; missing in both is the same."""
@@ -20,7 +20,7 @@ def unchanged(
     return np.asarray(np.logical_and.reduce(same)) if same else np.empty(0, np.bool_)
 
 
-def single(values: Mapping[str, FloatArray]) -> NDArray[np.bool_]:
+def are_single(values: Mapping[str, FloatArray]) -> NDArray[np.bool_]:
     """Rows that are like no other in all columns together."""
     codes: IntArray | None = None
     for column in values.values():
@@ -32,17 +32,17 @@ def single(values: Mapping[str, FloatArray]) -> NDArray[np.bool_]:
     return np.asarray(np.bincount(codes)[codes] == 1)
 
 
-def whole_records(
+def unchanged_rows(
     before: Mapping[str, FloatArray], after: Mapping[str, FloatArray], modified: Iterable[str]
 ) -> NDArray[np.bool_]:
     """Rows unchanged in all `modified` columns that nobody shares: who knows such a record finds its row, and it is true."""
     names = [n for n in after if n in set(modified)]
     if not names:
         return np.zeros(len(next(iter(after.values()))) if after else 0, np.bool_)
-    return unchanged(before, after, names) & single(after)
+    return are_unchanged(before, after, names) & are_single(after)
 
 
-def whole_note(records: int, rows: int) -> Note:
+def unchanged_note(records: int, rows: int) -> Note:
     """What an owner is told of them."""
     return Note(
         "SF227",
@@ -55,7 +55,7 @@ HARDLY = 0.05
 """Below this share of values changed, a column hides next to nobody's."""
 
 
-def hardly_changed(
+def find_hardly_changed(
     before: Mapping[str, FloatArray], after: Mapping[str, FloatArray], names: Iterable[str]
 ) -> dict[str, float]:
     """Columns of which hardly any value that is there before and after has changed, and the share that has.

@@ -25,16 +25,16 @@ from sfumato.guided import (
     Leaves,
     TreeMethod,
     ValueNoise,
+    add_noise,
     all_leaves_rate,
     all_leaves_variance,
+    cells_to_perturb,
     expected_changes,
-    flipped,
-    noisy_columns,
-    permuted,
-    perturbed_cells,
+    flip_labels,
+    permute_labels,
     probabilistic_variance,
     random_variance,
-    redrawn,
+    redraw_labels,
 )
 from sfumato.papers.base import BEATEN, NOT_REPRODUCED, REPORTED, REPRODUCED, Bench, Cell, Progress, Results
 from sfumato.papers.intruder import intrude
@@ -102,13 +102,13 @@ def change_counts(data: str, path: str | None, draws: int, seed: int) -> dict[st
             copies = min(at_once, draws - len(found))
             many = np.tile(classes, copies)
             if law == "random":
-                new = permuted(
+                new = permute_labels(
                     many, np.tile(leaf, copies) + np.repeat(np.arange(copies), table.rows) * leaves.size, stream
                 )
             elif law == "probabilistic":
-                new = redrawn(np.tile(leaf, copies), counts, stream)
+                new = redraw_labels(np.tile(leaf, copies), counts, stream)
             else:
-                new = flipped(many, all_leaves_rate(counts), len(table.labels), stream)
+                new = flip_labels(many, all_leaves_rate(counts), len(table.labels), stream)
             found += (new != many).reshape(copies, -1).sum(axis=1).tolist()
         out[law] = {
             "mean": float(np.mean(found)),
@@ -137,13 +137,13 @@ def attribute_noise(data: str, path: str | None, number: int, draws: int, seed: 
     table = sample(table_of(data, path), SAMPLE_ROWS[data], seed + number)
     tree = c45(table)
     leaves = Leaves.of(tree, table)
-    cells = perturbed_cells(table, leaves)
+    cells = cells_to_perturb(table, leaves)
     out: dict[str, Any] = {}
     for draw in range(draws):
         for law in ("innocent", *SWAPS):
             stream = repeatable_stream(seed, "attributes", data, number, law, draw)
             if law == "innocent":
-                values = noisy_columns(table, leaves, cells, ValueNoise(NOISE[data]), stream)
+                values = add_noise(table, leaves, cells, ValueNoise(NOISE[data]), stream)
                 released = table.with_values(values)
             else:
                 done = SWAPS[law].perturb(table, stream, tree=tree)
@@ -160,12 +160,12 @@ def intruder(data: str, path: str | None, number: int, seed: int) -> dict[str, A
     """Attack one sample, every row a target, the attributes known that are innocent in the target's own leaf (row 6)."""
     table = sample(table_of(data, path), SAMPLE_ROWS[data], seed + number)
     leaves = Leaves.of(c45(table), table)
-    cells = perturbed_cells(table, leaves)
+    cells = cells_to_perturb(table, leaves)
     out: dict[str, Any] = {}
     laws = ("percent", "additive") if data == "boston" else ("percent",)
     for law in laws:
         noise = ValueNoise(law)
-        values = noisy_columns(table, leaves, cells, noise, repeatable_stream(seed, "intruder", data, number, law))
+        values = add_noise(table, leaves, cells, noise, repeatable_stream(seed, "intruder", data, number, law))
         released = table.with_values(values)
         for known in ("innocent", "all"):
             found: dict[str, list[float]] = {}

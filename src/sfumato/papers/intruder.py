@@ -72,7 +72,7 @@ def intrude(
     leaves
         The owner's leaves of the released records.
     cells, noise
-        Which cells were perturbed (see `perturbed_cells`) and by which law; both are public.
+        Which cells were perturbed (see `cells_to_perturb`) and by which law; both are public.
     targets
         Rows to look for, all unless given.
     """

@@ -117,7 +117,7 @@ def _handed_out(column: Column, tie: FloatArray, bins: int | None, method: str, 
     distribution = reconstruct(column, bins=bins, method=method, kernel=kernel)
     mass, law = distribution.mass, column.channel
     if isinstance(law, Projective):
-        cells = met(law.drawn(column.values.astype(np.int64), mass, tie), whole_counts(mass, len(tie)), tie)
+        cells = met(law.draw_values(column.values.astype(np.int64), mass, tie), whole_counts(mass, len(tie)), tie)
     else:
         cells = assigned(column.values, mass, tie)
     return representatives(distribution.grid)[cells]

@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray, IntArray
-from sfumato.guided import drawn_from
+from sfumato.guided import draw_categories
 from sfumato.hashing import WordArray
 from sfumato.io import Block, Decoder
 from sfumato.randomness import Entities, SecretKey, random_words, uniform
@@ -166,7 +166,7 @@ class Deal:
         else:
             assert self.laws is not None
             reached, place = np.unique(node, return_inverse=True)
-            out[known] = drawn_from(self.laws[reached], place, uniform(words[:, 0]))
+            out[known] = draw_categories(self.laws[reached], place, uniform(words[:, 0]))
         return out
 
     def _move(

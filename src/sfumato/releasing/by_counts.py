@@ -32,10 +32,10 @@ from sfumato.guided import (
     LeafSwap,
     Segments,
     all_leaves_rate,
-    chosen_columns,
+    choose_columns,
+    is_rare,
     left_out_note,
     limits,
-    rare,
     rare_note,
     unmoved_note,
 )
@@ -185,7 +185,7 @@ def _swap(
     names = tuple(c.attribute.name for c in counted.reader.columns)
     cells = swapping.Cells(counted.reader, tree)
     by_class = counts.reshape(len(tree.nodes), -1).sum(axis=0)
-    gone = rare(by_class) & method.leaves_rare_out
+    gone = is_rare(by_class) & method.leaves_rare_out
     notes = (rare_note(by_class, counted.reader.labels, target),) if gone.any() else ()
     swap = swapping.Swap(
         owner.derive(*labels), names, method.least, method.small, frozenset((np.flatnonzero(gone) - 1).tolist())
@@ -236,7 +236,7 @@ def _leaves(method: Any, mined: Table) -> tuple[Leaf, ...]:
         raise DataError(f"{target}: no row has a class; there is no tree to grow")
     if isinstance(method, ClassNoise):
         return (Leaf(target, c45(mined), of_class=True, size=len(mined.labels)),)
-    names = chosen_columns(mined, method.attributes, method.law)
+    names = choose_columns(mined, method.attributes, method.law)
     if not names:
         raise UsageError("detective: the table has no categorical column; use class noise, or another method locally")
     out = []

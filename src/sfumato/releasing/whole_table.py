@@ -18,7 +18,7 @@ import pyarrow as pa
 from sfumato.counts import FloatArray
 from sfumato.errors import DataError
 from sfumato.findings import Note
-from sfumato.guided import GuidedMethod, Perturbed, hardly_changed, hardly_note, whole_note, whole_records
+from sfumato.guided import GuidedMethod, Perturbed, find_hardly_changed, hardly_note, unchanged_note, unchanged_rows
 from sfumato.io import ArrowSource, Block, Decoder, Written
 from sfumato.plans import Plan
 from sfumato.randomness import Rows, SecretKey, Stream
@@ -86,9 +86,9 @@ def draft_whole_table(table: Any, plan: Plan, method: GuidedMethod, owner: Secre
     released = _with_true_columns(plan, truth, perturbed)
     before, after = (_all_values(t) for t in (_kept_rows(truth, perturbed), released))
     changed = _changed_columns(plan, perturbed)
-    if unchanged := int(whole_records(before, after, changed).sum()):
-        warnings.append(whole_note(unchanged, released.rows))
-    if still := hardly_changed(before, after, changed & {c.name for c in truth.columns}):
+    if unchanged := int(unchanged_rows(before, after, changed).sum()):
+        warnings.append(unchanged_note(unchanged, released.rows))
+    if still := find_hardly_changed(before, after, changed & {c.name for c in truth.columns}):
         warnings.append(hardly_note(still))
     values = _all_values(truth)
     known = {name: content_values(plan.schema[name], column) for name, column in values.items()}

@@ -25,7 +25,7 @@ MEAN_TOLERANCE = 1e-12
 """A mean this close to its centre, relative to the cluster's coordinates, is the centre."""
 
 
-def checked_margin(law: str, margin: float, tries: int) -> None:
+def check_margin(law: str, margin: float, tries: int) -> None:
     """Refuse a margin outside (0, 1) or a negative number of tries."""
     if not 0 < margin < 1:
         raise UsageError(f"{law}: margin = {margin}; give a part of the cell between 0 and 1, such as 0.1")

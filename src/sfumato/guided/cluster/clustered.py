@@ -122,13 +122,13 @@ class Clustered:
         span = column.attribute.interval.range or 1.0
         genuine = np.abs(near - moved) <= 1e-9 * span
         if column.attribute.kind is Kind.DATE:
-            return near if genuine.all() else whole_with_sums(moved, labels)
+            return near if genuine.all() else round_keeping_sums(moved, labels)
         if genuine.all() or self.method.swaps:
             return np.where(genuine, near, snap(moved, _fine(column, span)))
         return snap(moved, _fine(column, span))
 
 
-def whole_with_sums(values: FloatArray, group: IntArray) -> FloatArray:
+def round_keeping_sums(values: FloatArray, group: IntArray) -> FloatArray:
     """Whole numbers beside the values, each up or down, that have the (rounded) sum of their group: largest parts go up."""
     low = np.floor(values)
     part = values - low

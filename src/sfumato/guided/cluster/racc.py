@@ -11,7 +11,7 @@ import numpy as np
 from sfumato.clusters import LabelArray, Partition
 from sfumato.counts import FloatArray
 from sfumato.errors import UsageError
-from sfumato.guided.cluster._voronoi import checked_margin, reach, scatter, settle, walls
+from sfumato.guided.cluster._voronoi import check_margin, reach, scatter, settle, walls
 from sfumato.guided.cluster.base import ClusterMethod
 from sfumato.parameters import parameter
 from sfumato.randomness import Stream
@@ -31,7 +31,7 @@ def disjoint_pairs(attributes: int, stream: Stream) -> Pairs:
     return tuple(pairs)
 
 
-def turned_in_pairs(offsets: FloatArray, pairs: Pairs, stream: Stream) -> FloatArray:
+def turn_in_pairs(offsets: FloatArray, pairs: Pairs, stream: Stream) -> FloatArray:
     """Each pair of each record turned by its own angle in [0, 2π) (eqs. 4 and 5).
 
     r cos(θ + α) and r sin(θ + α) with α = atan2(y, x) are the rotation matrix applied to (x, y); no arctangent, so
@@ -51,7 +51,7 @@ def turned_in_pairs(offsets: FloatArray, pairs: Pairs, stream: Stream) -> FloatA
     return out
 
 
-def turned_anyhow(offsets: FloatArray, stream: Stream) -> FloatArray:
+def turn_anyhow(offsets: FloatArray, stream: Stream) -> FloatArray:
     """Each record at its own distance in a uniformly random direction: the image under a Haar-distributed rotation."""
     out = stream.normal(*offsets.shape)
     if offsets.shape[1] == 1:
@@ -94,9 +94,9 @@ class RACC(ClusterMethod):
                 "or records leave their cluster"
             )
 
-    def _turned(self, offsets: FloatArray, pairs: Pairs, stream: Stream) -> FloatArray:
+    def _turn(self, offsets: FloatArray, pairs: Pairs, stream: Stream) -> FloatArray:
         """Records as offsets from their centres, turned and drawn in."""
-        out = turned_anyhow(offsets, stream) if self.rotation == "haar" else turned_in_pairs(offsets, pairs, stream)
+        out = turn_anyhow(offsets, stream) if self.rotation == "haar" else turn_in_pairs(offsets, pairs, stream)
         if self.ratio_law == "constant":
             if self.ratio != 1.0:
                 out *= self.ratio
@@ -113,7 +113,7 @@ class RACC(ClusterMethod):
 
     def _release(self, table: FloatArray, labels: LabelArray, centres: FloatArray, stream: Stream) -> FloatArray:
         pairs = self._pairs(table.shape[1], stream)
-        out = self._turned(table - centres[labels], pairs, stream)
+        out = self._turn(table - centres[labels], pairs, stream)
         out += centres[labels]
         return out
 
@@ -131,7 +131,7 @@ class RACCV(RACC):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checked_margin(self.law, self.margin, self.tries)
+        check_margin(self.law, self.margin, self.tries)
 
     def _release(self, table: FloatArray, labels: LabelArray, centres: FloatArray, stream: Stream) -> FloatArray:
         pairs = self._pairs(table.shape[1], stream)
@@ -141,12 +141,12 @@ class RACCV(RACC):
             rows = partition.order[place]
             cell = walls(centres, i)
             original = table[rows] - centres[i]
-            offsets = self._turned(original, pairs, stream)
+            offsets = self._turn(original, pairs, stream)
             outside = np.flatnonzero(reach(offsets, cell) > 1 - self.margin)
             for _ in range(self.tries):
                 if not len(outside):
                     break
-                offsets[outside] = self._turned(original[outside], pairs, stream)
+                offsets[outside] = self._turn(original[outside], pairs, stream)
                 outside = outside[reach(offsets[outside], cell) > 1 - self.margin]
             settle(offsets, cell, self.margin, scatter(original))
             offsets += centres[i]

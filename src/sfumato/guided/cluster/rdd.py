@@ -24,7 +24,7 @@ def distance_domains(table: FloatArray, labels: LabelArray, centres: FloatArray)
     return low, high
 
 
-def folded(distance: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+def fold_distance(distance: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
     """The distance reflected at the ends of [low, high] until it lies between them (Liu et al. 2012, eq. 2).
 
     The printed equation reflects once, which gives a negative distance beyond 2·high and one still outside where
@@ -58,11 +58,11 @@ class RDD(ClusterMethod):
         if len(at_centre := np.flatnonzero(distance == 0)):
             # No direction of its own: a random one, on which the folded distance is laid off.
             out[at_centre] = stream.normal(len(at_centre), table.shape[1])
-            wanted = folded(np.zeros(len(at_centre)), low[labels[at_centre]], high[labels[at_centre]])
+            wanted = fold_distance(np.zeros(len(at_centre)), low[labels[at_centre]], high[labels[at_centre]])
             out[at_centre] *= (wanted / np.linalg.norm(out[at_centre], axis=1))[:, None]
         away = distance > 0
         factor = np.ones(len(table))
-        factor[away] = folded(distance[away], low[labels[away]], high[labels[away]]) / distance[away]
+        factor[away] = fold_distance(distance[away], low[labels[away]], high[labels[away]]) / distance[away]
         out *= factor[:, None]
         out += centres[labels]
         return out

@@ -9,7 +9,7 @@ import numpy as np
 
 from sfumato.clusters import LabelArray, Partition
 from sfumato.counts import FloatArray
-from sfumato.guided.cluster._voronoi import MEAN_TOLERANCE, checked_margin, reach, scatter, settle, walls
+from sfumato.guided.cluster._voronoi import MEAN_TOLERANCE, check_margin, reach, scatter, settle, walls
 from sfumato.guided.cluster.base import ClusterMethod
 from sfumato.parameters import parameter
 from sfumato.randomness import Stream
@@ -42,7 +42,7 @@ class SwapV(ClusterMethod):
     )
 
     def __post_init__(self) -> None:
-        checked_margin(self.law, self.margin, self.tries)
+        check_margin(self.law, self.margin, self.tries)
 
     def _release(self, table: FloatArray, labels: LabelArray, centres: FloatArray, stream: Stream) -> FloatArray:
         partition = Partition.of(labels, len(centres))
@@ -54,7 +54,7 @@ class SwapV(ClusterMethod):
             swapped = np.empty_like(original)
             for column in range(table.shape[1]):
                 swapped[:, column] = original[np.argsort(stream.words(len(rows))), column]
-            placed = _exchanged(swapped, centres[i], cell, limit, self.tries, stream)
+            placed = _exchange(swapped, centres[i], cell, limit, self.tries, stream)
             original -= centres[i]
             offset = original.mean(axis=0)
             tolerance = MEAN_TOLERANCE * max(float(np.abs(centres[i]).max()), float(np.abs(original).max()))
@@ -66,7 +66,7 @@ class SwapV(ClusterMethod):
         return out
 
 
-def _exchanged(
+def _exchange(
     records: FloatArray, centre: FloatArray, cell: FloatArray, limit: float, tries: int, stream: Stream
 ) -> bool:
     """Exchange attributes between records, in place, until all are within `limit`; whether that was reached."""

@@ -9,17 +9,17 @@ from sfumato.guided.tree.class_noise import (
     ClassRandom,
     all_leaves_rate,
     all_leaves_variance,
-    drawn_from,
+    draw_categories,
     expected_changes,
-    flipped,
-    permuted,
+    flip_labels,
+    permute_labels,
     probabilistic_variance,
     random_variance,
-    redrawn,
+    redraw_labels,
 )
-from sfumato.guided.tree.detective import Detective, chosen_columns
+from sfumato.guided.tree.detective import Detective, choose_columns
 from sfumato.guided.tree.framework import Framework
-from sfumato.guided.tree.innocent import Innocent, noisy_columns, perturbed_cells, spread_of
+from sfumato.guided.tree.innocent import Innocent, add_noise, cells_to_perturb, spread_of
 from sfumato.guided.tree.leaf_swap import LeafSwap, cells_of, left_out_note, limits, unmoved_note
 from sfumato.guided.tree.owner_tree import Leaves
 from sfumato.guided.tree.value_noise import Room, ValueNoise
@@ -39,21 +39,21 @@ __all__ = [
     "Segments",
     "TreeMethod",
     "ValueNoise",
+    "add_noise",
     "all_leaves_rate",
     "all_leaves_variance",
     "cells_of",
-    "chosen_columns",
-    "drawn_from",
+    "cells_to_perturb",
+    "choose_columns",
+    "draw_categories",
     "expected_changes",
-    "flipped",
+    "flip_labels",
     "left_out_note",
     "limits",
-    "noisy_columns",
-    "permuted",
-    "perturbed_cells",
+    "permute_labels",
     "probabilistic_variance",
     "random_variance",
-    "redrawn",
+    "redraw_labels",
     "similar_values",
     "spread_of",
     "unmoved_note",

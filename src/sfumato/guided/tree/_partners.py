@@ -41,7 +41,7 @@ class Family:
         return cls(begin, end, parent)
 
 
-def exchanged(
+def exchange_values(
     table: Table, values: dict[str, FloatArray], leaves: Leaves, lone: IntArray, stream: Stream
 ) -> tuple[dict[str, FloatArray], IntArray]:
     """The columns after every lone record has exchanged its values, and of each in how many columns it found nobody."""

@@ -18,7 +18,7 @@ from sfumato.counts import IntArray
 from sfumato.errors import DataError, UsageError
 from sfumato.findings import Note
 from sfumato.guided.base import Method, Pattern
-from sfumato.guided.rare_classes import FEWEST, rare_note, rare_records
+from sfumato.guided.rare_classes import MIN_CLASS_ROWS, is_rare_row, rare_note
 from sfumato.guided.tree.owner_tree import Leaves
 from sfumato.parameters import parameter
 from sfumato.randomness import Stream
@@ -117,10 +117,10 @@ class TreeMethod(Method):
             raise DataError(f"{self.law}: the table has no rows; there is nothing to release")
         if not table.columns:
             raise UsageError(f"{self.law}: the table has no column beside the class; there is no tree to grow")
-        if self.leaves_rare_out and (rare := rare_records(table.codes)).any():
-            return self._without(rare, table, stream, tree)
+        if self.leaves_rare_out and (rare := is_rare_row(table.codes)).any():
+            return self._perturb_without(rare, table, stream, tree)
         owned = c45(table) if tree is None else tree
-        prepared = self._prepared(table, owned)
+        prepared = self._prepare(table, owned)
         if self.best_of == 1:
             return self._draw(table, prepared, stream)
         best: Perturbed | None = None
@@ -139,11 +139,11 @@ class TreeMethod(Method):
         """Whether records of rare classes are left out (see `rare_classes`)."""
         return False
 
-    def _without(self, rare: NDArray[np.bool_], table: Table, stream: Stream, tree: Tree | None) -> Perturbed:
+    def _perturb_without(self, rare: NDArray[np.bool_], table: Table, stream: Stream, tree: Tree | None) -> Perturbed:
         """The release of the table as it would be without some of its people."""
         if rare.all():
             raise UsageError(
-                f"{self.law}: every leaf and class is a small cell: no class has {FEWEST} records, and nobody could be "
+                f"{self.law}: every leaf and class is a small cell: no class has {MIN_CLASS_ROWS} records, and nobody could be "
                 "hidden; choose another column as the target"
             )
         done = self.perturb(table.take(~rare), stream, tree=tree)
@@ -154,7 +154,7 @@ class TreeMethod(Method):
             done, left_out=out, warnings=(rare_note(counts, table.labels, table.required_target.name), *done.warnings)
         )
 
-    def _prepared(self, table: Table, tree: Tree) -> Any:
+    def _prepare(self, table: Table, tree: Tree) -> Any:
         """What all draws share: the owner's leaves."""
         return Leaves.of(tree, table)
 
@@ -172,13 +172,13 @@ def changed_shares(original: Table, released: Table) -> dict[str, float]:
     return out
 
 
-def choice(law: str, name: str, value: str, allowed: tuple[str, ...]) -> None:
+def check_choice(law: str, name: str, value: str, allowed: tuple[str, ...]) -> None:
     """Refuse a word that is not among the allowed ones."""
     if value not in allowed:
         raise UsageError(f"{law}: {name} = {value!r} is unknown; choose {' or '.join(allowed)}")
 
 
-def probability(law: str, **values: float) -> None:
+def check_probability(law: str, **values: float) -> None:
     """Refuse numbers outside [0, 1]."""
     for name, value in values.items():
         if not 0 <= value <= 1:

@@ -62,17 +62,17 @@ def all_leaves_variance(counts: FloatArray) -> float:
     return float(counts.sum()) * p * (1 - p)
 
 
-def permuted(classes: IntArray, leaf: IntArray, stream: Stream) -> IntArray:
+def permute_labels(classes: IntArray, leaf: IntArray, stream: Stream) -> IntArray:
     """Random: the labels of each leaf in a random order, so that its class totals stay exactly as they are."""
     return classes[stream.permutation_within(leaf)]
 
 
-def redrawn(leaf: IntArray, counts: FloatArray, stream: Stream) -> IntArray:
+def redraw_labels(leaf: IntArray, counts: FloatArray, stream: Stream) -> IntArray:
     """Probabilistic: every label drawn from the class shares of its leaf."""
-    return drawn_from(counts, leaf, stream.uniform(len(leaf)))
+    return draw_categories(counts, leaf, stream.uniform(len(leaf)))
 
 
-def flipped(classes: IntArray, rate: float, n_classes: int, stream: Stream) -> IntArray:
+def flip_labels(classes: IntArray, rate: float, n_classes: int, stream: Stream) -> IntArray:
     """All Leaves: every label changed with probability `rate`, to each of the others alike."""
     if n_classes < 2:
         return classes.copy()
@@ -81,7 +81,7 @@ def flipped(classes: IntArray, rate: float, n_classes: int, stream: Stream) -> I
     return np.where(change, (classes + shift) % n_classes, classes)
 
 
-def drawn_from(weights: FloatArray, group: IntArray, u: FloatArray) -> IntArray:
+def draw_categories(weights: FloatArray, group: IntArray, u: FloatArray) -> IntArray:
     """For each place the category at quantile u of its group's weights; a category without weight is never drawn."""
     below = np.cumsum(weights, axis=1)
     whole = below / below[:, -1:]
@@ -172,7 +172,7 @@ class ClassRandom(ClassNoise):
     words: ClassVar[str] = LABELS_PERMUTED
 
     def _labels(self, classes: IntArray, leaf: IntArray, counts: FloatArray, stream: Stream) -> IntArray:  # noqa: ARG002
-        return permuted(classes, leaf, stream)
+        return permute_labels(classes, leaf, stream)
 
     def _variance(self, counts: FloatArray) -> float:
         return random_variance(counts)
@@ -187,7 +187,7 @@ class ClassProbabilistic(ClassNoise):
     words: ClassVar[str] = "labels drawn from the shares of their leaf in the owner's tree"
 
     def _labels(self, classes: IntArray, leaf: IntArray, counts: FloatArray, stream: Stream) -> IntArray:  # noqa: ARG002
-        return redrawn(leaf, counts, stream)
+        return redraw_labels(leaf, counts, stream)
 
     def _variance(self, counts: FloatArray) -> float:
         return probabilistic_variance(counts)
@@ -202,7 +202,7 @@ class ClassAllLeaves(ClassNoise):
     words: ClassVar[str] = "labels changed at random, in all leaves at one rate"
 
     def _labels(self, classes: IntArray, leaf: IntArray, counts: FloatArray, stream: Stream) -> IntArray:  # noqa: ARG002
-        return flipped(classes, all_leaves_rate(counts), counts.shape[1], stream)
+        return flip_labels(classes, all_leaves_rate(counts), counts.shape[1], stream)
 
     def _variance(self, counts: FloatArray) -> float:
         return all_leaves_variance(counts)

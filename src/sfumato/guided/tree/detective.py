@@ -17,8 +17,8 @@ from sfumato.counts import FloatArray, IntArray
 from sfumato.engines import Needs
 from sfumato.errors import UsageError
 from sfumato.guided.tree._segments import Segments
-from sfumato.guided.tree.base import Perturbed, TreeMethod, choice, probability
-from sfumato.guided.tree.class_noise import drawn_from
+from sfumato.guided.tree.base import Perturbed, TreeMethod, check_choice, check_probability
+from sfumato.guided.tree.class_noise import draw_categories
 from sfumato.parameters import parameter
 from sfumato.randomness import Stream
 from sfumato.table import Table
@@ -47,13 +47,13 @@ class Detective(TreeMethod):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        choice(self.law, "draws", self.draws, DRAWS)
-        probability(self.law, p=self.p, v=self.v)
+        check_choice(self.law, "draws", self.draws, DRAWS)
+        check_probability(self.law, p=self.p, v=self.v)
         if self.up < 1:
             raise UsageError(f"{self.law}: up = {self.up} reaches no sibling; give 1 for siblings or more for cousins")
 
-    def _prepared(self, table: Table, tree: Tree) -> dict[str, Segments]:  # noqa: ARG002
-        names = chosen_columns(table, self.attributes, self.law)
+    def _prepare(self, table: Table, tree: Tree) -> dict[str, Segments]:  # noqa: ARG002
+        names = choose_columns(table, self.attributes, self.law)
         if not names:
             raise UsageError(f"{self.law}: the table has no categorical column; use innocent, framework or leaf-swap")
         return {name: Segments.of(table, name) for name in names}
@@ -93,16 +93,16 @@ class Detective(TreeMethod):
         reached, leaf = np.unique(node[known], return_inverse=True)
         if self.draws == "shuffle":
             shares = np.array([own.frequencies(int(n)) for n in reached])
-            new = dealt(shares, leaf, stream)
-            new = self._moved(own, reached, leaf, new, stream)
+            new = deal_shares(shares, leaf, stream)
+            new = self._move(own, reached, leaf, new, stream)
         else:
             laws = np.array([own.law(int(n), self.p, self.v, self.up) for n in reached])
-            new = drawn_from(laws, leaf, stream.uniform(len(leaf)))
+            new = draw_categories(laws, leaf, stream.uniform(len(leaf)))
         values = column.values.copy()
         values[known] = new
         return values
 
-    def _moved(self, own: Segments, reached: IntArray, leaf: IntArray, dealt_: IntArray, stream: Stream) -> IntArray:
+    def _move(self, own: Segments, reached: IntArray, leaf: IntArray, dealt_: IntArray, stream: Stream) -> IntArray:
         """With probability p the majority of a random sibling, then with probability v any value."""
         out = dealt_.copy()
         kin = [own.majorities[own.siblings(int(n), self.up)] for n in reached]
@@ -121,7 +121,7 @@ class Detective(TreeMethod):
         return out
 
 
-def chosen_columns(table: Table, wish: str, law: str) -> tuple[str, ...]:
+def choose_columns(table: Table, wish: str, law: str) -> tuple[str, ...]:
     """The categorical columns, or those named."""
     if not wish:
         return tuple(c.name for c in table.columns if not c.attribute.kind.numeric)
@@ -132,7 +132,7 @@ def chosen_columns(table: Table, wish: str, law: str) -> tuple[str, ...]:
     return names
 
 
-def dealt(shares: FloatArray, group: IntArray, stream: Stream) -> IntArray:
+def deal_shares(shares: FloatArray, group: IntArray, stream: Stream) -> IntArray:
     """Values dealt out to the records of each group in the group's proportions, to whom by chance.
 
     Each record's value follows the shares, and each value's number of records is one of the two whole numbers around its
@@ -169,7 +169,7 @@ def similarity_table(table: Table, names: Sequence[str] = ()) -> dict[str, Any]:
     from sfumato.guided.tree._segments import similar_values
 
     out: dict[str, Any] = {}
-    for name in names or chosen_columns(table, "", "detective"):
+    for name in names or choose_columns(table, "", "detective"):
         out[name] = [
             {"leaves": list(s.nodes), "records": s.records, "pairs": [vars(pair) for pair in s.pairs]}
             for s in similar_values(Segments.of(table, name))

@@ -15,13 +15,13 @@ import numpy as np
 
 from sfumato.counts import FloatArray, IntArray
 from sfumato.guided.rare_classes import STATEMENT
-from sfumato.guided.tree._partners import exchanged
+from sfumato.guided.tree._partners import exchange_values
 from sfumato.guided.tree._segments import Segments
-from sfumato.guided.tree.base import Perturbed, TreeMethod, choice
+from sfumato.guided.tree.base import Perturbed, TreeMethod, check_choice
 from sfumato.guided.tree.class_noise import LABELS_PERMUTED, expected_changes, random_variance
-from sfumato.guided.tree.detective import Detective, chosen_columns, expected_change
-from sfumato.guided.tree.innocent import noisy_columns, perturbed_cells
-from sfumato.guided.tree.leaf_swap import cells_of, dealt_again, permuted_labels
+from sfumato.guided.tree.detective import Detective, choose_columns, expected_change
+from sfumato.guided.tree.innocent import add_noise, cells_to_perturb
+from sfumato.guided.tree.leaf_swap import cells_of, deal_values, permute_known_labels
 from sfumato.guided.tree.owner_tree import Leaves
 from sfumato.guided.tree.value_noise import SD, ValueNoise
 from sfumato.parameters import parameter
@@ -71,8 +71,8 @@ class Framework(TreeMethod):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        choice(self.law, "numbers", self.numbers, NUMBERS)
-        choice(self.law, "noise", self.noise, ("additive", "relative"))
+        check_choice(self.law, "numbers", self.numbers, NUMBERS)
+        check_choice(self.law, "noise", self.noise, ("additive", "relative"))
         _ = ValueNoise(self.noise, self.sd), self.detective
 
     @property
@@ -85,13 +85,13 @@ class Framework(TreeMethod):
         """How categories are perturbed."""
         return Detective(p=self.p, v=self.v, up=self.up, chained=self.chained)
 
-    def _prepared(self, table: Table, tree: Tree) -> tuple[Leaves, dict[str, Segments]]:
-        names = chosen_columns(table, "", self.law)
+    def _prepare(self, table: Table, tree: Tree) -> tuple[Leaves, dict[str, Segments]]:
+        names = choose_columns(table, "", self.law)
         return Leaves.of(tree, table), {name: Segments.of(table, name) for name in names}
 
     def _draw(self, table: Table, prepared: tuple[Leaves, dict[str, Segments]], stream: Stream) -> Perturbed:
         leaves, segments = prepared
-        classes = permuted_labels(table.codes, leaves.number, stream)
+        classes = permute_known_labels(table.codes, leaves.number, stream)
         values = self._numbers(table, classes, leaves, stream)
         values |= self.detective.new_values(table, segments, stream, values, classes)
         owner = {
@@ -107,11 +107,13 @@ class Framework(TreeMethod):
         if self.numbers == "swap":
             k = len(table.labels)
             cell, to = cells_of(leaves.number, table.codes, k), cells_of(leaves.number, classes, k)
-            values = {c.name: dealt_again(c.values, cell, to, stream) for c in numeric}
+            values = {c.name: deal_values(c.values, cell, to, stream) for c in numeric}
             alone = np.flatnonzero(np.bincount(to)[to] < 2)
-            return exchanged(replace(table, columns=numeric).with_values({}, classes), values, leaves, alone, stream)[0]
+            return exchange_values(
+                replace(table, columns=numeric).with_values({}, classes), values, leaves, alone, stream
+            )[0]
         noise = ValueNoise(self.noise, self.sd)
-        cells = perturbed_cells(table, leaves, "all")
+        cells = cells_to_perturb(table, leaves, "all")
         for name in cells:
             noise.check(table[name])
-        return noisy_columns(table, leaves, cells, noise, stream)
+        return add_noise(table, leaves, cells, noise, stream)

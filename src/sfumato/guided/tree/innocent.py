@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray
 from sfumato.findings import Note
-from sfumato.guided.tree.base import Perturbed, TreeMethod, choice
+from sfumato.guided.tree.base import Perturbed, TreeMethod, check_choice
 from sfumato.guided.tree.owner_tree import Leaves
 from sfumato.guided.tree.value_noise import KINDS, SD, Room, ValueNoise
 from sfumato.parameters import parameter
@@ -44,8 +44,8 @@ class Innocent(TreeMethod):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        choice(self.law, "which", self.which, WHICH)
-        choice(self.law, "noise", self.noise, KINDS)
+        check_choice(self.law, "which", self.which, WHICH)
+        check_choice(self.law, "noise", self.noise, KINDS)
         _ = self.law_of_noise
 
     @property
@@ -55,11 +55,11 @@ class Innocent(TreeMethod):
 
     def _draw(self, table: Table, leaves: Leaves, stream: Stream) -> Perturbed:
         noise = self.law_of_noise
-        cells = perturbed_cells(table, leaves, self.which, self.heterogeneous)
+        cells = cells_to_perturb(table, leaves, self.which, self.heterogeneous)
         for column in table.columns:
             if column.name in cells:
                 noise.check(column)
-        values = noisy_columns(table, leaves, cells, noise, stream)
+        values = add_noise(table, leaves, cells, noise, stream)
         warnings = []
         if self.noise != "additive":
             zeros = [
@@ -72,7 +72,7 @@ class Innocent(TreeMethod):
         return Perturbed.of(table, table.with_values(values), public=public, warnings=warnings)
 
 
-def perturbed_cells(
+def cells_to_perturb(
     table: Table, leaves: Leaves, which: str = "innocent", heterogeneous: bool = False
 ) -> dict[str, NDArray[np.bool_]]:
     """Which cells of each numeric column are perturbed; columns without any are left out."""
@@ -91,7 +91,7 @@ def perturbed_cells(
     return out
 
 
-def noisy_columns(
+def add_noise(
     table: Table, leaves: Leaves, cells: dict[str, NDArray[np.bool_]], noise: ValueNoise, stream: Stream
 ) -> dict[str, FloatArray]:
     """The values of the perturbed columns."""
@@ -120,5 +120,5 @@ def inside_leaf(
         return values  # no two values differ, and there is no lattice to move on
     low, high = leaves.interval(column.name, interval.low, interval.high, step or 1.0)
     leaf = leaves.number[cells]
-    values[cells] = noise.drawn(values[cells], spread, Room(low[leaf], high[leaf], step), stream)
+    values[cells] = noise.draw(values[cells], spread, Room(low[leaf], high[leaf], step), stream)
     return values

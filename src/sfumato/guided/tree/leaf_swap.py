@@ -31,9 +31,9 @@ from sfumato.engines import Needs
 from sfumato.errors import UsageError
 from sfumato.findings import Note
 from sfumato.guided.rare_classes import STATEMENT
-from sfumato.guided.tree._partners import exchanged
-from sfumato.guided.tree.base import Perturbed, TreeMethod, choice
-from sfumato.guided.tree.class_noise import LABELS_PERMUTED, permuted
+from sfumato.guided.tree._partners import exchange_values
+from sfumato.guided.tree.base import Perturbed, TreeMethod, check_choice
+from sfumato.guided.tree.class_noise import LABELS_PERMUTED, permute_labels
 from sfumato.guided.tree.owner_tree import Leaves
 from sfumato.parameters import parameter
 from sfumato.randomness import Stream
@@ -108,7 +108,7 @@ class LeafSwap(TreeMethod):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        choice(self.law, "small", self.small, SMALL)
+        check_choice(self.law, "small", self.small, SMALL)
         if self.redraws < 0:
             raise UsageError(f"{self.law}: redraws = {self.redraws}; give 0 for one deal, or the times to deal again")
         if self.least < 2:
@@ -122,8 +122,8 @@ class LeafSwap(TreeMethod):
         return self.small != "keep"
 
     def _draw(self, table: Table, leaves: Leaves, stream: Stream) -> Perturbed:
-        deal = dealt(table, leaves.number, stream, labels=self.labels)
-        best = self._settled(table, leaves, deal, stream)
+        deal = deal_within_cells(table, leaves.number, stream, labels=self.labels)
+        best = self._settle(table, leaves, deal, stream)
         if not self.redraws:
             return best
         alike = record_similarities(leaves.tree, c45(best.table), table)
@@ -131,14 +131,16 @@ class LeafSwap(TreeMethod):
             lost = np.unique(leaves.number[alike < 1])
             if not len(lost):
                 break
-            tried = redealt(deal, table, np.isin(leaves.number, lost), leaves.number, stream, labels=self.labels)
-            done = self._settled(table, leaves, tried, stream)
+            tried = deal_again_below(
+                deal, table, np.isin(leaves.number, lost), leaves.number, stream, labels=self.labels
+            )
+            done = self._settle(table, leaves, tried, stream)
             found = record_similarities(leaves.tree, c45(done.table), table)
             if found.mean() > alike.mean():
                 deal, best, alike = tried, done, found
         return best
 
-    def _settled(self, table: Table, leaves: Leaves, deal: Table, stream: Stream) -> Perturbed:
+    def _settle(self, table: Table, leaves: Leaves, deal: Table, stream: Stream) -> Perturbed:
         """The release of a deal: small cells seen to, changes counted."""
         leaf, given = leaves.number, deal.codes
         to = cells_of(leaf, given, len(table.labels))
@@ -148,15 +150,15 @@ class LeafSwap(TreeMethod):
         unmoved = np.full(len(lone), len(values) if self.small == "keep" else 0)
         blindly = small if self.small == "blind" else np.zeros(table.rows, bool)
         if self.small == "climb":
-            values, unmoved = exchanged(table.with_values({}, given), values, leaves, lone, stream)
+            values, unmoved = exchange_values(table.with_values({}, given), values, leaves, lone, stream)
             blindly[lone[unmoved == len(values)]] = True
             unmoved[blindly[lone]] = 0
         if blindly.any():
-            values = {name: blind(column, leaf, blindly, stream) for name, column in values.items()}
+            values = {name: swap_blindly(column, leaf, blindly, stream) for name, column in values.items()}
         out = small if self.small == "suppress" else blindly & (np.bincount(leaf)[leaf] < 2)
         released = table.with_values(values, given)
         if out.any():
-            raise_if_all(out)
+            check_some_are_kept(out)
             released, table = released.take(~out), table.take(~out)
         counted = {"records": len(lone), "unmoved": int(unmoved.sum())}
         warnings = [unmoved_note(counted["unmoved"], len(lone))] if counted["unmoved"] else []
@@ -193,14 +195,14 @@ def left_out_note(records: int) -> Note:
     return Note("SF226", f"{records} records in small cells have nobody to swap with and are left out of the release")
 
 
-def dealt(table: Table, leaf: IntArray, stream: Stream, *, labels: bool) -> Table:
+def deal_within_cells(table: Table, leaf: IntArray, stream: Stream, *, labels: bool) -> Table:
     """Every attribute permuted inside each leaf and class; with `labels`, the classes of each leaf before that."""
-    given = permuted_labels(table.codes, leaf, stream) if labels else table.codes
+    given = permute_known_labels(table.codes, leaf, stream) if labels else table.codes
     cell, to = (cells_of(leaf, classes, len(table.labels)) for classes in (table.codes, given))
-    return table.with_values({c.name: dealt_again(c.values, cell, to, stream) for c in table.columns}, given)
+    return table.with_values({c.name: deal_values(c.values, cell, to, stream) for c in table.columns}, given)
 
 
-def redealt(
+def deal_again_below(
     deal: Table,
     table: Table,
     among: NDArray[np.bool_],
@@ -210,7 +212,7 @@ def redealt(
     labels: bool,
 ) -> Table:
     """An earlier deal with fresh permutations in the leaves of some records, `among`."""
-    fresh = dealt(table.take(among), leaf[among], stream, labels=labels)
+    fresh = deal_within_cells(table.take(among), leaf[among], stream, labels=labels)
     values = {c.name: c.values.copy() for c in deal.columns}
     for column in fresh.columns:
         values[column.name][among] = column.values
@@ -219,7 +221,7 @@ def redealt(
     return deal.with_values(values, classes)
 
 
-def raise_if_all(small: NDArray[np.bool_]) -> None:
+def check_some_are_kept(small: NDArray[np.bool_]) -> None:
     """A release without records is none."""
     if small.all():
         raise UsageError("leaf-swap: every leaf and class is a small cell; lower `least`, or choose small=blind")
@@ -230,15 +232,15 @@ def cells_of(leaf: IntArray, classes: IntArray, n_classes: int) -> IntArray:
     return leaf * (n_classes + 1) + classes + 1
 
 
-def permuted_labels(classes: IntArray, leaf: IntArray, stream: Stream) -> IntArray:
+def permute_known_labels(classes: IntArray, leaf: IntArray, stream: Stream) -> IntArray:
     """The labels of each leaf in a random order; records without one stay without."""
     known = np.flatnonzero(classes >= 0)
     out = classes.copy()
-    out[known] = permuted(classes[known], leaf[known], stream)
+    out[known] = permute_labels(classes[known], leaf[known], stream)
     return out
 
 
-def dealt_again(values: FloatArray, cell: IntArray, to: IntArray, stream: Stream) -> FloatArray:
+def deal_values(values: FloatArray, cell: IntArray, to: IntArray, stream: Stream) -> FloatArray:
     """The values of each cell, in random order, for the records that the cell has now (`to`; the same numbers in each).
 
     A uniformly random order, with values that may stay: were they forced to move, two records of a cell would exchange
@@ -249,7 +251,7 @@ def dealt_again(values: FloatArray, cell: IntArray, to: IntArray, stream: Stream
     return out
 
 
-def blind(values: FloatArray, leaf: IntArray, small: NDArray[np.bool_], stream: Stream) -> FloatArray:
+def swap_blindly(values: FloatArray, leaf: IntArray, small: NDArray[np.bool_], stream: Stream) -> FloatArray:
     """Let each record of a small cell exchange its value with a random record of its leaf, whatever the class.
 
     The leaf's own table of the attribute stays exact; that by class moves by at most one record an exchange.

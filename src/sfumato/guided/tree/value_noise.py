@@ -27,10 +27,10 @@ KINDS = ("additive", "relative", "percent")
 SD = 0.276
 PERCENT_STEP = 0.05
 PERCENT_REACH = 0.60
-STEPS_A_SCALE = 500
+STEPS_PER_SCALE = 500
 """A continuous column is released on a lattice at least this much finer than its noise."""
 
-MOST_IMAGES = 32
+MAX_IMAGES = 32
 
 
 @cache
@@ -106,19 +106,19 @@ class ValueNoise:
         own = column.attribute.step
         if own or self.kind == "percent" or spread <= 0:
             return own
-        return decade(self.sd * spread / STEPS_A_SCALE)
+        return decade(self.sd * spread / STEPS_PER_SCALE)
 
-    def drawn(self, values: FloatArray, spread: float, room: Room, stream: Stream) -> FloatArray:
+    def draw(self, values: FloatArray, spread: float, room: Room, stream: Stream) -> FloatArray:
         """Released values for true ones."""
         if not len(values):
             return values.copy()
         if self.kind != "percent":
             noisy = values + self.scale(values, spread) * stream.normal(len(values))
-            return folded(noisy, values, room)
+            return fold_into_room(noisy, values, room)
         offsets, chances = percent_bell(self.sd)
-        ends = np.cumsum(chances)[:-1]
-        noisy = values * (1 + offsets[np.searchsorted(ends, stream.uniform(len(values)), side="right")])
-        return _clipped(noisy, room) if room.step else noisy
+        room_ends = np.cumsum(chances)[:-1]
+        noisy = values * (1 + offsets[np.searchsorted(room_ends, stream.uniform(len(values)), side="right")])
+        return _clip(noisy, room) if room.step else noisy
 
     def chances(self, true: FloatArray, released: FloatArray, spread: float, room: Room) -> FloatArray:
         """P(released | true), one row a true value; `room` belongs to the released ones."""
@@ -128,7 +128,7 @@ class ValueNoise:
         for offset, chance in zip(*percent_bell(self.sd), strict=True):
             noisy = true * (1 + offset)
             if room.step:
-                at = _clipped(np.broadcast_to(noisy[:, None], out.shape), room)
+                at = _clip(np.broadcast_to(noisy[:, None], out.shape), room)
                 near = np.abs(at - released) < room.step / 2
             else:
                 near = np.abs(noisy[:, None] - released) <= 1e-9 * np.maximum(np.abs(noisy[:, None]), 1e-9)
@@ -136,12 +136,12 @@ class ValueNoise:
         return out
 
 
-def ends(room: Room) -> tuple[FloatArray, FloatArray]:
+def room_ends(room: Room) -> tuple[FloatArray, FloatArray]:
     """The first and the last multiple of the step inside the room."""
     return np.ceil(room.low / room.step - 1e-6), np.floor(room.high / room.step + 1e-6)
 
 
-def folded(noisy: FloatArray, true: FloatArray, room: Room) -> FloatArray:
+def fold_into_room(noisy: FloatArray, true: FloatArray, room: Room) -> FloatArray:
     """Noisy values mirrored at the ends until they lie between them, on the lattice.
 
     Mirrors stand half a step beyond the first and the last value, so that every value of the lattice has the same room.
@@ -149,7 +149,7 @@ def folded(noisy: FloatArray, true: FloatArray, room: Room) -> FloatArray:
     """
     if not room.step:
         return true.copy()  # a constant column: there is no spread, and no noise
-    first, last = ends(room)
+    first, last = room_ends(room)
     number = np.maximum(last - first + 1, 1)
     place = np.mod(noisy / room.step - (first - 0.5), 2 * number)
     place = np.where(place >= number, 2 * number - place, place)
@@ -163,7 +163,7 @@ def _folded_chances(true: FloatArray, released: FloatArray, scale: FloatArray, r
 
     if not room.step:
         return np.asarray(true[:, None] == released, np.float64)
-    first, last = ends(room)
+    first, last = room_ends(room)
     number = last - first + 1
     x, k = true / room.step, np.round(released / room.step)
     sigma = scale / room.step
@@ -172,7 +172,7 @@ def _folded_chances(true: FloatArray, released: FloatArray, scale: FloatArray, r
     if not len(noisy):
         return out
     x, sigma = x[noisy, None], sigma[noisy, None]
-    images = min(MOST_IMAGES, int(np.ceil(8 * sigma.max() / (2 * number.min()))) + 1)
+    images = min(MAX_IMAGES, int(np.ceil(8 * sigma.max() / (2 * number.min()))) + 1)
     total = np.zeros((len(noisy), len(released)))
     for turn in range(-images, images + 1):
         for image in (k + 2 * number * turn, 2 * first - 1 - k + 2 * number * turn):
@@ -181,8 +181,8 @@ def _folded_chances(true: FloatArray, released: FloatArray, scale: FloatArray, r
     return out
 
 
-def _clipped(noisy: FloatArray, room: Room) -> FloatArray:
-    first, last = ends(room)
+def _clip(noisy: FloatArray, room: Room) -> FloatArray:
+    first, last = room_ends(room)
     return snap(np.clip(np.round(noisy / room.step), first, last) * room.step, room.step)
 
 

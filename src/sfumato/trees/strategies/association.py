@@ -188,7 +188,7 @@ class Association:
         draw = draw_uniform(splitmix64(self.marks), 2 * self.stream)  # unrelated to `order` and `shuffled`
         for g in range(len(mass)):
             rows = np.flatnonzero((group == g) & (self.observed >= 0))
-            out[rows] = channel.drawn(self.observed[rows].astype(np.int64), mass[g], draw[rows])
+            out[rows] = channel.draw_values(self.observed[rows].astype(np.int64), mass[g], draw[rows])
         return out
 
     def _keep_most(self, seen: CodeArray, group: IntArray, groups: int, targets: IntArray, out: CodeArray) -> None:

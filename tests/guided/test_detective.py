@@ -144,8 +144,8 @@ def test_missing_values_stay_missing_and_others_are_drawn():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"p": 1.2}, "p = 1.2 is no probability"),
-        ({"v": -0.1}, "v = -0.1 is no probability"),
+        ({"p": 1.2}, "p = 1.2 is not a probability"),
+        ({"v": -0.1}, "v = -0.1 is not a probability"),
         ({"up": 0}, "up = 0 reaches no sibling"),
         ({"draws": "lots"}, "draws = 'lots' is unknown"),
     ],

@@ -57,20 +57,20 @@ class ProjectiveSpace:
         return np.ascontiguousarray(out)
 
     def numbers(self, points: IntArray) -> IntArray:
-        """The number of each point that is written with a leading one."""
+        """Return the number of each point that is written with a leading one."""
         behind = self.dimension - 1 - np.argmax(points != 0, axis=1)
         power = self.order**behind
         return np.asarray(points @ self._weights - power + (power - 1) // (self.order - 1))
 
     def incidence(self, sets: int) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-        """A[y, x]: whether point y lies in S(x), for the first `sets` points x."""
+        """Return A[y, x]: whether point y lies in S(x), for the first `sets` points x."""
         out = np.empty((self.size, sets), np.bool_)
         for begin in range(0, self.size, 1024):
             out[begin : begin + 1024] = self.orthogonal(np.arange(begin, min(begin + 1024, self.size)), np.arange(sets))
         return out
 
     def orthogonal(self, first: IntArray, second: IntArray) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-        """Whether ⟨x, y⟩ = 0, for each point x of `first` (one row) and y of `second` (one column).
+        """Return whether ⟨x, y⟩ = 0, for each point x of `first` (one row) and y of `second` (one column).
 
         Sums of t products below q² are far below 2²⁴, so that they are exact, and so is whether their quotient is whole.
         """
@@ -83,7 +83,7 @@ class ProjectiveSpace:
         return self.points.astype(np.float32)
 
     def hits(self, amounts: FloatArray) -> FloatArray:
-        """Σ_{y in S(x)} amounts[y] for every point x, by one Fourier transform over the group of the coordinates.
+        """Return Σ_{y in S(x)} amounts[y] for every point x, by one Fourier transform over the group of the coordinates.
 
         Put amounts[y] on every multiple of y but 0. The sum of exp(2πi λ⟨x, y⟩/q) over λ = 1 … q−1 is q − 1 where ⟨x, y⟩ = 0
         and −1 elsewhere, so the transform at x is q · hits(x) − Σ amounts. Since ⟨x, y⟩ = ⟨y, x⟩ the same map leads from
@@ -96,7 +96,7 @@ class ProjectiveSpace:
         return (turned[self._half] + amounts.sum()) / self.order
 
     def quick_hits(self, amounts: FloatArray) -> FloatArray:
-        """The same up to rounding, at a fraction of the cost, for those who ask again and again.
+        """Return the same up to rounding, at a fraction of the cost, for those who ask again and again.
 
         Points are written with a leading one, so their first coordinate is 0 or 1, and the transform is wanted there alone:
         its first step leaves two parts of q, and the other steps are products with the q × q matrix of the roots of unity.
@@ -135,7 +135,7 @@ class ProjectiveSpace:
         return (vectors[:, :-1] @ self._weights[:-1]) // self.order * kept + vectors[:, -1]
 
     def member(self, sets: IntArray, places: IntArray) -> IntArray:
-        """The point at each place 0 … s−1 of S(x), for each x of `sets`.
+        """Return the point at each place 0 … s−1 of S(x), for each x of `sets`.
 
         Let k be the last coordinate of x that is not zero. The other coordinates of y are free: a point z of the space with
         one coordinate fewer; and y_k = −Σ_{i≠k} x_i z_i / x_k. If z leads before k, so does y. If z leads after k, then all

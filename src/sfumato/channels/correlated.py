@@ -74,7 +74,7 @@ class CorrelatedGaussian(JointLaw):
 
     @classmethod
     def shaped_like(cls, table: ArrayLike, attributes: Sequence[Attribute], ratio: float = 1.0) -> CorrelatedGaussian:
-        """Noise of covariance c Σ_x, Σ_x taken from the owner's own table (rows × attributes)."""
+        """Return noise of covariance c Σ_x, Σ_x taken from the owner's own table (rows × attributes)."""
         values = np.asarray(table, dtype=np.float64)
         if not 0 < ratio < math.inf:
             raise UsageError(f"{cls.law}: ratio = {ratio:g} must be a positive number")
@@ -91,7 +91,7 @@ class CorrelatedGaussian(JointLaw):
 
     @classmethod
     def like(cls, covariance: FloatArray, attributes: Sequence[Attribute], ratio: float) -> CorrelatedGaussian:
-        """Noise of covariance c Σ_x for a known Σ_x; a direction without data gets the least that noise may have."""
+        """Return noise of covariance c Σ_x for a known Σ_x; a direction without data gets the least that noise may have."""
         if not 0 < ratio < math.inf:
             raise UsageError(f"{cls.law}: ratio = {ratio:g} must be a positive number")
         noise = published(ratio * without_empty_directions(covariance))
@@ -109,9 +109,9 @@ class CorrelatedGaussian(JointLaw):
             return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
     def perturb(self, key: SecretKey, addresses: Addresses, table: FloatArray) -> FloatArray:
-        """Released rows, each a function of the key, its address and its whole record.
+        """Return released rows, each a function of the key, its address and its whole record.
 
-        The draw hangs on every value of the record: were only the noise of a corrected column fresh, the difference of two
+        The draw depends on every value of the record: were only the noise of a corrected column fresh, the difference of two
         releases would show the correction in all directions that this column's noise does not reach.
         """
         if table.ndim != 2 or table.shape[1] != len(self.names):
@@ -128,7 +128,7 @@ class CorrelatedGaussian(JointLaw):
         return out
 
     def _digests(self, key: SecretKey, addresses: Addresses, table: FloatArray) -> Addresses:
-        """128 bits a record: one cipher block after another over its values, the law mixed into the key (CBC-MAC)."""
+        """Return 128 bits per row: one cipher block after another over its values, the law mixed into the key (CBC-MAC)."""
         cells = CellWords(key.derive(self.law, "record", self.to_dict()))
         here = addresses
         for column in table.T:
@@ -137,22 +137,22 @@ class CorrelatedGaussian(JointLaw):
         return here
 
     def marginal(self, attribute: Attribute) -> Marginal:
-        """The law of one column by itself, which remembers that its noise is not drawn for itself."""
+        """Return the law of one column by itself, which remembers that its noise is not drawn for itself."""
         place = self.names.index(attribute.name)
         alone = Gaussian(sigma=math.sqrt(self.covariance[place][place])).on(attribute)
         return self.member(alone)
 
     def member(self, alone: Gaussian) -> Marginal:
-        """A gaussian law as one of this joint law's columns."""
+        """Return a gaussian law as one of this joint law's columns."""
         return Marginal(sigma=alone.sigma, step=alone.step, low=alone.low, high=alone.high, joint=self)
 
     def among(self, names: Sequence[str]) -> FloatArray:
-        """Σ_r of some of the columns, in the order asked for."""
+        """Return Σ_r of some of the columns, in the order asked for."""
         places = [self.names.index(n) for n in names]
         return np.array(self.covariance, dtype=np.float64)[np.ix_(places, places)]
 
     def density(self, noise: FloatArray) -> FloatArray:
-        """Log f(r) of noise vectors, on the directions in which there is noise."""
+        """Return log f(r) of noise vectors, on the directions in which there is noise."""
         matrix = np.array(self.covariance, dtype=np.float64)
         scale = np.sqrt(_or_one(np.diag(matrix)))
         values, vectors = np.linalg.eigh(matrix / np.outer(scale, scale))
@@ -163,25 +163,25 @@ class CorrelatedGaussian(JointLaw):
         return np.asarray(-0.5 * (square + volume))
 
     def interval_width(self, name: str, confidence: float = 0.95) -> float:
-        """2 z σ of one column, without regard to the others."""
+        """Return 2 z σ of one column, without regard to the others."""
         from scipy.special import ndtri
 
         place = self.names.index(name)
         return float(2 * ndtri((1 + confidence) / 2) * math.sqrt(self.covariance[place][place]))
 
     def guarantee(self) -> Guarantee:
-        """None, as for any gaussian noise."""
+        """Return none, as for any gaussian noise."""
         return Guarantee(math.inf, "the ratio of two normal densities grows without bound in the tails")
 
     def reconstruct(self, released: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """μ_x and Σ_x from a release: E[y] = E[x] and Σ_y = Σ_x + Σ_r; Σ_x = Σ_y/(1 + c) says the same without Σ_r."""
+        """Return μ_x and Σ_x from a release: E[y] = E[x] and Σ_y = Σ_x + Σ_r; Σ_x = Σ_y/(1 + c) says the same without Σ_r."""
         complete = released[~np.isnan(released).any(axis=1)]
         signal = np.atleast_2d(np.cov(complete, rowvar=False)) - np.array(self.covariance)
         values, vectors = np.linalg.eigh(signal)
         return complete.mean(axis=0), (vectors * np.maximum(values, 0.0)) @ vectors.T
 
     def shrunk(self, released: FloatArray) -> FloatArray:
-        """The best linear guess at each value, x̂ = μ + (y − μ)/(1 + c): what the defence leaves to every attack."""
+        """Return the best linear guess at each value, x̂ = μ + (y − μ)/(1 + c): what the defence leaves to every attack."""
         if self.ratio is None:
             raise UsageError(f"{self.law}: without a ratio c there is no scalar shrink; use the Bayes estimate")
         mean = np.nanmean(released, axis=0)
@@ -208,7 +208,7 @@ class CorrelatedGaussian(JointLaw):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The law as plain data."""
+        """Return the law as plain data."""
         return {
             "law": self.law,
             "names": list(self.names),
@@ -219,7 +219,7 @@ class CorrelatedGaussian(JointLaw):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> CorrelatedGaussian:
-        """The inverse of `to_dict`."""
+        """Return the inverse of `to_dict`."""
         if unknown := set(data) - {"law", "names", "covariance", "ratio", "steps"}:
             raise UsageError(f"{cls.law} has no parameter {join_names(sorted(unknown))}")
         return cls(
@@ -230,7 +230,7 @@ class CorrelatedGaussian(JointLaw):
         )
 
     def scaled(self, factor: float) -> CorrelatedGaussian:
-        """The same shape with `factor` times the covariance."""
+        """Return the same shape with `factor` times the covariance."""
         rows = tuple(tuple(factor * v for v in row) for row in self.covariance)
         return replace(self, covariance=rows, ratio=None if self.ratio is None else factor * self.ratio)
 
@@ -243,7 +243,7 @@ def _or_one(values: FloatArray) -> FloatArray:
 class Marginal(Gaussian):
     """One column of a joint law: gaussian by itself, but its noise goes with that of the other columns.
 
-    It is no law of its own and not in the registry: a manifest states it as gaussian, with the joint law beside.
+    It is not a law of its own and not in the registry: a manifest states it as gaussian, with the joint law beside.
     """
 
     joint: CorrelatedGaussian | None = None
@@ -253,12 +253,12 @@ class Marginal(Gaussian):
         return f"{super().in_words()}, drawn together with other columns"
 
     def to_dict(self) -> dict[str, Any]:
-        """The column's own law as plain data; the joint law is stated once for all its columns."""
+        """Return the column's own law as plain data; the joint law is stated once for all its columns."""
         return Gaussian(sigma=self.sigma, step=self.step, low=self.low, high=self.high).to_dict()
 
 
 def rejoined(law: CorrelatedGaussian, name: str, channel: Channel | None) -> Channel:
-    """A manifest's gaussian column as a member of its joint law; refuses one that does not fit it."""
+    """Return a manifest's gaussian column as a member of its joint law; raise DataError where it does not fit."""
     place = law.names.index(name)
     if not isinstance(channel, Gaussian) or channel.sigma is None:
         raise DataError(f"{name}: a column of {law.law} noise must be gaussian by itself")

@@ -11,7 +11,7 @@ from sfumato.counts import FloatArray
 from sfumato.errors import DataError
 from sfumato.text import join_names
 
-FEWEST = 30
+MIN_ROWS = 30
 """A covariance over fewer rows than this would tell about them, and is not taken."""
 FLOOR = 1e-3
 """The least eigenvalue of the noise's correlations: no direction of the table, not even one without data, goes without noise."""
@@ -40,7 +40,7 @@ class Moments:
 
     @classmethod
     def of(cls, names: tuple[str, ...], table: FloatArray, origin: FloatArray, unit: FloatArray) -> Self:
-        """The moments of one block, rows × columns, NaN where a value is missing."""
+        """Return the moments of one block, rows × columns, NaN where a value is missing."""
         present = ~np.isnan(table)
         z = np.where(present, (table - origin) / unit, 0.0)
         there = present.astype(np.float64)
@@ -61,7 +61,7 @@ class Moments:
         )
 
     def covariance(self) -> FloatArray:
-        """Σ_x from all pairs that are there; 0 for two columns that fewer than `FEWEST` rows share.
+        """Return Σ_x from all pairs that are there; 0 for two columns that fewer than `MIN_ROWS` rows share.
 
         A column that does not vary, or that fewer rows have, is refused: its variance is published.
         """
@@ -71,19 +71,19 @@ class Moments:
                 f"{join_names(still)}: does not vary in the table, and noise shaped like it would be none; "
                 "withhold it, or give it noise of its own in a plan"
             )
-        if few := [n for n, rows in zip(self.names, np.diag(self.pairs), strict=True) if rows < FEWEST]:
+        if few := [n for n, rows in zip(self.names, np.diag(self.pairs), strict=True) if rows < MIN_ROWS]:
             raise DataError(
-                f"{join_names(few)}: fewer than {FEWEST} rows have a value, and the variance of so few, which the noise would publish, "
+                f"{join_names(few)}: fewer than {MIN_ROWS} rows have a value, and the variance of so few, which the noise would publish, "
                 "tells about them; withhold it, or give it noise of its own in a plan"
             )
         n = np.maximum(self.pairs, 1.0)
         centred = self.products / n - (self.sums / n) * (self.sums.T / n)
-        known = self.pairs >= FEWEST
+        known = self.pairs >= MIN_ROWS
         return np.where(known, centred * n / np.maximum(n - 1, 1.0), 0.0) * np.outer(self.unit, self.unit)
 
 
 def without_empty_directions(covariance: FloatArray, floor: float = FLOOR) -> FloatArray:
-    """The same variances, with the eigenvalues of the correlations raised to `floor`.
+    """Return the same variances, with the eigenvalues of the correlations raised to `floor`.
 
     Columns that repeat each other, and pairs counted over different rows, leave eigenvalues of nothing or less. Noise of
     that shape would leave a direction bare, in which an unusual record shows itself.
@@ -96,6 +96,6 @@ def without_empty_directions(covariance: FloatArray, floor: float = FLOOR) -> Fl
 
 
 def published(matrix: FloatArray) -> tuple[tuple[float, ...], ...]:
-    """A symmetric matrix to `DIGITS` significant digits."""
+    """Return a symmetric matrix to `DIGITS` significant digits."""
     even = (matrix + matrix.T) / 2
     return tuple(tuple(float(f"{v:.{DIGITS}g}") for v in row) for row in even)

@@ -26,7 +26,7 @@ class Discrete(Channel):
     @answer
     @abstractmethod
     def matrix_product(self, shares: FloatArray) -> FloatArray:
-        """M @ shares, without building M where its form allows."""
+        """Return M @ shares, without building M where its form allows."""
 
     @property
     def lattice(self) -> float:
@@ -42,16 +42,16 @@ class Discrete(Channel):
         return snap(grid.centres - 1e-6 * step, step)
 
     def bins_of(self, values: FloatArray) -> IntArray:
-        """The bin of each true value."""
+        """Return the bin of each true value."""
         return self.bin_grid.locate(values)
 
     def observed_grid(self, true: Grid) -> Grid:  # noqa: ARG002 - the same whatever the true grid
-        """The representatives themselves."""
+        """Return the representatives themselves."""
         grid = self.bin_grid
         return grid if grid.atoms is not None else Grid(atoms=self.representatives)
 
     def transition(self, true: Grid, observed: Grid, rule: CellRule = CellRule.EXACT) -> FloatArray:
-        """Exact; a mid-point kernel takes each true cell to lie wholly in the bin of its centre."""
+        """Return exact probabilities; the mid-point rule takes each true cell to lie wholly in the bin of its centre."""
         bins = self.bin_grid
         if rule is CellRule.MIDPOINT:
             shares = np.zeros((bins.size, true.size))
@@ -65,7 +65,7 @@ class Discrete(Channel):
 
 
 def bins_over(attribute: Attribute, size: int) -> tuple[float, ...] | None:
-    """Edges of `size` equal bins over a numeric domain; None where the domain has no more values than that.
+    """Return edges of `size` equal bins over a numeric domain; None where the domain has no more values than that.
 
     "If the domain of an attribute has only d ≤ N distinct values, it is wise to choose N = d" (Dowd et al. 2006, section 6).
     """

@@ -34,14 +34,14 @@ from sfumato.randomness import uniform
 from sfumato.schema import Attribute, Missing
 
 PRIMES = tuple(p for p in range(2, 160) if all(p % k for k in range(2, p)))
-MOST_VECTORS = 2**22
+MAX_VECTORS = 2**22
 """Reconstruction transforms an array of qᵗ numbers; this many take a tenth of a second."""
 DRAWN_CELLS = 2**21
 KEPT_CELLS = 2**25
 """A table of which code lies in which set is kept up to this size (32 MB)."""
-CODES_A_VALUE = 4
+CODES_PER_VALUE = 4
 FEW_CODES = 1024
-"""A law has at most `CODES_A_VALUE` codes a value, or `FEW_CODES` where that is more: beyond, variance gains nothing."""
+"""A law has at most `CODES_PER_VALUE` codes per value, or `FEW_CODES` where that is more: beyond, variance gains nothing."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class Projective(Discrete):
 
     @cached_property
     def bin_grid(self) -> Grid:
-        """One atom a value."""
+        """One atom per value."""
         return Grid(atoms=np.arange(self._size, dtype=np.float64))
 
     @cached_property
@@ -142,7 +142,7 @@ class Projective(Discrete):
         return np.arange(self.reports, dtype=np.float64)
 
     def observed_grid(self, true: Grid) -> Grid:  # noqa: ARG002 - the same whatever the true grid
-        """The codes."""
+        """Return the codes."""
         return Grid(atoms=self.representatives)
 
     @property
@@ -161,7 +161,7 @@ class Projective(Discrete):
         return report_outside(self._gamma, self.space)
 
     def sample(self, values: FloatArray, words: WordArray) -> FloatArray:
-        """With weight (γ−1) s/T any code of the value's set, else any of the K codes.
+        """Draw with weight (γ−1) s/T any code of the value's set, else any of the K codes.
 
         In the set that makes (γ−1)/T + 1/T = γ/T a code, outside it 1/T.
         """
@@ -179,38 +179,38 @@ class Projective(Discrete):
         return self.space.incidence(self._size)
 
     def _lines(self, codes: IntArray) -> NDArray[np.bool_]:
-        """Rows of A, looked up where it is small, computed where it would fill the memory."""
+        """Return rows of A, looked up where it is small, computed where it would fill the memory."""
         if self.reports * self._size <= KEPT_CELLS:
             return self.members[codes]
         return self.space.orthogonal(codes, np.arange(self._size))
 
     def matrix_product(self, shares: FloatArray) -> FloatArray:
-        """M @ shares = (column sums + (γ−1) A @ shares)/T."""
+        """Return M @ shares = (column sums + (γ−1) A @ shares)/T."""
         if shares.ndim == 1:
             return (shares.sum() + (self._gamma - 1) * self.space.hits(self._padded(shares))) / self.total
         return (shares.sum(axis=0, keepdims=True) + (self._gamma - 1) * (self.members @ shares)) / self.total
 
     def transition(self, true: Grid, observed: Grid, rule: CellRule = CellRule.EXACT) -> FloatArray:
-        """M itself where both grids are the law's own, without a product of large matrices."""
+        """Return M itself where both grids are the law's own, without a product of large matrices."""
         own = np.array_equal(true.points, self.bin_grid.points) and true.atoms is not None
         if own and np.array_equal(observed.points, self.representatives) and observed.atoms is not None:
             return np.where(self.members, self._gamma / self.total, 1 / self.total)
         return super().transition(true, observed, rule)
 
     def hits(self, counts: FloatArray) -> FloatArray:
-        """How many of the counted reports lie in the set of each value."""
+        """Return how many of the counted reports lie in the set of each value."""
         return self.space.hits(counts)[: self._size]
 
     def adjoint(self, amounts: FloatArray) -> FloatArray:
-        """Mᵀ @ amounts, by one transform."""
+        """Return Mᵀ @ amounts, by one transform."""
         return (amounts.sum() + (self._gamma - 1) * self.hits(amounts)) / self.total
 
     def draw_values(
         self, reports: IntArray, mass: FloatArray, draws: FloatArray, ratio: float | None = None
     ) -> IntArray:
-        """A value for each report from P(x | y) ∝ P(y | x) mass[x], given a draw from [0, 1) each.
+        """Return a value for each report from P(x | y) ∝ P(y | x) mass[x], given a draw from [0, 1) each.
 
-        With an infinite `ratio` in place of γ the report is taken at its word: only values whose set holds it.
+        With an infinite `ratio` in place of γ the report is taken unadjusted: only values whose set holds it.
         """
         out = np.empty(len(reports), np.int64)
         order = np.argsort(reports, kind="stable")
@@ -232,7 +232,7 @@ class Projective(Discrete):
         return out
 
     def read(self, reports: IntArray, draws: FloatArray) -> IntArray:
-        """One of the values in whose set the report lies."""
+        """Return one of the values in whose set the report lies."""
         return self.draw_values(reports, np.ones(self._size), draws, math.inf)
 
     def _padded(self, shares: FloatArray) -> FloatArray:
@@ -244,11 +244,11 @@ class Projective(Discrete):
         return np.rint(self.space.hits(self._padded(np.ones(self._size)))).astype(np.int64)
 
     def guarantee(self) -> Guarantee:
-        """γ itself."""
+        """Return γ itself."""
         return Guarantee(self._gamma)
 
     def interval_width(self, confidence: float) -> float:
-        """The smallest set of values with this posterior probability, on a uniform prior, averaged over the reports.
+        """Return the size of the smallest set of values with this posterior probability, on a uniform prior, averaged over reports.
 
         A code in m of the d sets gives each of those values γ/t and each other one 1/t, t = γm + d − m.
         """
@@ -262,41 +262,41 @@ class Projective(Discrete):
 
 @lru_cache(maxsize=16)
 def _space(order: int, dimension: int) -> ProjectiveSpace:
-    """One object a space, so that its tables are built once."""
+    """Return one object per space, so that its tables are built once."""
     return ProjectiveSpace(order, dimension)
 
 
 def report_total(gamma: float, space: ProjectiveSpace) -> float:
-    """T = γ s + K − s."""
+    """Return T = γ s + K − s."""
     return gamma * space.set_size + space.size - space.set_size
 
 
 def report_outside(gamma: float, space: ProjectiveSpace) -> float:
-    """The probability q = (γ l + s − l)/T of a report in the set of a given other value."""
+    """Return the probability q = (γ l + s − l)/T of a report in the set of a given other value."""
     return (gamma * space.shared + space.set_size - space.shared) / report_total(gamma, space)
 
 
 def report_variance(gamma: float, space: ProjectiveSpace) -> float:
-    """N × the variance of the share of a rare value: q(1−q)/(p−q)², since the hits are binomial (Wang et al. 2017)."""
+    """Return N × the variance of the share of a rare value: q(1−q)/(p−q)², since the hits are binomial (Wang et al. 2017)."""
     inside, outside = gamma * space.set_size / report_total(gamma, space), report_outside(gamma, space)
     return outside * (1 - outside) / (inside - outside) ** 2
 
 
 def response_variance(gamma: float, size: int) -> float:
-    """The same for k-ary response, p = γ/(γ+d−1) and q = 1/(γ+d−1): (γ+d−2)/(γ−1)²."""
+    """Return the same for k-ary response, p = γ/(γ+d−1) and q = 1/(γ+d−1): (γ+d−2)/(γ−1)²."""
     return (gamma + size - 2) / (gamma - 1) ** 2
 
 
 @lru_cache(maxsize=256)
 def best_space(gamma: float, size: int) -> ProjectiveSpace:
-    """The space of least variance that has a set for each value, within the limits on codes and vectors."""
+    """Return the space of least variance that has a set for each value, within the limits on codes and vectors."""
     found = []
     for prime in PRIMES:
         dimension = 3
         while ProjectiveSpace(prime, dimension).size < size:
             dimension += 1
         space = ProjectiveSpace(prime, dimension)
-        if space.size <= max(CODES_A_VALUE * size, FEW_CODES) and prime**dimension <= MOST_VECTORS:
+        if space.size <= max(CODES_PER_VALUE * size, FEW_CODES) and prime**dimension <= MAX_VECTORS:
             found.append((report_variance(gamma, space), space.size, prime, space))
     if not found:
         raise UsageError(f"projective: {size:,} values are too many; group them, or use substitution")
@@ -304,7 +304,7 @@ def best_space(gamma: float, size: int) -> ProjectiveSpace:
 
 
 def reports_win(gamma: float, size: int) -> bool:
-    """Whether projective reports have a lower variance than k-ary response: from about d > 3γ + 2 values on.
+    """Return whether projective reports have a lower variance than k-ary response: from about d > 3γ + 2 values on.
 
     Wang et al. (2017) state that bound for OLH and OUE, whose variance is 4γ/(γ−1)². Here both variances are computed as they
     are; a space of few points is a little better than that, so the change comes a little sooner.

@@ -13,7 +13,7 @@ from sfumato.schema import Categories, Role
 
 
 def what(column: ReleasedColumn, method: Mapping[str, Any] | None = None) -> str:
-    """What happened to a column, in one line; `method` is the statement of the guided method, if there is one."""
+    """Say in one line what happened to a column; `method` is the statement of the guided method, if there is one."""
     if column.guided is not None:
         guided = METHODS.get(column.guided)
         return column.guided if guided is None else guided.in_words(column.attribute, method or {})
@@ -21,7 +21,7 @@ def what(column: ReleasedColumn, method: Mapping[str, Any] | None = None) -> str
 
 
 def domain_text(column: ReleasedColumn) -> str:
-    """The domain as people write it."""
+    """Return the domain as people write it."""
     attribute = column.attribute
     if isinstance(attribute.domain, Categories):
         labels = attribute.domain.values
@@ -34,7 +34,7 @@ def domain_text(column: ReleasedColumn) -> str:
 
 
 def readme(manifest: Manifest) -> str:
-    """What the folder holds, how it was made, and how to mine it."""
+    """Say what the folder holds, how it was made, and how to mine it."""
     rows = "\n".join(
         f"| {_cell(c.attribute.name)} | {c.attribute.kind} | {_cell(domain_text(c))} | {what(c, manifest.method)} |"
         for c in manifest.columns
@@ -100,7 +100,7 @@ def _checked(manifest: Manifest) -> str:
 
 
 def cautions(manifest: Manifest) -> list[Note]:
-    """What a careful person would want said about this release."""
+    """Return what a careful person would want said about this release."""
     columns = manifest.columns
     out: list[Note] = []
 
@@ -154,7 +154,7 @@ def cautions(manifest: Manifest) -> list[Note]:
 
 
 def _cell(text: str) -> str:
-    """Text inside a Markdown table."""
+    """Escape text for a cell of a Markdown table."""
     return text.replace("|", r"\|").replace("\n", " ")
 
 

@@ -1,4 +1,14 @@
-"""Guided perturbation: the owner mines first, then bends the noise around the pattern so that it stays."""
+"""Guided perturbation: the owner mines first, then bends the noise around the pattern so that it stays.
+
+base            what a method is: its law, its words, what it needs to see; the one registry `METHODS`
+tree/           methods around a decision tree
+cluster/        methods around clusters
+rare_classes    rows of classes too small to hide anybody
+unchanged       rows that a release holds as they were
+suppressed      rows of the original that a release left out, found again by its owner
+
+A method in a file of its own, with one import line in tree/ or cluster/, is known to the whole house.
+"""
 
 from sfumato.guided.base import METHODS, GuidedMethod, Method, Pattern, is_guided, make_method
 from sfumato.guided.cluster import RACC, RACCV, RDD, Clustered, ClusterMethod, Geometric, SwapV

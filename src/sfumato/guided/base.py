@@ -87,7 +87,7 @@ class Method(Parameters, ABC):
 
     @classmethod
     def moves_gaps(cls, attribute: Attribute, stated: Mapping[str, Any]) -> bool:  # noqa: ARG003 - what a method may ask for
-        """Whether missing values of a column move with the others, so that an empty cell is not its own row's."""
+        """Return whether missing values of a column move with the others, so that an empty cell is not its own row's."""
         return False
 
     @classmethod
@@ -123,5 +123,5 @@ def make_method(law: str, parameters: Mapping[str, Any]) -> GuidedMethod:
 
 
 def is_guided(law: str) -> bool:
-    """Whether a name is that of a guided method or of a family of them."""
+    """Return whether a name is that of a guided method or of a family of them."""
     return law in METHODS or any(m.family == law for m in METHODS.values())

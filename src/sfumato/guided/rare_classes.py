@@ -1,6 +1,6 @@
-"""Classes with too few records to be hidden among: their records are left out where values only travel inside a class.
+"""Classes with too few rows to be hidden among: their rows are left out where values only travel inside a class.
 
-The class stays readable in such a release. A class of one has nobody to swap with, so its record would be published whole
+The class stays readable in such a release. A class of one has nobody to swap with, so its row would be published whole
 and true; of a class of two, either one knows which values are the other's. Records without a class are a class of their own.
 """
 
@@ -16,25 +16,25 @@ from sfumato.findings import Note
 from sfumato.text import join_names
 
 MIN_CLASS_ROWS = 3
-"""A class with fewer records is rare."""
+"""A class with fewer rows is rare."""
 
 STATEMENT = f"records of a class (or without one) that has fewer than {MIN_CLASS_ROWS} records are left out"
-"""What a recipient is told, whether there are such records or not."""
+"""What a recipient is told, whether there are such rows or not."""
 
 
 def is_rare(counts: IntArray) -> NDArray[np.bool_]:
-    """Which classes are rare, given how many records each has; a class that nobody has is none."""
+    """Return which classes are rare, given how many rows each has; a class that nobody has is none."""
     return np.asarray((counts > 0) & (counts < MIN_CLASS_ROWS))
 
 
 def is_rare_row(classes: IntArray) -> NDArray[np.bool_]:
-    """Which records are of a rare class; −1 stands for no class."""
+    """Return which rows are of a rare class; −1 stands for no class."""
     counts = np.bincount(classes + 1)
     return np.asarray(is_rare(counts)[classes + 1])
 
 
 def rare_note(counts: IntArray, labels: Sequence[str], target: str) -> Note:
-    """What an owner is told of rare classes: `counts` by class, first the records without one."""
+    """Return the note to the owner about rare classes: `counts` by class, first the rows without one."""
     names = ["no class", *(f"{target} = {label}" for label in labels)]
     found = [f"{names[i]} ({int(counts[i])})" for i in np.flatnonzero(is_rare(counts))]
     return Note(

@@ -1,7 +1,7 @@
 """Which rows of the original a release left out, as its owner can find again without the key.
 
 Rare classes follow from the class alone; small cells that were suppressed follow from the tree, which the same table grows
-again. Where it hangs on a draw (labels dealt out first; a record alone in its leaf whom no other leaf has anything for), or a sample
+again. Where it depends on a draw (labels dealt out first; a row alone in its leaf whom no other leaf has anything for), or a sample
 chose the tree, it cannot be told.
 """
 
@@ -22,7 +22,7 @@ from sfumato.trees import c45
 
 
 def find_kept_rows(manifest: Manifest, original: Table) -> NDArray[np.bool_] | None:
-    """The rows of the original that the release holds; None where the manifest's method leaves none out, or it cannot be told."""
+    """Return which rows of the original the release holds; None where the method leaves none out, or nobody can say."""
     kept = _rows_kept(manifest.method or {}, original, bool(manifest.extra.get("public", {}).get("by_counts")))
     return kept if kept is not None and int(kept.sum()) == manifest.data.rows else None
 
@@ -42,7 +42,7 @@ def _rows_kept(stated: Mapping[str, Any], original: Table, by_counts: bool) -> N
 
 
 def _rows_in_small_cells(method: LeafSwap, table: Table) -> NDArray[np.bool_]:
-    """Records in small cells that are left out whatever is drawn."""
+    """Return rows in small cells that are left out whatever is drawn."""
     if method.small == "climb" or (method.small == "suppress" and method.labels):
         return np.zeros(table.rows, bool)
     leaf = np.unique(c45(table).apply(table), return_inverse=True)[1]

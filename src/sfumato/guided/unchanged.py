@@ -15,13 +15,13 @@ from sfumato.text import join_names
 def are_unchanged(
     before: Mapping[str, FloatArray], after: Mapping[str, FloatArray], names: Iterable[str]
 ) -> NDArray[np.bool_]:
-    """Rows whose cells are what they were in all the named columns; missing in both is the same."""
+    """Return rows whose cells are what they were in all the named columns; missing in both is the same."""
     same = [(before[n] == after[n]) | (np.isnan(before[n]) & np.isnan(after[n])) for n in names]
     return np.asarray(np.logical_and.reduce(same)) if same else np.empty(0, np.bool_)
 
 
 def are_single(values: Mapping[str, FloatArray]) -> NDArray[np.bool_]:
-    """Rows that are like no other in all columns together."""
+    """Return rows that are like no other in all columns together."""
     codes: IntArray | None = None
     for column in values.values():
         _, own = np.unique(column, return_inverse=True)  # NaN is one value
@@ -35,7 +35,7 @@ def are_single(values: Mapping[str, FloatArray]) -> NDArray[np.bool_]:
 def unchanged_rows(
     before: Mapping[str, FloatArray], after: Mapping[str, FloatArray], modified: Iterable[str]
 ) -> NDArray[np.bool_]:
-    """Rows unchanged in all `modified` columns that nobody shares: who knows such a record finds its row, and it is true."""
+    """Return rows unchanged in all `modified` columns that nobody shares: whoever knows such a person finds the row, and it is true."""
     names = [n for n in after if n in set(modified)]
     if not names:
         return np.zeros(len(next(iter(after.values()))) if after else 0, np.bool_)
@@ -43,7 +43,7 @@ def unchanged_rows(
 
 
 def unchanged_note(records: int, rows: int) -> Note:
-    """What an owner is told of them."""
+    """Return the note to the owner."""
     return Note(
         "SF227",
         f"{records:,} of {rows:,} records {'stays as it is' if records == 1 else 'stay as they are'} in every column that was "
@@ -58,7 +58,7 @@ HARDLY = 0.05
 def find_hardly_changed(
     before: Mapping[str, FloatArray], after: Mapping[str, FloatArray], names: Iterable[str]
 ) -> dict[str, float]:
-    """Columns of which hardly any value that is there before and after has changed, and the share that has.
+    """Return columns of which hardly any value that is there before and after has changed, and the share that has.
 
     Where a tree tests a label, everybody in a leaf has the same, and swapping within leaves changes none; that missing cells
     moved does not hide it.
@@ -73,6 +73,6 @@ def find_hardly_changed(
 
 
 def hardly_note(shares: Mapping[str, float]) -> Note:
-    """What an owner is told of them."""
+    """Return the note to the owner."""
     named = [f"{name} ({share:.1%} changed)" for name, share in shares.items()]
     return Note("SF222", f"Hardly any value was changed, so take as released as it is: {join_names(named, 12)}")

@@ -73,7 +73,7 @@ class Plan:
             raise UsageError("the plan releases no column; let at least one be true or modified")
 
     def bound(self) -> dict[str, Channel]:
-        """The law of each modified column with every parameter settled; a law that would change nothing is refused."""
+        """Bind the law of each modified column; raise UsageError for one that would change nothing."""
         from sfumato.privacy import refuse_unchanged
 
         laws = {name: self.channels[name].on(self.schema[name]) for name in self.channels}
@@ -91,7 +91,7 @@ class Plan:
         return "release-" + hashlib.sha256(canonical(self.to_dict())).hexdigest()[:12]
 
     def to_dict(self) -> dict[str, Any]:
-        """The plan as plain data."""
+        """Return the plan as plain data."""
         columns = []
         for attribute in self.schema:
             entry = attribute.to_dict()
@@ -105,7 +105,7 @@ class Plan:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Plan:
-        """The inverse of `to_dict`."""
+        """Return the inverse of `to_dict`."""
         if unknown := set(data) - {"release", "column"}:
             raise UsageError(f"a plan has no section {join_names(sorted(unknown))}; it has [release] and [[column]]")
         attributes, channels, absent = [], {}, {}
@@ -158,7 +158,7 @@ class Plan:
             raise UsageError(f"the plan {path}: {error}") from None
 
     def to_toml(self, table: str = "TABLE") -> str:
-        """The plan as a text that a person can read and edit."""
+        """Return the plan as a text that a person can read and edit."""
         import tomlkit
 
         document = tomlkit.document()
@@ -290,7 +290,7 @@ def _proposals(source: Source, target: str | None, identifier: str | None) -> di
 
 
 def noise_for(law: str | None, privacy: float | None, parameters: Mapping[str, Any]) -> tuple[Channel, Channel]:
-    """The law asked for, and the substitution that stands in for it on columns without distances."""
+    """Return the law asked for, and the substitution that stands in for it on columns without distances."""
     law = DEFAULT_LAW if law is None else law
     cls = channel_class(law)
     wishes = dict(parameters)
@@ -320,7 +320,7 @@ def channel_for(noise: Channel, companion: Channel, attribute: Attribute) -> tup
 
 
 def with_consent(plan: Plan, name: str, consent: Consent) -> Plan:
-    """The plan with another answer for one column."""
+    """Return the plan with another answer for one column."""
     attributes = tuple(replace(a, consent=consent) if a.name == name else a for a in plan.schema)
     channels = {n: c for n, c in plan.channels.items() if n != name or consent is Consent.MODIFIED}
     return replace(plan, schema=Schema(attributes), channels=channels)

@@ -21,7 +21,7 @@ ALIKE = 0.3
 """The likeness of neighbours from which a word is said about it."""
 SURE = 6.0
 BUCKETS = 64
-"""Labels are told apart by so many classes of their checksums: enough to see runs, and little to keep."""
+"""Labels are told apart by this many classes of their checksums: enough to see runs, and little to keep."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class NumbersAlong:
 
     @classmethod
     def of(cls, values: FloatArray) -> NumbersAlong:
-        """The present values of one block."""
+        """Return the present values of one block."""
         values = values[np.isfinite(values)]
         if not len(values):
             return cls()
@@ -80,7 +80,7 @@ class LabelsAlong:
 
     @classmethod
     def of(cls, texts: pa.Array) -> LabelsAlong:
-        """The present texts of one block."""
+        """Return the present texts of one block."""
         if not len(texts):
             return cls()
         coded = pc.dictionary_encode(texts)
@@ -112,5 +112,5 @@ class LabelsAlong:
 
 
 def ordered(along: NumbersAlong | LabelsAlong) -> bool:
-    """Whether neighbours are so alike, and so surely, that the order of the rows tells values."""
+    """Return whether neighbours are so alike, and so surely, that the order of the rows tells values."""
     return along.likeness >= ALIKE and along.likeness * math.sqrt(along.count) >= SURE

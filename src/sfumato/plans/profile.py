@@ -20,7 +20,7 @@ MOST_DISTINCT = 20_000
 """So many different texts of a column are kept: enough for zip codes and diagnoses, and little memory."""
 MOST_DISTINCT_REALS = 1000
 UNIQUE_ROWS = 100_000
-"""Whether a column never repeats is judged on so many rows."""
+"""Whether a column never repeats is judged on this many rows."""
 
 NUMBER = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$"
 WHOLE = r"^\s*[+-]?[0-9]+\s*$"
@@ -120,7 +120,7 @@ class ColumnProfile:
 
 
 def profile(blocks: Iterable[Block]) -> dict[str, ColumnProfile]:
-    """Profiles of all columns; empty where the table has no rows."""
+    """Return profiles of all columns; empty where the table has no rows."""
     out: dict[str, ColumnProfile] = {}
     for block in blocks:
         for name, array in zip(block.batch.schema.names, block.batch.columns, strict=True):
@@ -180,7 +180,7 @@ def _of(name: str, array: pa.Array, start: int) -> ColumnProfile:
 
 
 def _readable(array: pa.Array, name: str) -> bool:
-    """Whether the values have a text that people would write: a length of time, bytes, lists and structures have none."""
+    """Return whether the values have a text that people would write: a length of time, bytes, lists and structures have none."""
     kind = array.type
     if pa.types.is_duration(kind) or kind in (pa.binary(), pa.large_binary(), pa.binary_view()):
         return False
@@ -194,7 +194,7 @@ def _readable(array: pa.Array, name: str) -> bool:
 
 
 def _levels(array: pa.Array, name: str) -> tuple[str, ...] | None:
-    """The categories of an ordered categorical, unless two of them are written alike or one is nothing."""
+    """Return the categories of an ordered categorical, unless two of them are written alike or one is nothing."""
     if (
         not pa.types.is_dictionary(array.type)
         or not array.type.ordered
@@ -235,7 +235,7 @@ def _of_numbers(name: str, array: pa.Array, start: int) -> ColumnProfile:
 
 
 def _are_days(texts: pa.Array) -> bool:
-    """Whether there are any, and all stand in the calendar (which 2023-02-29 and the year 0 do not)."""
+    """Return whether there are any, and all stand in the calendar (which 2023-02-29 and the year 0 do not)."""
     try:
         texts.cast(pa.date32())
     except pa.ArrowInvalid:
@@ -264,7 +264,7 @@ def _ends(values: pa.Array) -> tuple[float, float]:
 
 
 def _decimals(texts: pa.Array) -> int:
-    """The most digits after a decimal point."""
+    """Return the most digits after a decimal point."""
     if not len(texts):
         return 0
     tails = pc.utf8_length(pc.replace_substring_regex(pc.utf8_trim_whitespace(texts), r"^[^.]*\.?", ""))

@@ -57,7 +57,7 @@ class Proposal:
 
 
 def proposed(seen: ColumnProfile, target: str | None = None, identifier: str | None = None) -> Proposal:
-    """What a column most likely is. Every domain here is learned from the data, and says so."""
+    """Return what a column most likely is. Every domain here is learned from the data, and says so."""
     found = _in_other_form(_proposed(seen, target, identifier), seen)
     found = replace(found, ordered=seen.ordered)
     if found.attribute.kind.numeric or not found.attribute.released:
@@ -66,7 +66,7 @@ def proposed(seen: ColumnProfile, target: str | None = None, identifier: str | N
 
 
 def _in_other_form(found: Proposal, seen: ColumnProfile) -> Proposal:
-    """The proposal with a word on numbers and days that are written otherwise, and so were taken for texts."""
+    """Return the proposal with a word on numbers and days that are written otherwise, and so were taken for texts."""
     attribute = found.attribute
     form = detect_spelling(t for t in seen.not_numbers if t not in seen.words)
     if form is None or attribute.role is not Role.ATTRIBUTE or attribute.kind.numeric:
@@ -121,7 +121,7 @@ def _labels(seen: ColumnProfile, absent: tuple[str, ...]) -> frozenset[str] | No
 
 
 def _guess(seen: ColumnProfile, among_labels: tuple[str, ...]) -> Proposal:
-    """What the column is; `among_labels` are the texts that mean a missing value if it turns out to hold labels."""
+    """Return what the column is; `among_labels` are the texts that mean a missing value if it turns out to hold labels."""
     name = seen.name
     if seen.unread:
         why = f"values of type {seen.unread} are neither numbers nor days nor labels: convert the column, or leave it withheld"
@@ -184,7 +184,7 @@ def _guess(seen: ColumnProfile, among_labels: tuple[str, ...]) -> Proposal:
 
 
 def _marked(seen: ColumnProfile, attribute: Attribute) -> str:
-    """A word on numbers that look like marks for missing; whether they are is for the owner to say."""
+    """Return a word on numbers that look like marks for missing; whether they are is for the owner to say."""
     found = sentinels(seen.ends, seen.rows, None if seen.distinct is None else len(seen.distinct))
     if not found:
         return ""
@@ -212,7 +212,7 @@ def _is_code(seen: ColumnProfile, labels: frozenset[str] | None) -> bool:
 
 
 def _are_decimal_codes(seen: ColumnProfile, labels: frozenset[str]) -> bool:
-    """Whether digits with a point, such as 250.01 and 401.9, are codes of a system rather than measurements.
+    """Return whether digits with a point, such as 250.01 and 401.9, are codes of a system rather than measurements.
 
     They are where the column is known for codes, or where a reading as numbers would lose what no format of numbers writes.
     A format gives all numbers the same decimals, or the same significant digits, or drops the zeros at the end; so it
@@ -237,7 +237,7 @@ def _are_decimal_codes(seen: ColumnProfile, labels: frozenset[str]) -> bool:
 
 
 def _are_many_codes(seen: ColumnProfile, labels: frozenset[str]) -> bool:
-    """Whether more than MOST_CATEGORIES labels are a large domain, such as zip codes, rather than free text or persons."""
+    """Return whether more than MOST_CATEGORIES labels are a large domain, such as zip codes, rather than free text or persons."""
     if len(labels) <= MOST_CATEGORIES:
         return False
     if CODE_NAME.search(seen.name):
@@ -260,7 +260,7 @@ def _ordered(labels: frozenset[str]) -> tuple[str, ...]:
 
 
 def rounded_outward(low: float, high: float, *, whole: bool) -> tuple[float, float]:
-    """The ends moved out to a tenth of the range's own decade, so that no person's value is an end of the domain."""
+    """Return the ends moved out to a tenth of the range's own decade, so that no person's value is an end of the domain."""
     if not 0 < high - low < math.inf:
         return low, high
     step = 10.0 ** (math.floor(math.log10(high - low)) - 1)
@@ -273,7 +273,7 @@ def rounded_outward(low: float, high: float, *, whole: bool) -> tuple[float, flo
 
 
 def catalogued(name: str, columns: list[dict[str, Any]], target: str | None) -> dict[str, Proposal]:
-    """Proposals for a bundled table, whose kinds and domains are published with it and so are no secret of its rows."""
+    """Return proposals for a bundled table, whose kinds and domains are published with it and not a secret of its rows."""
     out = {}
     for column in columns:
         kind = Kind(column["kind"])
@@ -289,12 +289,12 @@ def catalogued(name: str, columns: list[dict[str, Any]], target: str | None) -> 
 
 
 def _single(attribute: Attribute) -> bool:
-    """Whether the domain has one value, which no noise can hide among others."""
+    """Return whether the domain has one value, which no noise can hide among others."""
     return attribute.interval.range == 0 if attribute.kind.numeric else len(attribute.categories) == 1
 
 
 def note(proposal: Proposal) -> str:
-    """The comment beside a column of the plan."""
+    """Return the comment beside a column of the plan."""
     text = proposal.why + (" [domain learned from the data]" if proposal.attribute.learned else "")
     if absent := _texts(proposal.absent):
         text += f"; {absent} taken as missing"
@@ -304,7 +304,7 @@ def note(proposal: Proposal) -> str:
 
 
 def remarks(proposals: Mapping[str, Proposal]) -> tuple[Note, ...]:
-    """Which columns are withheld and why, which texts were taken as missing, or were not, and what else to look at."""
+    """Return which columns are withheld and why, which texts were taken as missing, or were not, and what else to look at."""
     withheld: dict[str, list[str]] = {}
     for name, proposal in proposals.items():
         if not proposal.attribute.released:

@@ -30,7 +30,7 @@ class Ends:
 
     @classmethod
     def of(cls, values: FloatArray) -> Ends:
-        """The ends of finite numbers."""
+        """Return the ends of finite numbers."""
         return cls(_lowest(values), tuple((-v, n) for v, n in _lowest(-values)))
 
     def __add__(self, other: Ends) -> Ends:
@@ -38,7 +38,7 @@ class Ends:
 
 
 def sentinels(ends: Ends, rows: int, distinct: int | None) -> list[tuple[float, int]]:
-    """Values that look like marks for missing, with their counts; `distinct` is the number of values, None if large."""
+    """Return values that look like marks for missing, with their counts; `distinct` is the number of values, None if large."""
     many = distinct is None or distinct > MINUS_ONE_VALUES
     return _beyond(ends.lows, ends.highs, rows, 1, many=many) + _beyond(ends.highs, ends.lows, rows, -1, many=many)
 
@@ -61,7 +61,7 @@ def _merged(a: End, b: End, sign: int) -> End:
 
 
 def _beyond(near: End, other: End, rows: int, sign: int, *, many: bool) -> list[tuple[float, int]]:
-    """Marks at one end; the outermost value of the other end may be one too, and is left out of the rest's width."""
+    """Return marks at one end; the outermost value of the other end may be one too, and is left out of the rest's width."""
     found: list[tuple[float, int]] = []
     for place, ((value, count), (following, followers)) in enumerate(pairwise(near)):
         widths = [sign * (v - following) for v, _ in other[:2] if sign * (v - following) > 0]
@@ -76,6 +76,6 @@ def _beyond(near: End, other: End, rows: int, sign: int, *, many: bool) -> list[
 
 
 def _is_mark(value: float) -> bool:
-    """9, 99, 999, … and 88, 888, … of either sign, which people write where a file of numbers needs a number."""
+    """Return 9, 99, 999, … and 88, 888, … of either sign, which people write where a file of numbers needs a number."""
     digits = f"{abs(value):.0f}"
     return value == np.round(value) and (set(digits) == {"9"} or (len(digits) > 1 and set(digits) <= {"8"}))

@@ -11,13 +11,13 @@ from sfumato.counts import FloatArray
 
 
 def substitution_entropy(gamma: float, size: int) -> float:
-    """H(M) = −γ/t log₂(γ/t) − (N−1)/t log₂(1/t), t = γ+N−1 (Dowd et al. 2006, section 4)."""
+    """Return H(M) = −γ/t log₂(γ/t) − (N−1)/t log₂(1/t), t = γ+N−1 (Dowd et al. 2006, section 4)."""
     total = gamma + size - 1
     return -gamma / total * math.log2(gamma / total) + (size - 1) / total * math.log2(total)
 
 
 def matrix_entropy(matrix: FloatArray, prior: FloatArray | None = None) -> float:
-    """H(M) = Σ_j P_j H(j) for any column-stochastic matrix, P uniform unless given (section 4)."""
+    """Return H(M) = Σ_j P_j H(j) for any column-stochastic matrix, P uniform unless given (section 4)."""
     columns = np.asarray(matrix, dtype=np.float64)
     weights = np.full(columns.shape[1], 1 / columns.shape[1]) if prior is None else prior
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -26,7 +26,7 @@ def matrix_entropy(matrix: FloatArray, prior: FloatArray | None = None) -> float
 
 
 def mutual_information(prior: FloatArray, kernel: Kernel | FloatArray) -> float:
-    """I(X;Z) in bits, for true cells with this prior and K[s, p] = P(released in s | true in p).
+    """Return I(X;Z) in bits, for true cells with this prior and K[s, p] = P(released in s | true in p).
 
     Where K is an operator of two levels, I = H(Z) − H(Z|X), and H(Z|X) is the same for every label.
     """
@@ -40,7 +40,7 @@ def mutual_information(prior: FloatArray, kernel: Kernel | FloatArray) -> float:
 
 
 def entropy_privacy(prior: FloatArray, kernel: Kernel | FloatArray, widths: FloatArray) -> float:
-    """Π = 2^h(X|Z): the width of the uniform variable that is as uncertain as X is, given Z (Agrawal & Aggarwal 2001).
+    """Return Π = 2^h(X|Z): the width of the uniform variable that is as uncertain as X is, given Z (Agrawal & Aggarwal 2001).
 
     h(X) = −Σ p log₂(p/width) for a density that is constant on each cell, and h(X|Z) = h(X) − I(X;Z).
     """
@@ -50,5 +50,5 @@ def entropy_privacy(prior: FloatArray, kernel: Kernel | FloatArray, widths: Floa
 
 
 def privacy_loss(prior: FloatArray, kernel: Kernel | FloatArray) -> float:
-    """1 − 2^(−I(X;Z)): the share of privacy that the release costs (Agrawal & Aggarwal 2001)."""
+    """Return 1 − 2^(−I(X;Z)): the share of privacy that the release costs (Agrawal & Aggarwal 2001)."""
     return 1 - 2.0 ** -mutual_information(prior, kernel)

@@ -37,7 +37,7 @@ a release tells, and Π would come out too large."""
 
 
 def figures(channel: Channel, attribute: Attribute) -> dict[str, Any]:
-    """Interval widths, γ, ε, ρ, entropies and, for substitution, how likely a value is kept and how well M inverts."""
+    """Return interval widths, γ, ε, ρ, entropies and, for substitution, how likely a value is kept and how well M inverts."""
     promised = channel.guarantee()
     finite = math.isfinite(promised.gamma)
     span = attribute.interval.range if attribute.kind.numeric else float(_labels(attribute))
@@ -76,7 +76,7 @@ def _finite(value: float) -> float | None:
 
 
 def _information(channel: Channel, attribute: Attribute) -> dict[str, Any]:
-    """Π and the loss under a uniform prior: what the release tells someone who knew nothing but the domain."""
+    """Return Π and the loss under a uniform prior: what the release tells someone who knew nothing but the domain."""
     grid = _grid(channel, attribute)
     if grid is None:
         return {"entropy_privacy": None, "privacy_loss": None}
@@ -90,7 +90,7 @@ def _information(channel: Channel, attribute: Attribute) -> dict[str, Any]:
 
 
 def _grid(channel: Channel, attribute: Attribute) -> Grid | None:
-    """Cells fine enough for the noise, or None where that would take too many."""
+    """Return cells fine enough for the noise, or None where that would take too many."""
     if not attribute.kind.numeric:
         return Grid.categories(tuple(map(str, range(_labels(attribute)))))
     share = channel.interval_width(CONFIDENCES["95"]) / attribute.interval.range
@@ -116,7 +116,7 @@ def _substitution(channel: Substitution) -> dict[str, Any]:
 
 
 def _report_information(channel: Projective) -> dict[str, Any]:
-    """Π and the loss under a uniform prior, from H(Y) − H(Y|X): P(y) = (γm + d − m)/(dT) for a code in m of the d sets."""
+    """Return Π and the loss under a uniform prior, from H(Y) − H(Y|X): P(y) = (γm + d − m)/(dT) for a code in m of the d sets."""
     size = channel.bin_grid.size
     chance = ((channel.guarantee().gamma - 1) * channel.degrees + size) / (size * channel.total)
     told = -float(np.sum(chance * np.log2(chance))) - report_entropy(channel)
@@ -124,13 +124,13 @@ def _report_information(channel: Projective) -> dict[str, Any]:
 
 
 def report_entropy(channel: Projective) -> float:
-    """H(Y | X) in bits: s codes of γ/T each, K − s of 1/T."""
+    """Return H(Y | X) in bits: s codes of γ/T each, K − s of 1/T."""
     gamma, total, s = channel.guarantee().gamma, channel.total, channel.space.set_size
     return -gamma * s / total * math.log2(gamma / total) + (channel.reports - s) / total * math.log2(total)
 
 
 def _reports(channel: Projective) -> dict[str, Any]:
-    """What substitution states, for reports; to keep a value means here that the best guess from the report finds it.
+    """Return what substitution states, for reports; to keep a value means here that the best guess from the report finds it.
 
     MᵀM = ((γ−1)²(s−l) I + (K + 2(γ−1)s + (γ−1)² l) J)/T², since two sets share l codes: its eigenvalues give the condition
     number. The best guess at y finds the true value, on a uniform prior, with Σ_y max_x P(y|x)/d.
@@ -149,7 +149,7 @@ def _reports(channel: Projective) -> dict[str, Any]:
 
 
 def rare_value_variance(gamma: float, size: int) -> dict[str, float]:
-    """N × the variance of the reconstructed share of a rare label at this γ, through each of the two laws for labels."""
+    """Return N × the variance of the reconstructed share of a rare label at this γ, through each of the two laws for labels."""
     out = {"substitution": response_variance(gamma, size)}
     if size > 2 and gamma > 1:
         out["projective"] = report_variance(gamma, best_space(gamma, size))
@@ -157,12 +157,12 @@ def rare_value_variance(gamma: float, size: int) -> dict[str, float]:
 
 
 def condition_number(gamma: float, size: int) -> float:
-    """(γ+N−1)/(γ−1): eigenvalues of the gamma-diagonal matrix are 1 and a = (γ−1)/(γ+N−1)."""
+    """Return (γ+N−1)/(γ−1): eigenvalues of the gamma-diagonal matrix are 1 and a = (γ−1)/(γ+N−1)."""
     return (gamma + size - 1) / (gamma - 1)
 
 
 def keep_probability(gamma: float, size: int) -> float:
-    """γ/(γ+N−1): the probability that the released value is the true one, by keeping it or by chance."""
+    """Return γ/(γ+N−1): the probability that the released value is the true one, by keeping it or by chance."""
     return gamma / (gamma + size - 1)
 
 
@@ -174,7 +174,7 @@ HIDE_GAPS = (
 
 
 def record_figures(attributes: Mapping[str, Mapping[str, Any]], gaps: Collection[str] = ()) -> dict[str, Any]:
-    """The record as a whole: γ multiplies and ε adds up over independently perturbed attributes.
+    """Return the record as a whole: γ multiplies and ε adds up over independently perturbed attributes.
 
     ``gaps`` names attributes whose missing cells are left missing: P(missing | a value) = 0, so the record has no finite γ.
     What holds between two records with the same cells missing is kept as ``same_gaps_only``.

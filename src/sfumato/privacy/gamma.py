@@ -9,38 +9,38 @@ from sfumato.errors import UsageError
 
 
 def gamma_of_rho(rho1: float, rho2: float) -> float:
-    """γ = ρ₂(1−ρ₁)/(ρ₁(1−ρ₂)): the largest amplification at which no belief of at most ρ₁ becomes one of ρ₂ or more."""
+    """Return γ = ρ₂(1−ρ₁)/(ρ₁(1−ρ₂)): the largest amplification at which no belief of at most ρ₁ becomes one of ρ₂ or more."""
     if not 0 < rho1 < rho2 < 1:
         raise UsageError(f"rho1 = {rho1} and rho2 = {rho2} must satisfy 0 < rho1 < rho2 < 1; for example 0.05 and 0.5")
     return rho2 * (1 - rho1) / (rho1 * (1 - rho2))
 
 
 def rho2_of_gamma(gamma: float, rho1: float) -> float:
-    """The strongest belief that a prior of ρ₁ can become: ρ₂ = γρ₁/(1 − ρ₁ + γρ₁), the inverse of `gamma_of_rho`."""
+    """Return the strongest belief that a prior of ρ₁ can become: ρ₂ = γρ₁/(1 − ρ₁ + γρ₁), the inverse of `gamma_of_rho`."""
     if math.isinf(gamma):
         return 1.0
     return gamma * rho1 / (1 - rho1 + gamma * rho1)
 
 
 def rho1_of_gamma(gamma: float, rho2: float) -> float:
-    """The weakest belief that can become ρ₂: ρ₁ = ρ₂/(ρ₂ + γ(1 − ρ₂))."""
+    """Return the weakest belief that can become ρ₂: ρ₁ = ρ₂/(ρ₂ + γ(1 − ρ₂))."""
     if math.isinf(gamma):
         return 0.0
     return rho2 / (rho2 + gamma * (1 - rho2))
 
 
 def epsilon_of_gamma(gamma: float) -> float:
-    """ε = ln γ."""
+    """Return ε = ln γ."""
     return math.log(gamma)
 
 
 def record_gamma(gammas: Iterable[float]) -> float:
-    """γ of a whole record: independent noise on several attributes multiplies, so ε adds up; ∞ beyond float64."""
+    """Return γ of a whole record: independent noise on several attributes multiplies, so ε adds up; ∞ beyond float64."""
     epsilon = math.fsum(math.log(g) for g in gammas)
     return math.exp(epsilon) if epsilon < 709 else math.inf
 
 
 def repeated_gamma(gamma: float, size: int, times: int) -> float:
-    """γ after `times` substitutions in a row: M^t is gamma-diagonal with aᵗ, so γ_t = 1 + N aᵗ/(1 − aᵗ) → 1 (Theorem 2)."""
+    """Return γ after `times` substitutions in a row: M^t is gamma-diagonal with aᵗ, so γ_t = 1 + N aᵗ/(1 − aᵗ) → 1 (Theorem 2)."""
     kept = ((gamma - 1) / (gamma + size - 1)) ** times
     return 1 + size * kept / (1 - kept)

@@ -10,7 +10,7 @@ def _phi(t: float) -> float:
 
 
 def gaussian_delta(epsilon: float, span: float, sigma: float) -> float:
-    """δ(ε) of x + N(0, σ²) for any two values of a domain of width `span`, exactly (Balle & Wang 2018, theorem 8).
+    """Return δ(ε) of x + N(0, σ²) for any two values of a domain of width `span`, exactly (Balle & Wang 2018, theorem 8).
 
     δ = Φ(Δ/2σ − εσ/Δ) − e^ε Φ(−Δ/2σ − εσ/Δ).
     """
@@ -19,7 +19,7 @@ def gaussian_delta(epsilon: float, span: float, sigma: float) -> float:
 
 
 def gaussian_epsilon(delta: float, span: float, sigma: float) -> float:
-    """The least ε at which the noise is (ε, δ)-differentially private; δ(ε) falls as ε grows, so bisection finds it."""
+    """Return the least ε at which the noise is (ε, δ)-differentially private; δ(ε) falls as ε grows, so bisection finds it."""
     low, high = 0.0, 1.0
     while gaussian_delta(high, span, sigma) > delta:
         high *= 2

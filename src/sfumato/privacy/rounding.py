@@ -16,7 +16,7 @@ LEAST_CHANGED = 1e-6
 
 
 def exactly_true(channel: Channel, attribute: Attribute) -> float | None:
-    """P(the value next to the released one is the true one), over the values of the grid alike; None off a grid.
+    """Return P(the value next to the released one is the true one), over the values of the grid alike; None off a grid.
 
     "Next to" matters where a release has other steps than the column: whoever knows the grid rounds to it.
     """
@@ -36,12 +36,12 @@ def exactly_true(channel: Channel, attribute: Attribute) -> float | None:
 
 
 def _size(attribute: Attribute, step: float) -> float:
-    """How many multiples of a step lie in the domain."""
+    """Return how many multiples of a step lie in the domain."""
     return float(np.floor(attribute.interval.high / step + 1e-9) - np.ceil(attribute.interval.low / step - 1e-9) + 1)
 
 
 def _by_bins(channel: Discrete, attribute: Attribute) -> float:
-    """Σ_h M[h, bin of v_h]/n, where v_h is the value of the grid next to what stands for bin h, of n values in all."""
+    """Return Σ_h M[h, bin of v_h]/n, where v_h is the value of the grid next to what stands for bin h, of n values in all."""
     near = snap(channel.representatives - 1e-6 * attribute.step, attribute.step)
     inside = (near >= attribute.interval.low - 1e-9) & (near <= attribute.interval.high + 1e-9)
     places = np.flatnonzero(inside)
@@ -49,7 +49,7 @@ def _by_bins(channel: Discrete, attribute: Attribute) -> float:
 
 
 def _chances(channel: Discrete, released: IntArray, true: IntArray) -> FloatArray:
-    """M[h, k] for pairs of bins."""
+    """Return M[h, k] for pairs of bins."""
     same = (released == true).astype(np.float64)
     if not isinstance(channel, Substitution):
         return same
@@ -59,7 +59,7 @@ def _chances(channel: Discrete, released: IntArray, true: IntArray) -> FloatArra
 
 
 def hides_little(channel: Channel, attribute: Attribute) -> bool:
-    """Whether the grid rounds most of the noise away. The width of a substitution counts values, and so says it itself."""
+    """Return whether the grid rounds most of the noise away. The width of a substitution counts values, and so says it itself."""
     share = None if isinstance(channel, Substitution) else exactly_true(channel, attribute)
     return share is not None and share > MOSTLY_TRUE
 
@@ -77,7 +77,7 @@ def refuse_unchanged(channel: Channel, attribute: Attribute) -> None:
 
 
 def _enough(channel: Channel, attribute: Attribute) -> str:
-    """What changes every other cell: half of the noise beyond half a step, or two values an interval."""
+    """Return what changes every other cell: half of the noise beyond half a step, or two values per interval."""
     if isinstance(channel, Additive):
         scale = attribute.step / channel.quantile_width(0.5)
         return f"ask for a privacy of {scale * channel.quantile_width(0.95) / attribute.interval.range:.2g} or more, "

@@ -1,8 +1,8 @@
 """Voronoi cells of centres, and how a cluster is settled in its cell with its mean at the centre.
 
-With c_i the centre of a record's own cluster and z = y − c_i, the record is nearest to c_i iff for every other centre
-2 z·(c_j − c_i) ≤ |c_j − c_i|². The largest left side over right side is the record's *reach*: 0 at the centre, 1 on
-the wall of the cell. It is positively homogeneous in z, so shrinking z brings a record to any reach, and the cell,
+With c_i the centre of a row's own cluster and z = y − c_i, the row is nearest to c_i iff for every other centre
+2 z·(c_j − c_i) ≤ |c_j − c_i|². The largest left side over right side is the row's *reach*: 0 at the centre, 1 on
+the wall of the cell. It is positively homogeneous in z, so shrinking z brings a row to any reach, and the cell,
 being convex, holds the way. Labels and centres are an exact k-means fixed point iff every reach is at most 1 (here
 1 − margin, so that rounding changes nothing) and every cluster has its centre as mean.
 """
@@ -34,7 +34,7 @@ def check_margin(law: str, margin: float, tries: int) -> None:
 
 
 def walls(centres: FloatArray, i: int) -> FloatArray:
-    """The walls of cell i as columns 2 (c_j − c_i)/|c_j − c_i|², so that z @ walls ≤ 1 is the cell."""
+    """Return the walls of cell i as columns 2 (c_j − c_i)/|c_j − c_i|², so that z @ walls ≤ 1 is the cell."""
     away = np.delete(centres, i, axis=0) - centres[i]
     squares = np.einsum("ij,ij->i", away, away)
     if (squares == 0).any():
@@ -43,7 +43,7 @@ def walls(centres: FloatArray, i: int) -> FloatArray:
 
 
 def reach(records: FloatArray, cell: FloatArray, centre: FloatArray | None = None) -> FloatArray:
-    """How far each record is on its way from the centre (0) to the first wall (1); offsets, if no `centre` is given."""
+    """Return how far each row is on its way from the centre (0) to the first wall (1); offsets, if no `centre` is given."""
     out = np.zeros(len(records))
     if cell.shape[1]:
         for begin in range(0, len(records), BLOCK_ROWS):
@@ -55,7 +55,7 @@ def reach(records: FloatArray, cell: FloatArray, centre: FloatArray | None = Non
 def inside(
     table: FloatArray, labels: LabelArray, centres: FloatArray, margin: float = 0.0
 ) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Whether each record lies in its own cluster's cell, `margin` away from the walls."""
+    """Return whether each row lies in its own cluster's cell, `margin` away from the walls."""
     out = np.empty(len(table), np.bool_)
     partition = Partition.of(labels, len(centres))
     for i, place in partition.slices():
@@ -65,20 +65,20 @@ def inside(
 
 
 def shrink(offsets: FloatArray, reaches: FloatArray, limit: float) -> None:
-    """Draw records beyond `limit` towards their centre until they are at it, in place."""
+    """Draw rows beyond `limit` towards their centre until they are at it, in place."""
     over = np.flatnonzero(reaches > limit)
     offsets[over] *= (limit / reaches[over])[:, None]
 
 
 def scatter(offsets: FloatArray) -> float:
-    """Σ |z|²."""
+    """Return Σ |z|²."""
     return float(np.einsum("ij,ij->", offsets, offsets))
 
 
 def settle(offsets: FloatArray, cell: FloatArray, margin: float, most_scatter: float) -> None:
     """Bring a cluster's offsets, in place, to mean zero, into their cell with margin, and to at most `most_scatter`.
 
-    Shifting the mean to the centre pushes some records over the margin, shrinking those moves the mean a little again;
+    Shifting the mean to the centre pushes some rows over the margin, shrinking those moves the mean a little again;
     alternating both ends soon where cells are not extreme. A common contraction of the whole cluster keeps the mean at
     the centre and leads into the cell from anywhere: it closes what is left, so the result is right however the
     alternation went. It also keeps scatter from growing, without which the clustering could stop being the best one.

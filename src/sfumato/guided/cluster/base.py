@@ -37,7 +37,7 @@ class ClusterMethod(Method):
     words_for_labels: ClassVar[str] = "labels swapped inside each cluster"
     needs_clusters: ClassVar[bool] = True
     swaps: ClassVar[bool] = False
-    """Whether released numbers are those of other records, wherever they find a place."""
+    """Whether released numbers are those of other rows, wherever they find a place."""
     keeps_labels: ClassVar[bool] = False
     """Whether the original labels and centres are an exact k-means fixed point of every release."""
 
@@ -48,7 +48,7 @@ class ClusterMethod(Method):
 
     @classmethod
     def moves_gaps(cls, attribute: Attribute, stated: Mapping[str, Any]) -> bool:  # noqa: ARG003 - whatever the clusters
-        """Whether the column holds labels, and is not the class."""
+        """Return whether the column holds labels, and is not the class."""
         return not attribute.kind.numeric and attribute.role is not Role.TARGET
 
     @classmethod
@@ -61,7 +61,7 @@ class ClusterMethod(Method):
     def perturb(
         self, scaled: ArrayLike, labels: ArrayLike | None, centres: ArrayLike | None, stream: Stream
     ) -> FloatArray:
-        """The perturbed table, on the same scale.
+        """Perturb the table, on the same scale.
 
         Attributes that are constant in the whole table are released as they are: they hold no secret, and a rotation
         that spread others into them would hide nothing more.
@@ -89,4 +89,4 @@ class ClusterMethod(Method):
 
     @abstractmethod
     def _release(self, table: FloatArray, labels: LabelArray, centres: FloatArray, stream: Stream) -> FloatArray:
-        """The perturbed table, given one with rows and without constant columns; the argument stays as it is."""
+        """Return the perturbed table, given one with rows and without constant columns; the argument stays as it is."""

@@ -23,14 +23,14 @@ from sfumato.table import Column, Table
 from sfumato.text import join_names
 
 FINE = 1e6
-"""Values that no record had are released on a grid this much finer than the domain, so that low bits tell nothing."""
+"""Values that no row had are released on a grid this much finer than the domain, so that low bits tell nothing."""
 
 
 @dataclass(frozen=True)
 class Clustered:
     """`method` around the k-means clusters of the numeric columns, on the scale of their declared domains.
 
-    ``k`` is chosen by the silhouette where it is not given. Clusters of fewer than ten records are neither stable nor
+    ``k`` is chosen by the silhouette where it is not given. Clusters of fewer than ten rows are neither stable nor
     private: they are refused, or merged with `small="merge"`.
     """
 
@@ -46,12 +46,12 @@ class Clustered:
         return self.method.law
 
     def to_dict(self) -> dict[str, Any]:
-        """The public statement: the method and the way clusters were found."""
+        """Return the public statement: the method and the way clusters were found."""
         return self.method.to_dict() | {"k": self.k, "small": self.small, "starts": self.starts}
 
     @classmethod
     def from_dict(cls, method: type[ClusterMethod], data: Mapping[str, Any]) -> Clustered:
-        """From texts or numbers, as a command line or a plan gives them; what is not ours is the method's."""
+        """Return the method from texts or numbers, as a command line or a plan gives them; what is not ours is the method's."""
         own = {n: data[n] for n in ("k", "small", "starts") if data.get(n) is not None}
         rest = {n: v for n, v in data.items() if n not in ("k", "small", "starts")}
         try:
@@ -64,7 +64,7 @@ class Clustered:
         return cls(method.from_dict(rest), numbers.get("k"), small, numbers.get("starts", 10))
 
     def perturb(self, table: Table, stream: Stream) -> Perturbed:
-        """The perturbed table: numbers moved by the method, labels swapped within clusters, the class as it is."""
+        """Perturb the table: numbers by the method, labels by swaps within clusters; the class stays as it is."""
         numbers = [c for c in table.columns if c.attribute.kind.numeric]
         if not numbers:
             raise UsageError(f"{self.law} perturbs numbers, and the table has none; use substitution, or leaf-swap")
@@ -108,7 +108,7 @@ class Clustered:
             )
 
     def _on_grid(self, column: Column, moved: FloatArray, labels: IntArray) -> FloatArray:
-        """Swapped values back to the very numbers they were (scaling may move a last bit); others on a fine grid.
+        """Return swapped values as exactly the numbers they were (scaling may move a last bit), others on a fine grid.
 
         There is no date between two days: dates are rounded so that each cluster's sum, and with it its mean, stays.
         """
@@ -129,7 +129,7 @@ class Clustered:
 
 
 def round_keeping_sums(values: FloatArray, group: IntArray) -> FloatArray:
-    """Whole numbers beside the values, each up or down, that have the (rounded) sum of their group: largest parts go up."""
+    """Return whole numbers beside the values, each up or down, that have the (rounded) sum of their group: largest parts go up."""
     low = np.floor(values)
     part = values - low
     first = np.lexsort((-part, group))

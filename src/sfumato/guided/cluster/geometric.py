@@ -16,7 +16,7 @@ from sfumato.randomness import Stream
 
 
 def haar_rotation(attributes: int, stream: Stream) -> FloatArray:
-    """A rotation from the uniform (Haar) distribution on SO(d).
+    """Return a rotation from the uniform (Haar) distribution on SO(d).
 
     Q of the QR of a Gaussian matrix is Haar on O(d) once its columns have the signs that make R's diagonal positive
     (without them Q depends on the algorithm); turning one column where det Q < 0 leaves Haar on SO(d).
@@ -32,7 +32,7 @@ def haar_rotation(attributes: int, stream: Stream) -> FloatArray:
 class Geometric(ClusterMethod):
     """Y = X Rᵀ + t + N(0, σ²). Distances stay up to the noise, so k-means does too, unless the miner rescales.
 
-    The rotation is one for all: 2d known records undo it (see `known_sample_attack`), and then only the noise protects.
+    The rotation is one for all: 2d known rows undo it (see `known_sample_attack`), and then only the noise protects.
     """
 
     law: ClassVar[str] = "geometric"

@@ -23,7 +23,7 @@ Pairs = tuple[tuple[int, int], ...]
 
 
 def disjoint_pairs(attributes: int, stream: Stream) -> Pairs:
-    """Random disjoint pairs of attributes; an odd one out is paired with one already rotated, lest it stay in clear."""
+    """Return random disjoint pairs of attributes; an odd one out is paired with one already rotated, lest it stay in clear."""
     order = stream.permutation(attributes).tolist()
     pairs = [(order[i], order[i + 1]) for i in range(0, attributes - 1, 2)]
     if attributes > 1 and attributes % 2:
@@ -32,7 +32,7 @@ def disjoint_pairs(attributes: int, stream: Stream) -> Pairs:
 
 
 def turn_in_pairs(offsets: FloatArray, pairs: Pairs, stream: Stream) -> FloatArray:
-    """Each pair of each record turned by its own angle in [0, 2π) (eqs. 4 and 5).
+    """Turn each pair of each row by its own angle in [0, 2π) (eqs. 4 and 5).
 
     r cos(θ + α) and r sin(θ + α) with α = atan2(y, x) are the rotation matrix applied to (x, y); no arctangent, so
     nothing is undefined at x = 0. One attribute alone has two directions only: a random sign.
@@ -52,7 +52,7 @@ def turn_in_pairs(offsets: FloatArray, pairs: Pairs, stream: Stream) -> FloatArr
 
 
 def turn_anyhow(offsets: FloatArray, stream: Stream) -> FloatArray:
-    """Each record at its own distance in a uniformly random direction: the image under a Haar-distributed rotation."""
+    """Move each row to its own distance in a uniformly random direction: the image under a Haar-distributed rotation."""
     out = stream.normal(*offsets.shape)
     if offsets.shape[1] == 1:
         np.sign(out, out=out)
@@ -66,7 +66,7 @@ def _signs(rows: int, stream: Stream) -> FloatArray:
 
 @dataclass(frozen=True)
 class RACC(ClusterMethod):
-    """Turn every record around its centre by a random angle, and draw it in by a random ratio d_j in (0, 1] (eq. 3)."""
+    """Turn every row around its centre by a random angle, and draw it in by a random ratio d_j in (0, 1] (eq. 3)."""
 
     law: ClassVar[str] = "racc"
     words: ClassVar[str] = "rotated around the centre of its cluster"
@@ -95,13 +95,13 @@ class RACC(ClusterMethod):
             )
 
     def _turn(self, offsets: FloatArray, pairs: Pairs, stream: Stream) -> FloatArray:
-        """Records as offsets from their centres, turned and drawn in."""
+        """Return rows as offsets from their centres, turned and drawn in."""
         out = turn_anyhow(offsets, stream) if self.rotation == "haar" else turn_in_pairs(offsets, pairs, stream)
         if self.ratio_law == "constant":
             if self.ratio != 1.0:
                 out *= self.ratio
             return out
-        u = 1.0 - stream.uniform(len(out))  # on (0, 1]: no record falls onto its centre
+        u = 1.0 - stream.uniform(len(out))  # on (0, 1]: no row falls onto its centre
         if self.ratio_law == "uniform":
             out *= (self.least + (self.ratio - self.least) * u)[:, None]
         else:
@@ -120,7 +120,7 @@ class RACC(ClusterMethod):
 
 @dataclass(frozen=True)
 class RACCV(RACC):
-    """RACC, redrawn for records that leave their cell, then settled: labels and centres are an exact fixed point."""
+    """RACC, redrawn for rows that leave their cell, then settled: labels and centres are an exact fixed point."""
 
     law: ClassVar[str] = "racc-v"
     words: ClassVar[str] = "rotated around the cluster's centre, every record kept in its cluster's cell"

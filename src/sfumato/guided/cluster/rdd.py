@@ -16,7 +16,7 @@ from sfumato.randomness import Stream
 
 
 def distance_domains(table: FloatArray, labels: LabelArray, centres: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """D(i) = [least, largest] distance of cluster i's records to its centre; [∞, −∞] for a cluster without records."""
+    """Return D(i) = [least, largest] distance of cluster i's rows to its centre; [∞, −∞] for a cluster without rows."""
     distance = np.linalg.norm(table - centres[labels], axis=1)
     low, high = np.full(len(centres), np.inf), np.full(len(centres), -np.inf)
     np.minimum.at(low, labels, distance)
@@ -25,7 +25,7 @@ def distance_domains(table: FloatArray, labels: LabelArray, centres: FloatArray)
 
 
 def fold_distance(distance: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
-    """The distance reflected at the ends of [low, high] until it lies between them (Liu et al. 2012, eq. 2).
+    """Reflect the distance at the ends of [low, high] until it lies between them (Liu et al. 2012, eq. 2).
 
     The printed equation reflects once, which gives a negative distance beyond 2·high and one still outside where
     2·low − r > high. Reflecting again until it fits is a triangle wave of period 2(high − low).
@@ -46,7 +46,7 @@ class RDD(ClusterMethod):
 
     def __post_init__(self) -> None:
         if not 0 <= self.sigma < np.inf:
-            raise UsageError(f"rdd: sigma = {self.sigma} is no standard deviation; give a number from 0 on")
+            raise UsageError(f"rdd: sigma = {self.sigma} is not a standard deviation; give a number from 0 on")
 
     def _release(self, table: FloatArray, labels: LabelArray, centres: FloatArray, stream: Stream) -> FloatArray:
         low, high = distance_domains(table, labels, centres)

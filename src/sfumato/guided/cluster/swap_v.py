@@ -1,4 +1,4 @@
-"""SWAP-V: every attribute swapped on its own inside each cluster, with every record kept in its Voronoi cell."""
+"""SWAP-V: every attribute swapped on its own inside each cluster, with every row kept in its Voronoi cell."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from sfumato.randomness import Stream
 class SwapV(ClusterMethod):
     """Independent permutations of each attribute within each cluster; labels and centres are an exact fixed point.
 
-    A record that lands outside its cell exchanges random attributes with a random other record of its cluster whenever
+    A row that lands outside its cell exchanges random attributes with a random other row of its cluster whenever
     that brings the two nearer to where they belong. Exchanges keep what permutations keep: every attribute of a cluster
-    has the very values it had, so the mean is the centre, the scatter is what it was, and released values are genuine.
-    Only in a cluster where some record finds no place in `tries` rounds, values are bent: that record is drawn towards
+    has exactly the values it had, so the mean is the centre, the scatter is what it was, and released values are genuine.
+    Only in a cluster where some row finds no place in `tries` rounds, values are bent: that row is drawn towards
     the centre and the cluster settled.
     """
 
@@ -69,14 +69,14 @@ class SwapV(ClusterMethod):
 def _exchange(
     records: FloatArray, centre: FloatArray, cell: FloatArray, limit: float, tries: int, stream: Stream
 ) -> bool:
-    """Exchange attributes between records, in place, until all are within `limit`; whether that was reached."""
+    """Exchange attributes between rows, in place, until all are within `limit`; whether that was reached."""
     rows, attributes = records.shape
     reaches = reach(records, cell, centre)
     outside = np.flatnonzero(reaches > limit)
     for _ in range(tries):
         if not len(outside):
             return True
-        # Partners: distinct records, none of which is itself outside, so that all exchanges of a round are disjoint.
+        # Partners: distinct rows, none of which is itself outside, so that all exchanges of a round are disjoint.
         partner, first = np.unique(stream.integers(len(outside), rows), return_index=True)
         free = ~np.isin(partner, outside, assume_unique=True)
         a, b = outside[first[free]], partner[free]

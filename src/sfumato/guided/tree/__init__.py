@@ -1,4 +1,16 @@
-"""Room."""
+"""Guided methods around the owner's decision tree.
+
+base           what they share: `TreeMethod` grows the tree and compares draws, `Perturbed` is what comes out
+owner_tree     the leaves of the owner's tree and who is in them
+class_noise    labels changed inside leaves (Islam & Brankovic 2003)
+innocent       noise on attributes that a leaf does not test, and on those it does
+detective      labels dealt out again within leaves and siblings
+framework      all of these in one release
+leaf_swap      values swapped among rows of the same leaf and class
+value_noise    noise on one number that stays inside its leaf
+
+Start with class_noise: the formulas come first, then the three methods.
+"""
 
 from sfumato.guided.tree._segments import Segments, similar_values
 from sfumato.guided.tree.base import Perturbed, TreeMethod

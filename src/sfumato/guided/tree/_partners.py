@@ -1,6 +1,6 @@
-"""Somebody to swap with for a record that is alone in its leaf and class: the nearest of its class up the tree.
+"""Somebody to swap with for a row that is alone in its leaf and class: the nearest of its class up the tree.
 
-For each attribute on its own, the record climbs from its leaf until a node holds another record of its class such that
+For each attribute on its own, the row climbs from its leaf until a node holds another row of its class such that
 either one's value satisfies the conditions of the other's leaf. The two exchange that value. Both keep their leaf, and the
 tables of the attribute by class stay exact in that node and everywhere above it.
 """
@@ -29,7 +29,7 @@ class Family:
 
     @classmethod
     def of(cls, tree: Tree) -> Family:
-        """Leaves in the order of `Tree.paths`; a node's leaves then stand together."""
+        """Return leaves in the order of `Tree.paths`; a node's leaves then stand together."""
         size = len(tree.nodes)
         begin, end, parent = np.zeros(size, np.int64), np.zeros(size, np.int64), np.full(size, -1)
         for place, (leaf, _) in enumerate(tree.paths()):
@@ -44,7 +44,7 @@ class Family:
 def exchange_values(
     table: Table, values: dict[str, FloatArray], leaves: Leaves, lone: IntArray, stream: Stream
 ) -> tuple[dict[str, FloatArray], IntArray]:
-    """The columns after every lone record has exchanged its values, and of each in how many columns it found nobody."""
+    """Return the columns after every lone row has exchanged its values, and of each in how many columns it found nobody."""
     family = Family.of(leaves.tree)
     place = family.begin[leaves.nodes][leaves.number]
     # Records of one class in the order of their leaves: those below a node are one run.
@@ -72,7 +72,7 @@ def _by_place(rows: IntArray, place: IntArray) -> IntArray:
 
 
 def _allowed(column: Column, leaves: Leaves, known: FloatArray) -> NDArray[np.bool_]:
-    """Which of the values satisfy each leaf's conditions."""
+    """Return which of the values satisfy each leaf's conditions."""
     out = np.ones((leaves.size, len(known)), bool)
     for leaf in range(leaves.size):
         condition = leaves.condition(leaf, column.name)
@@ -91,7 +91,7 @@ def _partner(
     allowed: NDArray[np.bool_],
     codes: IntArray,
 ) -> int:
-    """A random record among those of the nearest ancestor that can exchange with this one, −1 if there is none."""
+    """Return a random row among those of the nearest ancestor that can exchange with this one, −1 if there is none."""
     own = int(leaves.number[row])
     node = int(family.parent[leaves.nodes[own]])
     places = place[same_class]

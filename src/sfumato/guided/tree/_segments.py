@@ -19,17 +19,17 @@ from sfumato.trees import Tree, c45
 
 @dataclass(frozen=True, eq=False)
 class Segments:
-    """The tree of one attribute, and the records in it.
+    """The tree of one attribute, and the rows in it.
 
     Attributes
     ----------
     attribute, tree
         The attribute, and the tree that has it as class.
     node
-        The leaf of each record, as a number of the tree's nodes.
+        The leaf of each row, as a number of the tree's nodes.
     counts
         Records by node of the tree and value of the attribute, summed up the tree. Where missing values made the tree's
-        own counts fractional, these are whole: every record is in one leaf.
+        own counts fractional, these are whole: every row is in one leaf.
     """
 
     attribute: str
@@ -62,12 +62,12 @@ class Segments:
 
     @cached_property
     def held(self) -> NDArray[np.bool_]:
-        """Which nodes are leaves that hold records."""
+        """Which nodes are leaves that hold rows."""
         return np.array([node.test is None for node in self.tree.nodes]) & (self.counts.sum(axis=1) > 0)
 
     @property
     def leaves(self) -> IntArray:
-        """The leaves that hold records."""
+        """The leaves that hold rows."""
         return np.flatnonzero(self.held)
 
     @cached_property
@@ -76,9 +76,9 @@ class Segments:
         return np.argmax(self.counts, axis=1)
 
     def siblings(self, leaf: int, up: int = 1) -> list[int]:
-        """The other leaves with records that are children of the same parent; a sibling that is split again does not count.
+        """Return the other leaves with rows that are children of the same parent; a sibling that is split again does not count.
 
-        With `up` above 1, cousins: all leaves with records below the ancestor so many levels higher.
+        With `up` above 1, cousins: all leaves with rows below the ancestor this many levels higher.
         """
         ancestor = leaf
         for _ in range(up):
@@ -101,16 +101,16 @@ class Segments:
         return sorted(out)
 
     def frequencies(self, node: int) -> FloatArray:
-        """Shares of the values in a node; an empty one has its nearest ancestor's."""
+        """Return shares of the values in a node; an empty one has its nearest ancestor's."""
         while self.counts[node].sum() == 0 and self.parents[node] >= 0:
             node = int(self.parents[node])
         total = self.counts[node].sum()
         return self.counts[node] / total if total else np.full(self.counts.shape[1], 1 / self.counts.shape[1])
 
     def law(self, leaf: int, p: float, v: float = 0.0, up: int = 1) -> FloatArray:
-        """q_L = (1 − v)[p · mean over siblings of onehot(their majority) + (1 − p) · frequencies of L] + v · uniform.
+        """Return q_L = (1 − v)[p · mean over siblings of onehot(their majority) + (1 − p) · frequencies of L] + v · uniform.
 
-        The law of a record's new value. It does not depend on the old value, given the leaf. Without siblings p is 0.
+        The law of a row's new value. It does not depend on the old value, given the leaf. Without siblings p is 0.
         """
         q = self.frequencies(leaf)
         kin = self.siblings(leaf, up)
@@ -122,7 +122,7 @@ class Segments:
 
 @dataclass(frozen=True)
 class ValuePair:
-    """Two values that are alike in a segment, by the product of their numbers of records there."""
+    """Two values that are alike in a segment, by the product of their numbers of rows there."""
 
     first: str
     second: str
@@ -139,7 +139,7 @@ class Segment:
 
 
 def value_pairs(counts: FloatArray, labels: tuple[str, ...]) -> tuple[ValuePair, ...]:
-    """Pairs of values that both occur, most similar first: similarity = product of the counts (2005, section IV)."""
+    """Return pairs of values that both occur, most similar first: similarity = product of the counts (2005, section IV)."""
     found = [
         ValuePair(labels[i], labels[j], float(counts[i] * counts[j]))
         for i in range(len(counts))
@@ -150,7 +150,7 @@ def value_pairs(counts: FloatArray, labels: tuple[str, ...]) -> tuple[ValuePair,
 
 
 def similar_values(segments: Segments) -> tuple[Segment, ...]:
-    """Which values are alike where: in each heterogeneous leaf, and in each union of sibling leaves."""
+    """Return which values are alike where: in each heterogeneous leaf, and in each union of sibling leaves."""
     out, seen = [], set()
     labels = segments.tree.labels
     for leaf in segments.leaves.tolist():

@@ -110,7 +110,7 @@ class TreeMethod(Method):
             raise UsageError(f"{self.law}: best_of = {self.best_of} leaves nothing to release; give 1 or more")
 
     def perturb(self, table: Table, stream: Stream, *, tree: Tree | None = None) -> Perturbed:
-        """The perturbed table. `tree` is the owner's, grown here unless given."""
+        """Perturb the table; `tree` is the owner's, grown here unless given."""
         if table.target is None:
             raise UsageError(f"{self.law} perturbs around a decision tree and needs a class; name the target column")
         if not table.rows:
@@ -136,11 +136,11 @@ class TreeMethod(Method):
 
     @property
     def leaves_rare_out(self) -> bool:
-        """Whether records of rare classes are left out (see `rare_classes`)."""
+        """Whether rows of rare classes are left out (see `rare_classes`)."""
         return False
 
     def _perturb_without(self, rare: NDArray[np.bool_], table: Table, stream: Stream, tree: Tree | None) -> Perturbed:
-        """The release of the table as it would be without some of its people."""
+        """Perturb the table as if the rows of rare classes were not in it."""
         if rare.all():
             raise UsageError(
                 f"{self.law}: every leaf and class is a small cell: no class has {MIN_CLASS_ROWS} records, and nobody could be "
@@ -155,12 +155,12 @@ class TreeMethod(Method):
         )
 
     def _prepare(self, table: Table, tree: Tree) -> Any:
-        """What all draws share: the owner's leaves."""
+        """Return what all draws share: the owner's leaves."""
         return Leaves.of(tree, table)
 
     @abstractmethod
     def _draw(self, table: Table, prepared: Any, stream: Stream) -> Perturbed:
-        """One release."""
+        """Return one release."""
 
 
 def changed_shares(original: Table, released: Table) -> dict[str, float]:
@@ -182,7 +182,7 @@ def check_probability(law: str, **values: float) -> None:
     """Refuse numbers outside [0, 1]."""
     for name, value in values.items():
         if not 0 <= value <= 1:
-            raise UsageError(f"{law}: {name} = {value} is no probability; give a number from 0 to 1")
+            raise UsageError(f"{law}: {name} = {value} is not a probability; give a number from 0 to 1")
 
 
 def _rank(found: Similarity | None) -> tuple[float, float]:

@@ -1,7 +1,7 @@
 """Noise on the class: Random, Probabilistic, All Leaves (Islam & Brankovic 2003, section 3.1), for any number of classes.
 
-Leaf k holds N_k records, n_kc of class c. All three change E(N) = Σ_k N_k (1 − Σ_c (n_kc/N_k)²) labels on average, which
-for two classes is the paper's Σ 2mn/(m + n). The paper's p for All Leaves lacks a division by the number of records.
+Leaf k holds N_k rows, n_kc of class c. All three change E(N) = Σ_k N_k (1 − Σ_c (n_kc/N_k)²) labels on average, which
+for two classes is the paper's Σ 2mn/(m + n). The paper's p for All Leaves lacks a division by the number of rows.
 
 Class noise alone hides little: what a leaf predicts stays as predictable as the leaf is pure.
 """
@@ -26,15 +26,15 @@ LABELS_PERMUTED = "labels permuted inside each leaf of the owner's tree"
 
 
 def expected_changes(counts: FloatArray) -> float:
-    """E(N) = Σ_k N_k (1 − Σ_c (n_kc/N_k)²), counts by leaf and class."""
+    """Return E(N) = Σ_k N_k (1 − Σ_c (n_kc/N_k)²), counts by leaf and class."""
     n = counts.sum(axis=1)
     return float((n - np.square(counts).sum(axis=1) / np.where(n > 0, n, 1.0)).sum())
 
 
 def random_variance(counts: FloatArray) -> float:
-    """Variance of the number of changes under Random; Σ 4m²n²/(N²(N − 1)) for two classes.
+    """Return the variance of the number of changes under Random; Σ 4m²n²/(N²(N − 1)) for two classes.
 
-    Unchanged labels of a leaf number Σ_c X_c, X_c the records of class c that a random permutation gives a label c.
+    Unchanged labels of a leaf number Σ_c X_c, X_c the rows of class c that a random permutation gives a label c.
     Var X_c = n_c²(N − n_c)²/(N²(N − 1)) and Cov(X_c, X_d) = n_c² n_d²/(N²(N − 1)).
     """
     n = counts.sum(axis=1)
@@ -45,35 +45,35 @@ def random_variance(counts: FloatArray) -> float:
 
 
 def probabilistic_variance(counts: FloatArray) -> float:
-    """Variance under Probabilistic: Σ_k Σ_c n_c f_c (1 − f_c) with f = n_c/N; Σ mn/N for two classes."""
+    """Return the variance under Probabilistic: Σ_k Σ_c n_c f_c (1 − f_c) with f = n_c/N; Σ mn/N for two classes."""
     share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1.0)
     return float((counts * share * (1 - share)).sum())
 
 
 def all_leaves_rate(counts: FloatArray) -> float:
-    """The chance p = E(N)/N of every label to change under All Leaves."""
+    """Return the chance p = E(N)/N of every label to change under All Leaves."""
     total = float(counts.sum())
     return expected_changes(counts) / total if total else 0.0
 
 
 def all_leaves_variance(counts: FloatArray) -> float:
-    """N p (1 − p)."""
+    """Return N p (1 − p)."""
     p = all_leaves_rate(counts)
     return float(counts.sum()) * p * (1 - p)
 
 
 def permute_labels(classes: IntArray, leaf: IntArray, stream: Stream) -> IntArray:
-    """Random: the labels of each leaf in a random order, so that its class totals stay exactly as they are."""
+    """Permute the labels of each leaf, so that its class totals stay exactly as they are (Random)."""
     return classes[stream.permutation_within(leaf)]
 
 
 def redraw_labels(leaf: IntArray, counts: FloatArray, stream: Stream) -> IntArray:
-    """Probabilistic: every label drawn from the class shares of its leaf."""
+    """Draw every label from the class shares of its leaf (Probabilistic)."""
     return draw_categories(counts, leaf, stream.uniform(len(leaf)))
 
 
 def flip_labels(classes: IntArray, rate: float, n_classes: int, stream: Stream) -> IntArray:
-    """All Leaves: every label changed with probability `rate`, to each of the others alike."""
+    """Change every label with probability `rate`, to each of the others alike (All Leaves)."""
     if n_classes < 2:
         return classes.copy()
     change = stream.uniform(len(classes)) < rate
@@ -82,7 +82,7 @@ def flip_labels(classes: IntArray, rate: float, n_classes: int, stream: Stream) 
 
 
 def draw_categories(weights: FloatArray, group: IntArray, u: FloatArray) -> IntArray:
-    """For each place the category at quantile u of its group's weights; a category without weight is never drawn."""
+    """Return for each place the category at quantile u of its group's weights; a category without weight is never drawn."""
     below = np.cumsum(weights, axis=1)
     whole = below / below[:, -1:]
     # One increasing list for all groups: group g's distribution function runs from g to g + 1.
@@ -93,16 +93,16 @@ def draw_categories(weights: FloatArray, group: IntArray, u: FloatArray) -> IntA
 
 
 def leaf_posterior(counts: FloatArray, leaf: IntArray) -> FloatArray:
-    """What an intruder who places a record in its leaf believes of its class under Random and Probabilistic.
+    """Return what an intruder who places a row in its leaf believes of its class under Random and Probabilistic.
 
     Given the leaf, the released label is independent of the true one, so the belief is the leaf's own distribution: the
-    best guess is right with m/(m + n), minority records are guessed wrong, and homogeneous leaves are disclosed.
+    best guess is right with m/(m + n), minority rows are guessed wrong, and homogeneous leaves are disclosed.
     """
     return (counts / counts.sum(axis=1, keepdims=True))[leaf]
 
 
 def flip_posterior(counts: FloatArray, leaf: IntArray, released: IntArray, rate: float) -> FloatArray:
-    """The same under All Leaves: Bayes' rule with the leaf's distribution as the prior and the flip rate as the noise."""
+    """Return the same under All Leaves: Bayes' rule with the leaf's distribution as the prior and the flip rate as the noise."""
     k = counts.shape[1]
     likelihood = np.full((len(leaf), k), rate / max(k - 1, 1))
     likelihood[np.arange(len(leaf)), released] = 1 - rate
@@ -153,11 +153,11 @@ class ClassNoise(TreeMethod):
 
     @abstractmethod
     def _labels(self, classes: IntArray, leaf: IntArray, counts: FloatArray, stream: Stream) -> IntArray:
-        """Released labels."""
+        """Return released labels."""
 
     @abstractmethod
     def _variance(self, counts: FloatArray) -> float:
-        """Of the number of changes."""
+        """Return the variance of the number of changes."""
 
     def _posterior(self, counts: FloatArray, leaf: IntArray, released: IntArray) -> FloatArray:  # noqa: ARG002
         return leaf_posterior(counts, leaf)

@@ -1,7 +1,7 @@
 """DETECTIVE: perturbation of categorical attributes by the leaves of their own trees (Islam & Brankovic 2005, section III).
 
-A record's new value is drawn from its leaf's law q_L (see `Segments.law`) and, given the leaf, does not depend on the old
-one: it changes with probability 1 − Σ f_v q_v. An intruder who can place the record in its leaf guesses the old value with
+A row's new value is drawn from its leaf's law q_L (see `Segments.law`) and, given the leaf, does not depend on the old
+one: it changes with probability 1 − Σ f_v q_v. An intruder who can place the row in its leaf guesses the old value with
 max f_v, whatever p is: p distorts, it adds no secrecy against such an intruder.
 """
 
@@ -40,7 +40,7 @@ class Detective(TreeMethod):
     )
     p: float = parameter(0.05, "chance of a sibling leaf's majority value in place of the leaf's own distribution")
     v: float = parameter(0.0, "chance of any value of the domain")
-    up: int = parameter(1, "1: sibling leaves; more: cousins, all leaves below the ancestor so many levels higher")
+    up: int = parameter(1, "1: sibling leaves; more: cousins, all leaves below the ancestor this many levels higher")
     draws: str = parameter("shuffle", "shuffle: a leaf's values are dealt out again; iid: each is drawn on its own")
     chained: bool = parameter(False, "find each leaf from the values released so far, which keeps joint structure")
     attributes: str = parameter("", "columns to perturb, separated by commas; all categorical ones unless said")
@@ -71,10 +71,10 @@ class Detective(TreeMethod):
         others: Mapping[str, FloatArray] | None = None,
         classes: IntArray | None = None,
     ) -> dict[str, FloatArray]:
-        """New values of every attribute in `segments`; missing values stay missing.
+        """Return new values of every attribute in `segments`; missing values stay missing.
 
         The paper perturbs each attribute from the original table and then combines the columns. Chained, the attributes
-        come in turn: a record's leaf is found from the values released so far (`others` and `classes` are such values of
+        come in turn: a row's leaf is found from the values released so far (`others` and `classes` are such values of
         other columns), the leaf's law from the original table.
         """
         released: dict[str, FloatArray] = {}
@@ -103,7 +103,7 @@ class Detective(TreeMethod):
         return values
 
     def _move(self, own: Segments, reached: IntArray, leaf: IntArray, dealt_: IntArray, stream: Stream) -> IntArray:
-        """With probability p the majority of a random sibling, then with probability v any value."""
+        """Replace values, with probability p by the majority of a random sibling, then with probability v by any value."""
         out = dealt_.copy()
         kin = [own.majorities[own.siblings(int(n), self.up)] for n in reached]
         number = np.array([len(k) for k in kin])
@@ -122,7 +122,7 @@ class Detective(TreeMethod):
 
 
 def choose_columns(table: Table, wish: str, law: str) -> tuple[str, ...]:
-    """The categorical columns, or those named."""
+    """Return the categorical columns, or those named."""
     if not wish:
         return tuple(c.name for c in table.columns if not c.attribute.kind.numeric)
     names = tuple(name.strip() for name in wish.split(",") if name.strip())
@@ -133,9 +133,9 @@ def choose_columns(table: Table, wish: str, law: str) -> tuple[str, ...]:
 
 
 def deal_shares(shares: FloatArray, group: IntArray, stream: Stream) -> IntArray:
-    """Values dealt out to the records of each group in the group's proportions, to whom by chance.
+    """Deal values out to the rows of each group in the group's proportions, to whom by chance.
 
-    Each record's value follows the shares, and each value's number of records is one of the two whole numbers around its
+    Each row's value follows the shares, and each value's number of rows is one of the two whole numbers around its
     share of the group (systematic sampling); where the shares are the group's own, that is an exact permutation.
     """
     sizes = np.bincount(group, minlength=len(shares))
@@ -157,7 +157,7 @@ def deal_shares(shares: FloatArray, group: IntArray, stream: Stream) -> IntArray
 
 
 def expected_change(own: Segments, p: float, v: float = 0.0, up: int = 1) -> float:
-    """Mean over the records of 1 − Σ f_v q_v: the share of values that DETECTIVE changes on average."""
+    """Return the mean over the rows of 1 − Σ f_v q_v: the share of values that DETECTIVE changes on average."""
     leaves = own.leaves.tolist()
     sizes = own.counts[leaves].sum(axis=1)
     kept = np.array([own.frequencies(leaf) @ own.law(leaf, p, v, up) for leaf in leaves])
@@ -165,7 +165,7 @@ def expected_change(own: Segments, p: float, v: float = 0.0, up: int = 1) -> flo
 
 
 def similarity_table(table: Table, names: Sequence[str] = ()) -> dict[str, Any]:
-    """Which values are alike where, for each categorical attribute: as plain data, for the owner."""
+    """Return which values are alike where, for each categorical attribute: as plain data, for the owner."""
     from sfumato.guided.tree._segments import similar_values
 
     out: dict[str, Any] = {}

@@ -1,7 +1,7 @@
 """The whole framework: every attribute perturbed, each by the technique that suits it (2004 framework; 2005, section III).
 
 Numbers get noise: over their domain where the leaf does not test them (LINNAPT), inside the leaf's own interval where it
-does (LINFAPT), so that noise alone moves no record to another leaf. Labels are permuted inside leaves. Categories are
+does (LINFAPT), so that noise alone moves no row to another leaf. Labels are permuted inside leaves. Categories are
 drawn by DETECTIVE. What nevertheless stays in clear is named in a warning, because it re-identifies.
 """
 
@@ -65,7 +65,7 @@ class Framework(TreeMethod):
 
     @classmethod
     def moves_gaps(cls, attribute: Attribute, stated: Mapping[str, Any]) -> bool:
-        """Whether numbers were swapped."""
+        """Return whether numbers were swapped."""
         swapped = attribute.kind.numeric and attribute.role is not Role.TARGET
         return swapped and stated.get("numbers") == "swap"
 
@@ -77,7 +77,7 @@ class Framework(TreeMethod):
 
     @property
     def leaves_rare_out(self) -> bool:
-        """Swapped numbers follow their class, and the one record of a class would keep them all together."""
+        """Swapped numbers follow their class, and the one row of a class would keep them all together."""
         return self.numbers == "swap"
 
     @property

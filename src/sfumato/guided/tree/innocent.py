@@ -1,7 +1,7 @@
 """Noise on the attributes that a leaf does not ask about (Islam & Brankovic 2003, section 3.2), and on those it does.
 
 A total innocent attribute (TIA) is tested nowhere in the tree; a leaf innocent attribute (LIA) is tested, but not on the
-path of the record's leaf. Influential attributes may be perturbed too, inside their leaf's interval.
+path of the row's leaf. Influential attributes may be perturbed too, inside their leaf's interval.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Innocent(TreeMethod):
 def cells_to_perturb(
     table: Table, leaves: Leaves, which: str = "innocent", heterogeneous: bool = False
 ) -> dict[str, NDArray[np.bool_]]:
-    """Which cells of each numeric column are perturbed; columns without any are left out."""
+    """Return which cells of each numeric column are perturbed; columns without any are left out."""
     out = {}
     used = leaves.tree.used
     where = leaves.heterogeneous[leaves.number] if heterogeneous else np.ones(table.rows, bool)
@@ -94,12 +94,12 @@ def cells_to_perturb(
 def add_noise(
     table: Table, leaves: Leaves, cells: dict[str, NDArray[np.bool_]], noise: ValueNoise, stream: Stream
 ) -> dict[str, FloatArray]:
-    """The values of the perturbed columns."""
+    """Return the values of the perturbed columns."""
     return {name: inside_leaf(table[name], leaves, some, noise, stream) for name, some in cells.items()}
 
 
 def spread_of(column: Column) -> float:
-    """The standard deviation of the known values."""
+    """Return the standard deviation of the known values."""
     known = column.values[~np.isnan(column.values)]
     return float(known.std()) if len(known) else 0.0
 
@@ -107,7 +107,7 @@ def spread_of(column: Column) -> float:
 def inside_leaf(
     column: Column, leaves: Leaves, cells: NDArray[np.bool_], noise: ValueNoise, stream: Stream
 ) -> FloatArray:
-    """The column with noise on some of its cells, each folded into the interval that its leaf allows.
+    """Add noise to some cells of the column, each folded into the interval that its leaf allows.
 
     In a leaf that does not test the attribute that interval is the whole domain (LINNAPT).
     """

@@ -1,6 +1,6 @@
-"""Leaf swap: every attribute permuted on its own among the records of the same leaf and class.
+"""Leaf swap: every attribute permuted on its own among the rows of the same leaf and class.
 
-All records keep their leaf, since the values they receive satisfied its conditions in another record of it; and every
+All rows keep their leaf, since the values they receive satisfied its conditions in another row of it; and every
 table of an attribute by class, in every node of the tree, is exactly what it was. So every test of the tree is chosen
 again, and only growth below heterogeneous leaves can differ. There chance may let a subtree survive its pruning that did
 not before; so the release's own tree is grown, and the leaves whose rule it lost are dealt again (`redraws`). The price
@@ -9,11 +9,11 @@ was drawn.
 
 What it does not do: the class stays as predictable as the leaf is pure; values are genuine, so an extreme value still
 shows that somebody has it; relations between attributes inside a leaf are gone, and with them what other models use; and
-a leaf and class with one record has nobody to swap with (`small` says what happens then).
+a leaf and class with one row has nobody to swap with (`small` says what happens then).
 
 But for small=keep, nobody is released whole for want of somebody to swap with: rare classes are left out (`rare_classes`),
-a record that finds nobody of its class for any of its values exchanges them with other classes of its leaf, and one that is
-alone in its leaf, too, is left out. That chance lets a record keep all its values is not prevented: were it, the rows that
+a row that finds nobody of its class for any of its values exchanges them with other classes of its leaf, and one that is
+alone in its leaf, too, is left out. That chance lets a row keep all its values is not prevented: were it, the rows that
 did change could be put together again.
 """
 
@@ -61,7 +61,7 @@ IN_SMALL_CELLS = {
 
 
 def limits(small: str, least: int) -> list[str]:
-    """All that a recipient is told: rules that hold for any table, and no count of this one."""
+    """Return all that a recipient is told: rules that hold for any table, and no count of this one."""
     told = [IN_SMALL_CELLS[small].format(least=least)]
     return [*LIMITS, *told] if small == "keep" else [*LIMITS, *told, STATEMENT]
 
@@ -103,7 +103,7 @@ class LeafSwap(TreeMethod):
 
     @classmethod
     def moves_gaps(cls, attribute: Attribute, stated: Mapping[str, Any]) -> bool:  # noqa: ARG003 - the same however small cells fare
-        """Whether the column is not the class."""
+        """Return whether the column is not the class."""
         return attribute.role is not Role.TARGET
 
     def __post_init__(self) -> None:
@@ -141,7 +141,7 @@ class LeafSwap(TreeMethod):
         return best
 
     def _settle(self, table: Table, leaves: Leaves, deal: Table, stream: Stream) -> Perturbed:
-        """The release of a deal: small cells seen to, changes counted."""
+        """Treat the small cells of a deal and count its changes."""
         leaf, given = leaves.number, deal.codes
         to = cells_of(leaf, given, len(table.labels))
         small = np.bincount(to)[to] < self.least
@@ -173,7 +173,7 @@ class LeafSwap(TreeMethod):
 
 
 def unmoved_note(values: int, records: int) -> Note:
-    """What an owner is told of values that stay where they are."""
+    """Return the note to the owner about values that stay where they are."""
     return Note(
         "SF224",
         f"{values} values of {records} records in small cells found nobody to swap with and are "
@@ -182,7 +182,7 @@ def unmoved_note(values: int, records: int) -> Note:
 
 
 def crossed_note(records: int) -> Note:
-    """What an owner is told of records whose class has nobody for them."""
+    """Return the note to the owner about rows whose class has nobody for them."""
     return Note(
         "SF225",
         f"{records} records in small cells found nobody of their class to swap any value with, and exchanged their values "
@@ -191,12 +191,12 @@ def crossed_note(records: int) -> Note:
 
 
 def left_out_note(records: int) -> Note:
-    """What an owner is told of records in small cells that are not in the release."""
+    """Return the note to the owner about rows in small cells that are not in the release."""
     return Note("SF226", f"{records} records in small cells have nobody to swap with and are left out of the release")
 
 
 def deal_within_cells(table: Table, leaf: IntArray, stream: Stream, *, labels: bool) -> Table:
-    """Every attribute permuted inside each leaf and class; with `labels`, the classes of each leaf before that."""
+    """Permute every attribute inside each leaf and class; with `labels`, the classes of each leaf before that."""
     given = permute_known_labels(table.codes, leaf, stream) if labels else table.codes
     cell, to = (cells_of(leaf, classes, len(table.labels)) for classes in (table.codes, given))
     return table.with_values({c.name: deal_values(c.values, cell, to, stream) for c in table.columns}, given)
@@ -211,7 +211,7 @@ def deal_again_below(
     *,
     labels: bool,
 ) -> Table:
-    """An earlier deal with fresh permutations in the leaves of some records, `among`."""
+    """Give an earlier deal fresh permutations in the leaves of some rows, `among`."""
     fresh = deal_within_cells(table.take(among), leaf[among], stream, labels=labels)
     values = {c.name: c.values.copy() for c in deal.columns}
     for column in fresh.columns:
@@ -222,18 +222,18 @@ def deal_again_below(
 
 
 def check_some_are_kept(small: NDArray[np.bool_]) -> None:
-    """A release without records is none."""
+    """Raise UsageError where every row is in a small cell, since nothing would be released."""
     if small.all():
         raise UsageError("leaf-swap: every leaf and class is a small cell; lower `least`, or choose small=blind")
 
 
 def cells_of(leaf: IntArray, classes: IntArray, n_classes: int) -> IntArray:
-    """Leaf and class as one number; records without a class are a class of their own."""
+    """Return leaf and class as one number; rows without a class are a class of their own."""
     return leaf * (n_classes + 1) + classes + 1
 
 
 def permute_known_labels(classes: IntArray, leaf: IntArray, stream: Stream) -> IntArray:
-    """The labels of each leaf in a random order; records without one stay without."""
+    """Permute the labels of each leaf; rows without one stay without."""
     known = np.flatnonzero(classes >= 0)
     out = classes.copy()
     out[known] = permute_labels(classes[known], leaf[known], stream)
@@ -241,9 +241,9 @@ def permute_known_labels(classes: IntArray, leaf: IntArray, stream: Stream) -> I
 
 
 def deal_values(values: FloatArray, cell: IntArray, to: IntArray, stream: Stream) -> FloatArray:
-    """The values of each cell, in random order, for the records that the cell has now (`to`; the same numbers in each).
+    """Return the values of each cell, in random order, for the rows that the cell has now (`to`; the same numbers in each).
 
-    A uniformly random order, with values that may stay: were they forced to move, two records of a cell would exchange
+    A uniformly random order, with values that may stay: were they forced to move, two rows of a cell would exchange
     all their values, which is no change at all.
     """
     out = np.empty_like(values)
@@ -252,9 +252,9 @@ def deal_values(values: FloatArray, cell: IntArray, to: IntArray, stream: Stream
 
 
 def swap_blindly(values: FloatArray, leaf: IntArray, small: NDArray[np.bool_], stream: Stream) -> FloatArray:
-    """Let each record of a small cell exchange its value with a random record of its leaf, whatever the class.
+    """Let each row of a small cell exchange its value with a random row of its leaf, whatever the class.
 
-    The leaf's own table of the attribute stays exact; that by class moves by at most one record an exchange.
+    The leaf's own table of the attribute stays exact; that by class moves by at most one row per exchange.
     """
     out = values.copy()
     order = np.argsort(leaf, kind="stable")

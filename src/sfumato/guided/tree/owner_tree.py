@@ -1,4 +1,4 @@
-"""The owner's tree laid over the owner's records: which leaf each is in, and what that leaf asks of every attribute."""
+"""The owner's tree laid over the owner's rows: which leaf each is in, and what that leaf asks of every attribute."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from sfumato.trees import Condition, Rule, Tree, rules
 
 @dataclass(frozen=True, eq=False)
 class Leaves:
-    """Leaves of a tree that hold records, numbered through.
+    """Leaves of a tree that hold rows, numbered through.
 
     Attributes
     ----------
     tree
         The owner's tree.
     number
-        The leaf of each record. A missing value follows the branch with most records, so every record has one leaf.
+        The leaf of each row. A missing value follows the branch with most rows, so every row has one leaf.
     nodes
         The node of each leaf in the tree.
     counts
-        Records by leaf and class; records without a class are left out.
+        Rows by leaf and class; rows without a class are left out.
     """
 
     tree: Tree
@@ -37,7 +37,7 @@ class Leaves:
 
     @classmethod
     def of(cls, tree: Tree, table: Table) -> Leaves:
-        """Send every record through the tree."""
+        """Send every row through the tree."""
         nodes, number = np.unique(tree.apply(table), return_inverse=True)
         classes = table.codes if table.target is not None else np.full(table.rows, -1)
         known = classes >= 0
@@ -47,12 +47,12 @@ class Leaves:
 
     @property
     def size(self) -> int:
-        """How many leaves hold records."""
+        """How many leaves hold rows."""
         return len(self.nodes)
 
     @cached_property
     def heterogeneous(self) -> NDArray[np.bool_]:
-        """Leaves with records of more than one class."""
+        """Leaves with rows of more than one class."""
         return (self.counts > 0).sum(axis=1) > 1
 
     @cached_property
@@ -62,15 +62,15 @@ class Leaves:
         return tuple(by_node[int(node)] for node in self.nodes)
 
     def condition(self, leaf: int, name: str) -> Condition | None:
-        """What a leaf asks of an attribute; None where its path does not test it (a leaf innocent attribute)."""
+        """Return what a leaf asks of an attribute; None where its path does not test it (a leaf innocent attribute)."""
         return next((c for c in self.rules[leaf].conditions if c.attribute == name), None)
 
     def influential(self, name: str) -> NDArray[np.bool_]:
-        """Leaves on whose path the attribute is tested."""
+        """Return the leaves on whose path the attribute is tested."""
         return np.array([self.condition(leaf, name) is not None for leaf in range(self.size)], bool)
 
     def interval(self, name: str, low: float, high: float, step: float) -> tuple[FloatArray, FloatArray]:
-        """For each leaf the least and largest value on the lattice of `step` that keeps a record in the leaf.
+        """Return for each leaf the least and largest value on the lattice of `step` that keeps a row in the leaf.
 
         Where the leaf does not test the attribute, that is all of [low, high].
         """
@@ -84,7 +84,7 @@ class Leaves:
 
 
 def above(end: float, step: float, is_open: bool) -> float:
-    """The least multiple of `step` from `end` on, or beyond it where the end is open."""
+    """Return the least multiple of `step` from `end` on, or beyond it where the end is open."""
     if math.isinf(end):
         return end
     places = end / step

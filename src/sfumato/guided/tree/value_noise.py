@@ -6,7 +6,7 @@
 
 Additive and relative values are folded back at the ends (mirrored half a step beyond the last value) and rounded to the
 lattice, so nothing piles up. Percent values are rounded and clipped where the attribute has a lattice, and left as they
-are where it has none: then A*/A − 1 lies on the percent grid for the true record and for hardly any other.
+are where it has none: then A*/A − 1 lies on the percent grid for the true row and for hardly any other.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MAX_IMAGES = 32
 
 @cache
 def percent_bell(sd: float = SD) -> tuple[FloatArray, FloatArray]:
-    """The percentages of Figure 3 and their chances: p_j ∝ exp(−e_j²/2s²) with s solved so that the sd is as stated."""
+    """Return the percentages of Figure 3 and their chances: p_j ∝ exp(−e_j²/2s²) with s solved so that the sd is as stated."""
     steps = round(PERCENT_REACH / PERCENT_STEP)
     offsets = np.arange(-steps, steps + 1, dtype=np.float64) * PERCENT_STEP
 
@@ -98,18 +98,18 @@ class ValueNoise:
             )
 
     def scale(self, values: FloatArray, spread: float) -> FloatArray:
-        """The standard deviation of the noise of each value."""
+        """Return the standard deviation of the noise of each value."""
         return np.full(len(values), self.sd * spread) if self.kind == "additive" else self.sd * np.abs(values)
 
     def step(self, column: Column, spread: float) -> float:
-        """The lattice of the released values: the attribute's own, or one much finer than the noise."""
+        """Return the lattice of the released values: the attribute's own, or one much finer than the noise."""
         own = column.attribute.step
         if own or self.kind == "percent" or spread <= 0:
             return own
         return decade(self.sd * spread / STEPS_PER_SCALE)
 
     def draw(self, values: FloatArray, spread: float, room: Room, stream: Stream) -> FloatArray:
-        """Released values for true ones."""
+        """Draw released values for true ones."""
         if not len(values):
             return values.copy()
         if self.kind != "percent":
@@ -121,7 +121,7 @@ class ValueNoise:
         return _clip(noisy, room) if room.step else noisy
 
     def chances(self, true: FloatArray, released: FloatArray, spread: float, room: Room) -> FloatArray:
-        """P(released | true), one row a true value; `room` belongs to the released ones."""
+        """Return P(released | true), one row per true value; `room` belongs to the released ones."""
         if self.kind != "percent":
             return _folded_chances(true, released, self.scale(true, spread), room)
         out = np.zeros((len(true), len(released)))
@@ -137,12 +137,12 @@ class ValueNoise:
 
 
 def room_ends(room: Room) -> tuple[FloatArray, FloatArray]:
-    """The first and the last multiple of the step inside the room."""
+    """Return the first and the last multiple of the step inside the room."""
     return np.ceil(room.low / room.step - 1e-6), np.floor(room.high / room.step + 1e-6)
 
 
 def fold_into_room(noisy: FloatArray, true: FloatArray, room: Room) -> FloatArray:
-    """Noisy values mirrored at the ends until they lie between them, on the lattice.
+    """Mirror noisy values at the ends until they lie between them, on the lattice.
 
     Mirrors stand half a step beyond the first and the last value, so that every value of the lattice has the same room.
     A cell whose room holds no value of the lattice keeps its true one.
@@ -158,7 +158,7 @@ def fold_into_room(noisy: FloatArray, true: FloatArray, room: Room) -> FloatArra
 
 
 def _folded_chances(true: FloatArray, released: FloatArray, scale: FloatArray, room: Room) -> FloatArray:
-    """Σ over the mirror images k of the released value of Φ((k + ½ − x)/σ) − Φ((k − ½ − x)/σ), in steps."""
+    """Return Σ over the mirror images k of the released value of Φ((k + ½ − x)/σ) − Φ((k − ½ − x)/σ), in steps."""
     from scipy.special import ndtr
 
     if not room.step:

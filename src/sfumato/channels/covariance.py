@@ -73,7 +73,7 @@ class Moments:
             )
         if few := [n for n, rows in zip(self.names, np.diag(self.pairs), strict=True) if rows < MIN_ROWS]:
             raise DataError(
-                f"{join_names(few)}: fewer than {MIN_ROWS} rows have a value, and the variance of so few, which the noise would publish, "
+                f"{join_names(few)}: fewer than {MIN_ROWS} rows have a value, and their variance, which the noise would publish, "
                 "tells about them; withhold it, or give it noise of its own in a plan"
             )
         n = np.maximum(self.pairs, 1.0)

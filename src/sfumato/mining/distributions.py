@@ -11,7 +11,7 @@ import numpy as np
 from sfumato.counts import Counts, FloatArray, Grid
 from sfumato.engines import Engine
 from sfumato.errors import DataError, UsageError
-from sfumato.reconstruction import Distribution, by_class, counted_columns, reconstruct, weighted
+from sfumato.reconstruction import Distribution, count_columns, reconstruct, reconstruct_by_class, weighted_column
 from sfumato.releases import CountedTable, Release
 from sfumato.report import charts
 from sfumato.schema import Attribute, Kind
@@ -150,7 +150,7 @@ def _from_counts(
     table = counted.table
     wanted = [c for c in table.columns if names is None or c.name in names]
     bins = options.get("bins")
-    found = counted_columns(wanted, table.labels, counted.fold, bins=bins, by_class=by_class)
+    found = count_columns(wanted, table.labels, counted.fold, bins=bins, by_class=by_class)
     out = {}
     skipped = {name: NO_VALUE for name, counts in found.items() if not counts.overall[1][1:].any()}
     for name, counts in found.items():
@@ -161,15 +161,15 @@ def _from_counts(
             classes = {}
             for label, row in zip(table.labels, counts.by_class[1][1:], strict=True):
                 if row[1:].any():
-                    column, weights = weighted(counts.column, counts.by_class[0], row)
+                    column, weights = weighted_column(counts.column, counts.by_class[0], row)
                     classes[label] = reconstruct(column, weights=weights, **{**options, "bins": counts.bins})
-        column, weights = weighted(counts.column, *counts.overall)
+        column, weights = weighted_column(counts.column, *counts.overall)
         out[name] = view(column, classes, weights, **options)
     return Views(out, skipped)
 
 
 def _by_class(table: Any, name: str, options: Mapping[str, Any]) -> Mapping[str, Distribution]:
-    return by_class(table, name, **options)
+    return reconstruct_by_class(table, name, **options)
 
 
 def plotted(views: Mapping[str, View]) -> str:

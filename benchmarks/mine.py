@@ -20,8 +20,8 @@ import numpy as np  # noqa: E402
 from accuracy import LAWS, classes_of, release_of, rows_of  # noqa: E402
 from measure import Ratio, ratios, speed, timed, versions  # noqa: E402
 
+from sfumato.channels import transition  # noqa: E402
 from sfumato.randomness import SecretKey  # noqa: E402
-from sfumato.reconstruction import columns  # noqa: E402
 from sfumato.trees.grow.growth import Limits  # noqa: E402
 from sfumato.trees.grow.pruning import KeepAll  # noqa: E402
 from sfumato.trees.strategies.base import STRATEGIES  # noqa: E402
@@ -31,7 +31,7 @@ DEPTH, LEAF = 12, 50
 
 def afresh(mine: Callable[..., object], *arguments: object) -> None:
     """Mine with no kernel remembered from the run before."""
-    columns._kernel.cache_clear()  # noqa: SLF001
+    transition._remembered.cache_clear()  # noqa: SLF001
     mine(*arguments)
 
 

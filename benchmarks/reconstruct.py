@@ -15,7 +15,7 @@ from measure import Ratio, ratios, speed, timed
 from sfumato.channels import CellRule, DenseKernel, Gaussian, Transition, Uniform
 from sfumato.counts import Counts, FloatArray, Grid
 from sfumato.generators.shapes import plateau, triangles
-from sfumato.reconstruction import Problem, averaged, bayes, em, ems, joint_em, reconstruct
+from sfumato.reconstruction import Problem, fit_averaged, fit_bayes, fit_em, fit_ems, fit_separable, reconstruct
 from sfumato.reconstruction.closed_form import exact_counts
 from sfumato.reconstruction.em import gap_stop, iterate, step_stop
 from sfumato.schema import Attribute, Interval, Kind
@@ -36,9 +36,9 @@ COLUMNS: dict[str, Callable[[Column], FloatArray]] = {
 
 
 def _problem(column: Column) -> Problem:
-    from sfumato.reconstruction import problem_of
+    from sfumato.reconstruction import pose_problem
 
-    return problem_of(column, Grid.cells(0.0, 1.0, 20))
+    return pose_problem(column, Grid.cells(0.0, 1.0, 20))
 
 
 def released(law: str, shape: str, n: int, seed: int) -> Column:
@@ -90,7 +90,7 @@ def edges_of_the_midpoint_kernel(seeds: int) -> None:
             errors = []
             for seed in range(seeds):
                 counts = np.histogram(released("uniform", shape, n, seed).values, edges)[0].astype(np.float64)
-                fits = [bayes(Problem.of(inside * 0.05, counts)).mass for inside in kernels.values()]
+                fits = [fit_bayes(Problem.of(inside * 0.05, counts)).mass for inside in kernels.values()]
                 errors.append([0.5 * np.abs(mass / mass.sum() - truth).sum() for mass in fits])
             print(f"{n:>7} {shape:<10}" + "".join(f"{v:>12.4f}" for v in np.mean(errors, axis=0)), flush=True)
 
@@ -103,7 +103,7 @@ def ems_on_1024_bins() -> Ratio:
     def whole() -> None:
         transition = Transition.of(LAWS["gaussian"], true)
         counts = Counts.of([transition.observed], [column.located(transition.observed)]).table
-        ems(Problem(transition, counts, np.full(size, 1 / size)), smoothing=0.5)
+        fit_ems(Problem(transition, counts, np.full(size, 1 / size)), smoothing=0.5)
 
     took = timed(whole, 2)
     transition = Transition.of(LAWS["gaussian"], true)
@@ -126,7 +126,7 @@ def one_column() -> None:
         transition = Transition.of(LAWS["gaussian"], Grid.cells(0.0, 1.0, size))
         counts = Counts.of([transition.observed], [column.located(transition.observed)]).table
         problem = Problem(transition, counts, np.full(size, 1 / size))
-        times = {m.__name__: timed(partial(m, problem), 3) for m in (bayes, em, ems, averaged)}
+        times = {m.__name__: timed(partial(m, problem), 3) for m in (fit_bayes, fit_em, fit_ems, fit_averaged)}
         print(f"m = {size:>3}: " + ", ".join(f"{name} {1e3 * t:.1f} ms" for name, t in times.items()))
 
 
@@ -137,7 +137,7 @@ def exact_against_em() -> Ratio:
     y = rng.multinomial(10**5, kernel @ rng.dirichlet(np.ones(size))).astype(float)
     problem = Problem.of(kernel, y)
     closed = timed(lambda: exact_counts(y, gamma), 20)
-    climbed = timed(lambda: em(problem, nats=1e-6))
+    climbed = timed(lambda: fit_em(problem, nats=1e-6))
     plain = timed(lambda: iterate(problem, gap_stop(problem.n, 1e-6), method="em", most=10**6), 1)
     beside = f"em takes {climbed / closed:.0f} ×, the plain loop {plain / closed:.0f} ×"
     print(f"Exact maximum at N = 100: {1e6 * closed:.0f} µs; {beside}")
@@ -150,7 +150,7 @@ def joint_tables() -> None:
         edges = np.concatenate([[-np.inf], np.linspace(-0.7, 1.7, seen - 1), [np.inf]])
         kernel = LAWS["gaussian"].transition(Grid.cells(0.0, 1.0, cells), Grid(edges=edges))
         counts = rng.integers(0, 60, (seen,) * axes).astype(float)
-        took = timed(partial(joint_em, [DenseKernel(kernel)] * axes, counts, 0.02, 300), 1)
+        took = timed(partial(fit_separable, [DenseKernel(kernel)] * axes, counts, 0.02, 300), 1)
         print(f"Joint table {cells}^{axes} from {seen}^{axes}, 300 steps: {took:.2f} s")
 
 

@@ -14,7 +14,7 @@ from sfumato.errors import UsageError
 from sfumato.privacy import figures, matrix_entropy, privacy_loss
 from sfumato.privacy.entropy import entropy_privacy
 from sfumato.randomness import Rows, SecretKey
-from sfumato.reconstruction.closed_form import inverse_counts, unbiased
+from sfumato.reconstruction.closed_form import inverse_counts, unbiased_shares
 from sfumato.schema import Attribute, Categories, Interval, Kind, Missing
 
 KEY = SecretKey(bytes(range(32)))
@@ -103,7 +103,7 @@ def mean_squared_errors(size, epsilon, n, runs):
         y = np.bincount(response.perturb(key, Rows(0, n), values).astype(int), minlength=size) / n
         z = np.bincount(reports.perturb(key, Rows(0, n), values).astype(int), minlength=reports.reports) / n
         true = np.bincount(values.astype(int), minlength=size) / n
-        errors += [np.mean((inverse_counts(y, gamma) - true) ** 2), np.mean((unbiased(reports, z) - true) ** 2)]
+        errors += [np.mean((inverse_counts(y, gamma) - true) ** 2), np.mean((unbiased_shares(reports, z) - true) ** 2)]
     return errors / runs
 
 

@@ -10,15 +10,13 @@ from sfumato.counts import Grid
 from sfumato.generators.shapes import triangles
 from sfumato.reconstruction import Problem, reconstruct
 from sfumato.reconstruction.bands import (
-    EVEN_ROWS,
-    ROUGHNESS,
     Bands,
     Posterior,
     Z,
     candidate_covariances,
+    rough_posterior,
     roughness_precision,
-    undersmoothed,
-    widened,
+    widen,
 )
 from sfumato.reconstruction.penalised import Expansion
 from sfumato.schema import Attribute, Interval, Kind
@@ -31,6 +29,9 @@ LAWS = {
     "laplace": Laplace(b=0.2),
     "square-wave": SquareWave(epsilon=1.0),
 }
+
+PRIOR_ROWS = 5.0
+ROUGHNESS = 128.0
 
 
 def humps(rng, n):
@@ -145,9 +146,9 @@ def test_the_precision_of_slopes_sees_no_line_on_uneven_cells():
 def test_the_rough_posterior_is_where_a_general_solver_finds_it(size):
     problem = smooth_problem(size)
     around = Expansion.of(problem)
-    found = undersmoothed(problem, around)
+    found = rough_posterior(problem, around, PRIOR_ROWS)
     a, g = around.terms(problem)
-    h, rows = a + roughness_precision(problem.widths), np.full(size, EVEN_ROWS / size)
+    h, rows = a + roughness_precision(problem.widths), np.full(size, PRIOR_ROWS / size)
 
     def height(p):
         return 0.5 * p @ h @ p - g @ p - rows @ np.log(p)
@@ -169,8 +170,8 @@ def test_the_rough_posterior_is_where_a_general_solver_finds_it(size):
 def test_the_rough_posterior_has_the_curvature_of_its_minimum_for_changes_that_keep_the_total():
     problem = smooth_problem(9)
     around = Expansion.of(problem)
-    found = undersmoothed(problem, around)
-    h = around.terms(problem)[0] + roughness_precision(problem.widths) + np.diag(EVEN_ROWS / 9 / found.mean**2)
+    found = rough_posterior(problem, around, PRIOR_ROWS)
+    h = around.terms(problem)[0] + roughness_precision(problem.widths) + np.diag(PRIOR_ROWS / 9 / found.mean**2)
     changes = np.linalg.qr(np.column_stack([np.ones(9), np.eye(9)[:, 1:]]))[0][:, 1:]
     expected = changes @ np.linalg.inv(changes.T @ h @ changes) @ changes.T
     np.testing.assert_allclose(found.covariance, expected, rtol=1e-6, atol=1e-9 * np.abs(expected).max())
@@ -179,20 +180,20 @@ def test_the_rough_posterior_has_the_curvature_of_its_minimum_for_changes_that_k
 
 def test_rows_without_number_leave_no_doubt():
     few, many = smooth_problem(12, n=10**3, sigma=0.04), smooth_problem(12, n=10**9, sigma=0.04)
-    spread = [np.trace(undersmoothed(p, Expansion.of(p)).covariance) for p in (few, many)]
+    spread = [np.trace(rough_posterior(p, Expansion.of(p)).covariance) for p in (few, many)]
     assert spread[1] < 1e-3 * spread[0]
 
 
 def test_widened_bands_reach_over_both_by_hand():
     mass = np.array([0.4, 0.6])
     found = Bands(np.full(2, 0.02), np.array([0.36, 0.56]), np.array([0.44, 0.64]))
-    wide = widened(
+    wide = widen(
         found, mass, Posterior(np.array([0.5, 0.5]), 0.01**2 * np.array([[1.0, -1.0], [-1.0, 1.0]])), np.eye(2)
     )
     np.testing.assert_allclose(wide.lower, [0.36, 0.5 - Z * 0.01])
     np.testing.assert_allclose(wide.upper, [0.5 + Z * 0.01, 0.64])
     np.testing.assert_allclose(wide.standard_error, np.sqrt(0.01**2 + 0.1**2))
-    whole = widened(
+    whole = widen(
         Bands(np.zeros(1), np.ones(1), np.ones(1)),
         np.ones(1),
         Posterior(np.array([0.5, 0.5]), np.zeros((2, 2))),

@@ -8,7 +8,7 @@ import pytest
 
 from sfumato.channels import CHANNELS, Gaussian, Intervals, Laplace, SquareWave, Substitution, Transition, Uniform
 from sfumato.errors import DataError, UsageError
-from sfumato.reconstruction import METHODS, by_class, reconstruct
+from sfumato.reconstruction import METHODS, reconstruct, reconstruct_by_class
 from sfumato.schema import Attribute, Categories, Interval, Kind, Missing
 from sfumato.table import MISSING_LABEL, Column, Table
 
@@ -156,13 +156,13 @@ def test_by_class_is_the_reconstruction_of_each_class_on_one_grid():
     classes = np.repeat([0, 1, -1], [4000, 6000, 1])
     column = released(UNIT, Gaussian(sigma=0.1), values)
     table = Table((column,), Column.of_codes("class", ("low", "high", "nobody"), classes))
-    found = by_class(table, "x")
+    found = reconstruct_by_class(table, "x")
     assert list(found) == ["low", "high"]
     assert found["low"].grid.size == found["high"].grid.size == 50
     assert found["low"].mean() == pytest.approx(0.25, abs=0.02)
     np.testing.assert_array_equal(found["high"].mass, reconstruct(column.take(classes == 1), bins=50).mass)
     with pytest.raises(UsageError, match="no class"):
-        by_class(Table((column,)), "x")
+        reconstruct_by_class(Table((column,)), "x")
 
 
 def test_kernels_are_computed_once_and_cannot_be_changed():

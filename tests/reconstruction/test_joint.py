@@ -6,8 +6,8 @@ import pytest
 from sfumato.channels import DenseKernel, Gaussian, Substitution, Uniform, coarsen
 from sfumato.counts import Grid
 from sfumato.errors import DataError, UsageError
-from sfumato.reconstruction import Problem, joint_em, joint_fit, reconstruct, reconstruct_dataset, reconstruct_joint
-from sfumato.reconstruction.dataset import assigned, jitter, whole_counts
+from sfumato.reconstruction import Problem, fit_separable, reconstruct, reconstruct_dataset, reconstruct_joint
+from sfumato.reconstruction.dataset import assign_in_order, jitter, round_to_total
 from sfumato.reconstruction.em import iterate, smooth_axis, step_stop
 from sfumato.reconstruction.separable import apply_along_axes
 from sfumato.schema import Attribute, Categories, Interval, Kind
@@ -52,13 +52,13 @@ def test_joint_em_is_em_on_the_flattened_table(smoothing):
         mass = iterate(whole, step_stop(0.0), method="step", start=mass.ravel(), most=1).mass.reshape(3, 2)
         for axis in (0, 1):
             mass = smooth_axis(mass, smoothing, axis)
-    np.testing.assert_allclose(joint_em(dense(kernels), counts, smoothing, 20), mass, rtol=1e-10)
+    np.testing.assert_allclose(fit_separable(dense(kernels), counts, smoothing, 20).mass, mass, rtol=1e-10)
 
 
 def test_the_likelihood_of_joint_em_never_decreases():
     rng = np.random.default_rng(2)
     kernels = [stochastic(rng, 9, 6), stochastic(rng, 8, 5), None]
-    fit = joint_fit(dense(kernels), rng.integers(0, 20, (9, 8, 3)).astype(float), 0.0, 200)
+    fit = fit_separable(dense(kernels), rng.integers(0, 20, (9, 8, 3)).astype(float), 0.0, 200)
     assert len(fit.trail) == 201
     assert (np.diff(fit.trail) >= -1e-9).all()
 
@@ -75,11 +75,11 @@ def test_smoothing_keeps_the_total_and_the_uniform_distribution():
 
 def test_kernels_that_do_not_fit_are_refused():
     with pytest.raises(UsageError, match="2 kernels"):
-        joint_em(dense([np.eye(2), np.eye(2)]), np.ones(2))
+        fit_separable(dense([np.eye(2), np.eye(2)]), np.ones(2))
     with pytest.raises(UsageError, match="axis 1"):
-        joint_em(dense([np.eye(2), np.eye(3)]), np.ones((2, 2)))
+        fit_separable(dense([np.eye(2), np.eye(3)]), np.ones((2, 2)))
     with pytest.raises(UsageError, match="smoothing"):
-        joint_em(dense([np.eye(2)]), np.ones(2), [0.1, 0.1])
+        fit_separable(dense([np.eye(2)]), np.ones(2), [0.1, 0.1])
 
 
 def blurred_pair(n=40_000, seed=0):
@@ -152,23 +152,23 @@ def test_coarser_grids_cover_everything_with_few_cells():
 @pytest.mark.parametrize("n", [1, 7, 100, 12_345])
 def test_whole_counts_sum_to_n_and_stay_within_one_of_their_share(n):
     mass = np.random.default_rng(n).dirichlet(np.ones(13))
-    counts = whole_counts(mass, n)
+    counts = round_to_total(mass, n)
     assert counts.sum() == n
     assert (np.abs(counts - n * mass) < 1).all()
 
 
 def test_largest_remainders_by_hand():
-    assert whole_counts(np.array([0.45, 0.35, 0.2]), 4).tolist() == [2, 1, 1]
+    assert round_to_total(np.array([0.45, 0.35, 0.2]), 4).tolist() == [2, 1, 1]
 
 
 def test_values_are_handed_out_in_sorted_order():
-    cells = assigned(np.array([5.0, 1.0, 3.0, 9.0]), np.array([0.5, 0.25, 0.25]), np.zeros(4))
+    cells = assign_in_order(np.array([5.0, 1.0, 3.0, 9.0]), np.array([0.5, 0.25, 0.25]), np.zeros(4))
     assert cells.tolist() == [1, 0, 0, 2]
 
 
 def test_ties_are_not_broken_by_row_order():
     # All released values are equal, half of them must become each value; the first rows get no preference.
-    cells = assigned(np.zeros(10_000), np.array([0.5, 0.5]), jitter("x", 10_000))
+    cells = assign_in_order(np.zeros(10_000), np.array([0.5, 0.5]), jitter("x", 10_000))
     assert abs(cells[:5000].mean() - 0.5) < 5 * 0.5 / np.sqrt(5000)
     assert jitter("x", 5).tolist() == jitter("x", 5).tolist()
     assert jitter("x", 5).tolist() != jitter("y", 5).tolist()
@@ -192,7 +192,7 @@ def test_the_reconstructed_table_has_exactly_the_estimated_counts():
         estimate = reconstruct(table[name])
         values = whole[name].values[~np.isnan(whole[name].values)]
         got = np.bincount(estimate.grid.locate(values), minlength=estimate.grid.size)
-        np.testing.assert_array_equal(got, whole_counts(estimate.mass, len(values)))
+        np.testing.assert_array_equal(got, round_to_total(estimate.mass, len(values)))
     assert np.isnan(whole["age"].values[-1])
     assert whole["x"] is columns[2]
     # Sorted assignment never turns the order of two released values round.

@@ -9,7 +9,7 @@ import pytest
 from sfumato.channels import CellRule, Gaussian, Uniform
 from sfumato.counts import Grid
 from sfumato.errors import DataError, UsageError
-from sfumato.reconstruction import Problem, bayes, em, ems, paper_size
+from sfumato.reconstruction import Problem, fit_bayes, fit_em, fit_ems, paper_size
 from sfumato.reconstruction.em import chi_square_stop, em_step, gap_stop, iterate, step_stop
 from sfumato.schema import Attribute, Interval, Kind
 
@@ -55,7 +55,7 @@ def test_one_step_is_equation_3_of_the_paper():
 @pytest.mark.parametrize("law", [Gaussian(sigma=0.25), Uniform(alpha=0.5), Gaussian(sigma=0.05)])
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_the_likelihood_of_em_never_decreases(law, seed):
-    fit = em(noisy_problem(law, size=20, seed=seed), nats=1e-6)
+    fit = fit_em(noisy_problem(law, size=20, seed=seed), nats=1e-6)
     trail = np.array(fit.trail)
     assert len(trail) > 2
     assert (np.diff(trail) >= -1e-12 * abs(trail[0])).all()
@@ -64,7 +64,7 @@ def test_the_likelihood_of_em_never_decreases(law, seed):
 def test_plain_and_accelerated_em_reach_the_same_maximum():
     problem = noisy_problem(Uniform(alpha=0.3), size=8, n=5000)
     plain = iterate(problem, gap_stop(problem.n, 1e-7), method="plain", most=200_000)
-    fast = em(problem, nats=1e-7)
+    fast = fit_em(problem, nats=1e-7)
     assert fast.iterations < plain.iterations / 5
     assert fast.trail[-1] == pytest.approx(plain.trail[-1], abs=1e-5)
     assert np.abs(plain.mass - fast.mass).sum() < 1e-3
@@ -72,7 +72,7 @@ def test_plain_and_accelerated_em_reach_the_same_maximum():
 
 def test_the_gap_bounds_how_far_the_likelihood_is_from_its_maximum():
     problem = noisy_problem(size=10)
-    best = em(problem, nats=1e-9).trail[-1]
+    best = fit_em(problem, nats=1e-9).trail[-1]
     for steps in (1, 5, 25, 125):
         fit = iterate(problem, step_stop(0.0), method="some steps", most=steps)
         gradient = em_step(problem.kernel, problem.share, fit.mass).gradient
@@ -83,7 +83,7 @@ def test_bayes_stops_by_the_chi_square_rule_and_not_a_step_earlier():
     from scipy.stats import chi2
 
     problem = noisy_problem(size=20, n=10_000)
-    fit = bayes(problem)
+    fit = fit_bayes(problem)
     threshold = 0.01 * chi2.ppf(0.95, 19)
     masses = [np.full(20, 1 / 20)]
     for _ in range(fit.iterations):
@@ -104,7 +104,7 @@ def test_the_chi_square_rule_by_hand():
 
 def test_ems_stands_still_at_its_own_fixed_point():
     problem = noisy_problem(size=30, n=5000)
-    fit = ems(problem, smoothing=0.05, tolerance=1e-12, most=50_000)
+    fit = fit_ems(problem, smoothing=0.05, tolerance=1e-12, most=50_000)
     again = iterate(problem, step_stop(0.0), method="ems", smoothing=0.05, start=fit.mass, most=1)
     assert np.abs(again.mass - fit.mass).sum() < 1e-10
 
@@ -112,21 +112,21 @@ def test_ems_stands_still_at_its_own_fixed_point():
 def test_ems_smooths_nothing_where_categories_have_no_order():
     problem = noisy_problem(size=8)
     unordered = Problem(problem.transition, problem.counts, None)
-    np.testing.assert_allclose(ems(unordered, smoothing=0.5, most=3000).mass, em(unordered).mass, atol=0.05)
-    assert ems(unordered).trail[-1] >= ems(problem, smoothing=0.5).trail[-1]
+    np.testing.assert_allclose(fit_ems(unordered, smoothing=0.5, most=3000).mass, fit_em(unordered).mass, atol=0.05)
+    assert fit_ems(unordered).trail[-1] >= fit_ems(problem, smoothing=0.5).trail[-1]
 
 
 def test_order_of_rows_and_splitting_them_change_nothing():
     a, b = noisy_problem(seed=1), noisy_problem(seed=2)
     whole = a.with_counts(a.counts + b.counts)
     twice = a.with_counts(b.counts + a.counts)
-    np.testing.assert_array_equal(em(whole).mass, em(twice).mass)
+    np.testing.assert_array_equal(fit_em(whole).mass, fit_em(twice).mass)
 
 
 def test_scaling_all_counts_leaves_the_maximum_where_it_is():
     problem = noisy_problem(Uniform(alpha=0.2), size=6)
     np.testing.assert_allclose(
-        em(problem, nats=1e-8).mass, em(problem.with_counts(problem.counts * 3), nats=1e-8).mass, atol=1e-4
+        fit_em(problem, nats=1e-8).mass, fit_em(problem.with_counts(problem.counts * 3), nats=1e-8).mass, atol=1e-4
     )
 
 
@@ -139,7 +139,8 @@ def test_the_midpoint_kernel_fails_on_continuous_uniform_noise_and_the_exact_one
     counts = np.bincount(observed.locate(released), minlength=observed.size).astype(float)
     truth = np.where((np.arange(20) >= 5) & (np.arange(20) < 15), 0.1, 0.0)
     error = {
-        k: 0.5 * np.abs(bayes(Problem.of(law.transition(true, observed, k), counts, np.ones(20))).mass - truth).sum()
+        k: 0.5
+        * np.abs(fit_bayes(Problem.of(law.transition(true, observed, k), counts, np.ones(20))).mass - truth).sum()
         for k in CellRule
     }
     assert error[CellRule.EXACT] < 0.05
@@ -154,9 +155,9 @@ def test_the_number_of_intervals_is_n_over_100_within_10_and_100(n, m):
 def test_counts_that_no_true_value_explains_are_an_error_and_single_ones_are_left_out():
     kernel = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
     assert Problem.of(kernel, np.array([1.0, 3.0, 5.0])).n == 4
-    np.testing.assert_allclose(em(Problem.of(kernel, np.array([1.0, 3.0, 5.0]))).mass, [0.25, 0.75])
+    np.testing.assert_allclose(fit_em(Problem.of(kernel, np.array([1.0, 3.0, 5.0]))).mass, [0.25, 0.75])
     with pytest.raises(DataError, match="law"):
-        em(Problem.of(kernel, np.array([0.0, 0.0, 5.0])))
+        fit_em(Problem.of(kernel, np.array([0.0, 0.0, 5.0])))
 
 
 def test_wrong_shapes_and_strengths_are_refused():
@@ -168,7 +169,7 @@ def test_wrong_shapes_and_strengths_are_refused():
     with pytest.raises(DataError, match="finite"):
         Problem.of(kernel, np.array([1.0, math.nan, 1.0]))
     with pytest.raises(UsageError, match="smoothing"):
-        ems(Problem.of(kernel, np.ones(3), np.ones(3)), smoothing=1.5)
+        fit_ems(Problem.of(kernel, np.ones(3), np.ones(3)), smoothing=1.5)
 
 
 def test_wider_cells_hold_the_sums_of_the_narrow_ones():
@@ -186,6 +187,6 @@ def test_wider_cells_hold_the_sums_of_the_narrow_ones():
 def test_the_coarse_start_of_a_fine_grid_leads_to_the_same_fixed_point():
     problem = noisy_problem(Uniform(alpha=0.2), size=300, n=50_000)
     direct = iterate(problem, step_stop(1e-9), method="ems", smoothing=0.4, most=20_000, accelerate=True)
-    quick = ems(problem, smoothing=0.4)
+    quick = fit_ems(problem, smoothing=0.4)
     assert quick.iterations < direct.iterations / 3
     assert 0.5 * np.abs(quick.mass - direct.mass).sum() < 0.01

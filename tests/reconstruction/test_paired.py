@@ -10,7 +10,7 @@ from sfumato.channels.correlated import CorrelatedGaussian
 from sfumato.counts import Grid
 from sfumato.randomness import Rows, SecretKey
 from sfumato.reconstruction import reconstruct_joint
-from sfumato.reconstruction.joint import pair_fit, pair_kernel
+from sfumato.reconstruction.joint import fit_pair, pair_kernel
 from sfumato.schema import Attribute, Interval, Kind
 from sfumato.table import Column, Table
 
@@ -74,6 +74,6 @@ def test_em_through_a_pair_never_lowers_the_likelihood_without_smoothing():
     rng = np.random.default_rng(3)
     kernel = rng.random((4, 5, 3, 2))
     kernel /= kernel.sum(axis=(0, 1))
-    fit = pair_fit(kernel, rng.integers(0, 50, (4, 5)), [0.0, 0.0], 60)
+    fit = fit_pair(kernel, rng.integers(0, 50, (4, 5)), [0.0, 0.0], 60)
     assert np.diff(fit.trail).min() > -1e-9
     assert fit.mass.sum() == pytest.approx(1)

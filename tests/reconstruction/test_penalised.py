@@ -8,8 +8,8 @@ from sfumato.channels import Gaussian, Uniform
 from sfumato.counts import Grid
 from sfumato.errors import UsageError
 from sfumato.generators.shapes import plateau, triangles
-from sfumato.reconstruction import Problem, averaged, reconstruct
-from sfumato.reconstruction.penalised import MOST_CELLS, Expansion, Family, folds, in_blocks, smoothing_for
+from sfumato.reconstruction import Problem, fit_averaged, reconstruct
+from sfumato.reconstruction.penalised import MAX_CELLS, Expansion, Family, merge_cells, smoothing_for, split_counts
 from sfumato.reconstruction.quadratic import (
     Differences,
     add_gram,
@@ -112,7 +112,7 @@ def test_a_batch_is_the_same_as_its_problems_one_by_one():
 
 def test_folds_are_a_partition_of_the_rows():
     counts = np.array([0.0, 1.0, 7.0, 1000.0, 3.0])
-    parts = folds(counts, 4)
+    parts = split_counts(counts, 4)
     np.testing.assert_array_equal(sum(parts), counts)
     assert all((p >= 0).all() and (p == np.floor(p)).all() for p in parts)
     assert all(abs(p[3] - 250) < 6 * np.sqrt(1000 * 3 / 16) for p in parts)
@@ -148,9 +148,9 @@ def test_weights_follow_the_held_out_likelihood():
 
 def test_unordered_categories_and_single_cells():
     with pytest.raises(UsageError, match="order"):
-        averaged(Problem.of(np.eye(3), np.ones(3)))
-    np.testing.assert_array_equal(averaged(Problem.of(np.ones((2, 1)) / 2, np.ones(2), np.ones(1))).mass, [1.0])
-    two = averaged(Problem.of(np.array([[0.9, 0.2], [0.1, 0.8]]), np.array([30.0, 70.0]), np.ones(2)))
+        fit_averaged(Problem.of(np.eye(3), np.ones(3)))
+    np.testing.assert_array_equal(fit_averaged(Problem.of(np.ones((2, 1)) / 2, np.ones(2), np.ones(1))).mass, [1.0])
+    two = fit_averaged(Problem.of(np.array([[0.9, 0.2], [0.1, 0.8]]), np.array([30.0, 70.0]), np.ones(2)))
     assert two.mass.sum() == pytest.approx(1)
     assert Family.on(np.ones(2)).names == ("order 1, λ 3", "order 1, λ 10")
 
@@ -175,12 +175,12 @@ def test_fine_grids_are_solved_in_blocks():
     assert fine.mass.sum() == pytest.approx(1)
     truth = triangles.true_mass(np.linspace(0, 1, 17))
     assert 0.5 * np.abs(fine.mass.reshape(16, 32).sum(axis=1) - truth).sum() < 0.06
-    assert fine.source.problem.size <= MOST_CELLS
+    assert fine.source.problem.size <= MAX_CELLS
 
 
 def test_blocks_spread_what_they_hold_over_their_cells():
     widths = np.arange(1.0, 251.0)
-    blocks, spread = in_blocks(Problem.of(np.eye(250), np.ones(250), widths))
+    blocks, spread = merge_cells(Problem.of(np.eye(250), np.ones(250), widths))
     assert blocks.size == 84
     np.testing.assert_allclose(spread.sum(axis=0), 1)
     np.testing.assert_allclose(spread[:3, 0], [1 / 6, 2 / 6, 3 / 6])

@@ -10,15 +10,15 @@ from sfumato.errors import UsageError
 from sfumato.randomness import SecretKey
 from sfumato.reconstruction import (
     Problem,
-    by_class,
-    em,
-    problem_of,
+    fit_em,
+    pose_problem,
     reconstruct,
+    reconstruct_by_class,
     reconstruct_dataset,
     reconstruct_joint,
 )
-from sfumato.reconstruction.closed_form import unbiased
-from sfumato.reconstruction.dataset import met, whole_counts
+from sfumato.reconstruction.closed_form import unbiased_shares
+from sfumato.reconstruction.dataset import meet_counts, round_to_total
 from sfumato.schema import Attribute, Categories, Kind, Missing
 from sfumato.table import Column, Table
 from sfumato.trees.strategies.base import STRATEGIES
@@ -69,9 +69,9 @@ def test_the_unbiased_estimate_has_the_stated_standard_error():
     estimates, errors = [], []
     for run in range(runs):
         truth, _, column = released(size, n, seed=run, key=KEY.derive(run))
-        problem = problem_of(column, column.true_grid(1))
+        problem = pose_problem(column, column.true_grid(1))
         assert problem.design is not None
-        estimates.append(unbiased(problem.design, problem.share))
+        estimates.append(unbiased_shares(problem.design, problem.share))
         errors.append(reconstruct(column).standard_error)
     assert np.mean(estimates, axis=0) == pytest.approx(truth, abs=6 * np.mean(errors) / np.sqrt(runs))
     assert np.std(estimates, axis=0).mean() == pytest.approx(np.mean(errors), rel=0.05)
@@ -80,11 +80,11 @@ def test_the_unbiased_estimate_has_the_stated_standard_error():
 @pytest.mark.slow
 def test_em_by_transforms_climbs_to_where_the_matrix_leads():
     _, _, column = released(280, 30_000, epsilon=3.0)
-    problem = problem_of(column, column.true_grid(1))
+    problem = pose_problem(column, column.true_grid(1))
     assert isinstance(problem.kernel, TwoLevels)
     law = column.channel
     dense = Problem.of(law.transition(law.bin_grid, law.observed_grid(law.bin_grid)), problem.counts)
-    fast, slow = em(problem), em(dense)
+    fast, slow = fit_em(problem), fit_em(dense)
     assert fast.trail[-1] == pytest.approx(slow.trail[-1], abs=0.05)
     assert np.abs(fast.mass - slow.mass).sum() < 0.02
     assert np.all(np.diff(fast.trail) > -1e-6)
@@ -139,7 +139,7 @@ def two_classes(n=40_000, size=60):
 
 def test_classes_are_told_apart():
     _, table = two_classes()
-    found = by_class(table, "zip")
+    found = reconstruct_by_class(table, "zip")
     assert found["a"].mass[:30].sum() > 0.9
     assert found["b"].mass[30:].sum() > 0.9
 
@@ -155,15 +155,15 @@ def test_a_data_set_of_exact_counts_comes_from_reports():
     true, table = two_classes()
     made = reconstruct_dataset(table, by_class=True)
     counts = np.bincount(made["zip"].values[table.codes == 0].astype(int), minlength=60)
-    mass = by_class(table, "zip")["a"].mass
-    assert np.array_equal(counts, whole_counts(mass, int((table.codes == 0).sum())))
+    mass = reconstruct_by_class(table, "zip")["a"].mass
+    assert np.array_equal(counts, round_to_total(mass, int((table.codes == 0).sum())))
     agree = np.mean(made["zip"].values == true["zip"].values)
     assert agree > 2 / 30  # a label drawn from the class alone agrees in one row of thirty
 
 
 def test_counts_are_met_with_as_few_moves_as_possible():
     cells = np.array([0, 0, 0, 1, 2, 2])
-    found = met(cells, np.array([1, 3, 2]), np.linspace(0, 1, 6))
+    found = meet_counts(cells, np.array([1, 3, 2]), np.linspace(0, 1, 6))
     assert np.bincount(found).tolist() == [1, 3, 2]
     assert np.sum(found != cells) == 2
 

@@ -7,9 +7,16 @@ from hypothesis import strategies as st
 
 from sfumato.channels import DenseKernel, Substitution
 from sfumato.errors import UsageError
-from sfumato.reconstruction import Problem, em, reconstruct
+from sfumato.reconstruction import Problem, fit_em, reconstruct
 from sfumato.reconstruction.bands import wilson
-from sfumato.reconstruction.closed_form import clipped, exact_counts, gamma_of, inverse_counts, projected, renormalised
+from sfumato.reconstruction.closed_form import (
+    clip_negative,
+    exact_counts,
+    gamma_of,
+    inverse_counts,
+    project_to_simplex,
+    renormalise,
+)
 from sfumato.reconstruction.em import gap_stop, iterate
 from sfumato.schema import Attribute, Categories, Interval, Kind
 from sfumato.table import Column
@@ -30,9 +37,9 @@ def test_the_inverse_by_hand():
 
 def test_error_reduction_by_hand():
     x = np.array([7.5, 5.0, -2.5])
-    np.testing.assert_allclose(clipped(x), [7.5, 5.0, 0.0])
-    np.testing.assert_allclose(renormalised(x), [6.0, 4.0, 0.0])
-    np.testing.assert_allclose(projected(x), [6.25, 3.75, 0.0])
+    np.testing.assert_allclose(clip_negative(x), [7.5, 5.0, 0.0])
+    np.testing.assert_allclose(renormalise(x), [6.0, 4.0, 0.0])
+    np.testing.assert_allclose(project_to_simplex(x), [6.25, 3.75, 0.0])
 
 
 def test_the_exact_maximum_by_hand():
@@ -63,7 +70,7 @@ def test_setting_negatives_to_zero_strictly_lowers_the_error_whatever_the_truth(
     # Proposition 1 of Dowd, Xu & Zhang 2006.
     estimate = inverse_counts(np.array(y, dtype=float), gamma)
     truth = np.array([random.randint(0, 400) for _ in y], dtype=float)
-    before, after = np.abs(estimate - truth).sum(), np.abs(clipped(estimate) - truth).sum()
+    before, after = np.abs(estimate - truth).sum(), np.abs(clip_negative(estimate) - truth).sum()
     if (estimate < -1e-9).any():
         assert after < before
     else:
@@ -74,7 +81,7 @@ def test_setting_negatives_to_zero_strictly_lowers_the_error_whatever_the_truth(
 @settings(max_examples=200, deadline=None)
 def test_projection_is_the_nearest_point_of_the_simplex(y):
     x = inverse_counts(np.array(y, dtype=float), 3.0)
-    z = projected(x)
+    z = project_to_simplex(x)
     assert z.min() >= 0
     assert z.sum() == pytest.approx(x.sum())
     # First-order condition: no vertex of the simplex lies further along x − z than z itself.
@@ -101,7 +108,7 @@ def test_exact_is_what_em_climbs_to_on_a_thousand_random_instances(block):
         truth = rng.dirichlet(np.full(size, rng.choice([0.2, 1.0, 5.0])))
         kernel = gamma_diagonal(gamma, size)
         y = rng.multinomial(int(rng.integers(50, 5000)), kernel @ truth).astype(float)
-        fit = em(Problem.of(kernel, y), nats=1e-11)
+        fit = fit_em(Problem.of(kernel, y), nats=1e-11)
         assert np.abs(fit.mass - exact_counts(y, gamma) / y.sum()).sum() < 1e-6
 
 
@@ -119,7 +126,7 @@ def test_many_tables_at_once_are_the_same_as_one_by_one():
     y = np.random.default_rng(1).integers(0, 90, (7, 11)).astype(float)
     for function in (inverse_counts, exact_counts):
         np.testing.assert_allclose(function(y, 4.0), [function(row, 4.0) for row in y])
-    np.testing.assert_allclose(projected(y), [projected(row) for row in y])
+    np.testing.assert_allclose(project_to_simplex(y), [project_to_simplex(row) for row in y])
 
 
 LETTERS = Attribute("letter", Kind.CATEGORICAL, Categories(tuple("abcdefghij")))

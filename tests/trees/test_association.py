@@ -9,7 +9,7 @@ from sfumato.channels import Gaussian, Intervals, SquareWave, Substitution, Unif
 from sfumato.counts import Grid
 from sfumato.hashing import draw_uniform, row_marks
 from sfumato.randomness import Rows, SecretKey
-from sfumato.reconstruction.em import SHARE_OF_THRESHOLD, chi_square_stop, iterate, masses
+from sfumato.reconstruction.em import SHARE_OF_THRESHOLD, chi_square_stop, fit_groups, iterate
 from sfumato.reconstruction.problem import Problem
 from sfumato.schema import Attribute, Categories, Interval, Kind
 from sfumato.table import Column
@@ -42,7 +42,7 @@ def test_whole_counts_add_up_and_stay_within_one_of_the_share():
 def test_masses_are_those_of_the_loop_one_row_at_a_time():
     association = associated(REAL, Gaussian(privacy=0.5), np.random.default_rng(1).random(5000) * 10)
     counts = association.counts(np.random.default_rng(2).integers(-1, 3, 5000), 4)
-    found = masses(association.kernel, counts)
+    found = fit_groups(association.kernel, counts)
     for row in range(3):
         problem = Problem(association.transition, counts[row])
         fit = iterate(problem, chi_square_stop(problem.n, problem.size, SHARE_OF_THRESHOLD), method="bayes")
@@ -56,7 +56,7 @@ def test_sorted_assignment_gives_the_lowest_values_to_the_first_interval(channel
     group = rng.integers(0, 2, 4000)
     association = associated(REAL, channel, np.where(group == 0, rng.random(4000) * 3, 5 + rng.random(4000) * 5))
     codes = association.codes(group, 2)
-    targets = whole_counts(masses(association.kernel, association.counts(group, 2)), np.bincount(group))
+    targets = whole_counts(fit_groups(association.kernel, association.counts(group, 2)), np.bincount(group))
     for g in (0, 1):
         # Naively: sort the group's records by released value and deal the codes out.
         np.testing.assert_array_equal(np.bincount(codes[group == g], minlength=20), targets[g])
@@ -114,7 +114,7 @@ def test_substituted_values_meet_the_reconstruction_with_as_few_moves_as_possibl
     association = associated(attribute, Substitution(gamma=12), truth)
     codes = association.codes(group, 3)
     counts = association.counts(group, 3)
-    targets = whole_counts(masses(association.kernel, counts), counts.sum(axis=1).astype(int))
+    targets = whole_counts(fit_groups(association.kernel, counts), counts.sum(axis=1).astype(int))
     for g in range(3):
         np.testing.assert_array_equal(np.bincount(codes[group == g], minlength=size), targets[g])
         moved = np.count_nonzero(codes[group == g] != association.observed[group == g])

@@ -21,7 +21,7 @@ from sfumato.channels.laplace import Laplace
 from sfumato.channels.lattice import cell_cdf, decade, inner_cuts, lattice_cut, snap
 from sfumato.channels.projective import Projective, best_space, report_variance, response_variance
 from sfumato.channels.square_wave import SquareWave
-from sfumato.channels.substitution import Substitution, equal_signal
+from sfumato.channels.substitution import Substitution, equal_signal, gamma_of_rho
 from sfumato.channels.transition import Transition, coarsen
 from sfumato.channels.uniform import Uniform
 
@@ -56,6 +56,7 @@ __all__ = [
     "coarsen",
     "decade",
     "equal_signal",
+    "gamma_of_rho",
     "inner_cuts",
     "lattice_cut",
     "rejoined",

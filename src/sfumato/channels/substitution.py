@@ -130,7 +130,7 @@ class Substitution(Discrete):
             check_epsilon(where, self.epsilon)
             gamma = math.exp(self.epsilon)
         elif self.rho1 is not None or self.rho2 is not None:
-            gamma = gamma_of_rho(where, self.rho1, self.rho2)
+            gamma = gamma_of_rho(self.rho1, self.rho2, where)
         elif self.signal is not None:
             check_fractions(where, signal=self.signal)
             gamma = 1 + size * self.signal / (1 - self.signal)
@@ -259,11 +259,18 @@ def equal_signal(privacy: float) -> float:
     return round(1 / math.sqrt(1 + 12 * (privacy / 3.919928) ** 2), 6)
 
 
-def gamma_of_rho(where: str, rho1: float | None, rho2: float | None) -> float:
-    """Return γ = ρ2(1−ρ1)/(ρ1(1−ρ2)): the largest amplification that keeps a belief of ρ1 from becoming ρ2 (section 4)."""
+def gamma_of_rho(rho1: float | None, rho2: float | None, where: str = "") -> float:
+    """Return γ = ρ₂(1−ρ₁)/(ρ₁(1−ρ₂)), the largest amplification at which no belief of ρ₁ or less becomes one of ρ₂ (section 4).
+
+    Examples
+    --------
+    >>> round(gamma_of_rho(0.05, 0.5), 6)
+    19.0
+    """
     if rho1 is None or rho2 is None or not 0 < rho1 < rho2 < 1:
+        prefix = f"{where}: " if where else ""
         raise UsageError(
-            f"{where}: rho1 = {rho1} and rho2 = {rho2} must satisfy 0 < rho1 < rho2 < 1; for example 0.05 and 0.5"
+            f"{prefix}rho1 = {rho1} and rho2 = {rho2} must satisfy 0 < rho1 < rho2 < 1; for example 0.05 and 0.5"
         )
     return rho2 * (1 - rho1) / (rho1 * (1 - rho2))
 

@@ -12,8 +12,7 @@ import numpy as np
 from sfumato.counts import Counts, FloatArray, Grid
 from sfumato.engines import Engine, Local
 from sfumato.errors import DataError, UsageError
-from sfumato.reconstruction import Distribution, counted_columns, weighted
-from sfumato.reconstruction import by_class as reconstruct_by_class
+from sfumato.reconstruction import Distribution, count_columns, reconstruct_by_class, weighted_column
 from sfumato.reconstruction import reconstruct as reconstruct_column
 from sfumato.releases import CountedTable, Release, as_release
 from sfumato.report import charts
@@ -220,7 +219,7 @@ def _from_counts(
     table = counted.table
     wanted = [c for c in table.columns if names is None or c.name in names]
     bins = options.get("bins")
-    tables = counted_columns(wanted, table.labels, counted.fold, bins=bins, by_class=by_class)
+    tables = count_columns(wanted, table.labels, counted.fold, bins=bins, by_class=by_class)
     out = {}
     skipped = {name: NO_VALUE for name, counts in tables.items() if not counts.overall[1][1:].any()}
     for name, counts in tables.items():
@@ -231,8 +230,8 @@ def _from_counts(
             classes = {}
             for label, row in zip(table.labels, counts.by_class[1][1:], strict=True):
                 if row[1:].any():
-                    column, weights = weighted(counts.column, counts.by_class[0], row)
+                    column, weights = weighted_column(counts.column, counts.by_class[0], row)
                     classes[label] = reconstruct_column(column, weights=weights, **{**options, "bins": counts.bins})
-        column, weights = weighted(counts.column, *counts.overall)
+        column, weights = weighted_column(counts.column, *counts.overall)
         out[name] = view(column, classes, weights, **options)
     return Reconstructions(out, skipped)

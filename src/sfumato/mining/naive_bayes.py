@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.errors import DataError, UsageError
-from sfumato.reconstruction import by_class
+from sfumato.reconstruction import reconstruct_by_class
 from sfumato.schema import Attribute
 from sfumato.table import Table
 from sfumato.trees import Columns, encoded, strategy
@@ -46,7 +46,7 @@ class NaiveBayes:
             raise DataError("no row has a class, so there is nothing to learn from")
         grids, mass = [], []
         for column in table.columns:
-            distributions = by_class(table, column.name)
+            distributions = reconstruct_by_class(table, column.name)
             grid = next(iter(distributions.values())).grid
             rows = []
             for label, n in zip(table.labels, counts, strict=True):

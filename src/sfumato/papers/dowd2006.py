@@ -16,13 +16,13 @@ from sfumato.privacy import repeated_gamma, substitution_entropy
 from sfumato.randomness import Rows, SecretKey
 from sfumato.reconstruction import (
     Problem,
-    averaged,
-    clipped,
-    ems,
+    clip_negative,
     exact_counts,
+    fit_averaged,
+    fit_ems,
     inverse_counts,
-    projected,
-    renormalised,
+    project_to_simplex,
+    renormalise,
 )
 from sfumato.releases import true_table
 from sfumato.report import charts, svg
@@ -53,12 +53,12 @@ def estimation_errors(table: str, rows: int, gamma: int, seed: int) -> dict[str,
         problem = Problem.of(channel.matrix_product(np.eye(size)), y, np.ones(size))
         estimates = {
             "inverse": raw,
-            "clipped": clipped(raw),
-            "renormalised": renormalised(raw),
-            "projected": projected(raw),
+            "clipped": clip_negative(raw),
+            "renormalised": renormalise(raw),
+            "projected": project_to_simplex(raw),
             "exact": exact_counts(y, float(gamma)),
-            "ems": ems(problem).mass * rows,
-            "default": averaged(problem).mass * rows,
+            "ems": fit_ems(problem).mass * rows,
+            "default": fit_averaged(problem).mass * rows,
         }
         for name, found in estimates.items():
             out.setdefault(name, []).append(float(np.abs(found - true).sum() / rows))

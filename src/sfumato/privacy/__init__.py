@@ -1,5 +1,6 @@
 """Privacy in every unit people ask for: one function a published formula, and `figures` to collect them for a law."""
 
+from sfumato.channels import gamma_of_rho
 from sfumato.privacy.entropy import (
     entropy_privacy,
     matrix_entropy,
@@ -10,7 +11,6 @@ from sfumato.privacy.entropy import (
 from sfumato.privacy.figures import HIDE_GAPS, VISIBLE_GAPS, condition_number, figures, keep_probability, record_figures
 from sfumato.privacy.gamma import (
     epsilon_of_gamma,
-    gamma_of_rho,
     record_gamma,
     repeated_gamma,
     rho1_of_gamma,

@@ -5,15 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from sfumato.errors import UsageError
-
-
-def gamma_of_rho(rho1: float, rho2: float) -> float:
-    """Return γ = ρ₂(1−ρ₁)/(ρ₁(1−ρ₂)): the largest amplification at which no belief of at most ρ₁ becomes one of ρ₂ or more."""
-    if not 0 < rho1 < rho2 < 1:
-        raise UsageError(f"rho1 = {rho1} and rho2 = {rho2} must satisfy 0 < rho1 < rho2 < 1; for example 0.05 and 0.5")
-    return rho2 * (1 - rho1) / (rho1 * (1 - rho2))
-
 
 def rho2_of_gamma(gamma: float, rho1: float) -> float:
     """Return the strongest belief that a prior of ρ₁ can become: ρ₂ = γρ₁/(1 − ρ₁ + γρ₁), the inverse of `gamma_of_rho`."""

@@ -1,24 +1,42 @@
-"""The distribution of true values from counts of released ones."""
+"""Reconstruct the distribution of true values from counts of released ones.
+
+problem      counts and the transition that explains them
+em           the one EM step, and its loops: bayes, em, ems, many groups at once
+separable    the same for tables of several attributes; joint asks for them
+closed_form  exact answers where the matrix has an inverse
+penalised    the default on ordered values: penalised fits, averaged; quadratic solves them
+bands        how sure it is
+columns      from a released column to a `Distribution`, overall and by class
+dataset      a whole table of reconstructed values
+
+Start with columns.reconstruct, then em.em_step. Laws come from `channels`; nothing here knows trees, attacks or releases.
+"""
 
 from sfumato.reconstruction.bands import wilson
-from sfumato.reconstruction.closed_form import clipped, exact_counts, inverse_counts, projected, renormalised
+from sfumato.reconstruction.closed_form import (
+    clip_negative,
+    exact_counts,
+    inverse_counts,
+    project_to_simplex,
+    renormalise,
+)
 from sfumato.reconstruction.columns import (
     METHODS,
     CellCounts,
-    by_class,
-    counted_columns,
-    problem_of,
+    count_columns,
+    pose_problem,
     reconstruct,
+    reconstruct_by_class,
     true_grid,
-    weighted,
+    weighted_column,
 )
 from sfumato.reconstruction.dataset import reconstruct_dataset
 from sfumato.reconstruction.distribution import Distribution
-from sfumato.reconstruction.em import Fit, bayes, em, em_step, ems, masses, smooth_axis
+from sfumato.reconstruction.em import Fit, em_step, fit_bayes, fit_em, fit_ems, fit_groups, smooth_axis
 from sfumato.reconstruction.joint import JointDistribution, reconstruct_joint
-from sfumato.reconstruction.penalised import averaged
+from sfumato.reconstruction.penalised import fit_averaged
 from sfumato.reconstruction.problem import Problem, paper_size
-from sfumato.reconstruction.separable import apply_along_axes, joint_em, joint_fit
+from sfumato.reconstruction.separable import apply_along_axes, fit_separable
 
 __all__ = [
     "METHODS",
@@ -28,28 +46,27 @@ __all__ = [
     "JointDistribution",
     "Problem",
     "apply_along_axes",
-    "averaged",
-    "bayes",
-    "by_class",
-    "clipped",
-    "counted_columns",
-    "em",
+    "clip_negative",
+    "count_columns",
     "em_step",
-    "ems",
     "exact_counts",
+    "fit_averaged",
+    "fit_bayes",
+    "fit_em",
+    "fit_ems",
+    "fit_groups",
+    "fit_separable",
     "inverse_counts",
-    "joint_em",
-    "joint_fit",
-    "masses",
     "paper_size",
-    "problem_of",
-    "projected",
+    "pose_problem",
+    "project_to_simplex",
     "reconstruct",
+    "reconstruct_by_class",
     "reconstruct_dataset",
     "reconstruct_joint",
-    "renormalised",
+    "renormalise",
     "smooth_axis",
     "true_grid",
-    "weighted",
+    "weighted_column",
     "wilson",
 ]

@@ -1,16 +1,16 @@
 """How sure a reconstruction is: a standard error and a 95 % band for each cell.
 
-The truth meant is the distribution that the rows were drawn from. Two ways, by what the channel allows:
+The truth is the distribution that the rows were drawn from. The channel decides between two ways:
 
 - substitution and other kernels that can be inverted: the unbiased estimate is linear in the counts, and the counts are
-  multinomial through the channel. These bands hold what they promise cell by cell, whichever of inverse, projection,
-  exact, em or auto gave the masses;
+  multinomial through the channel. These bands keep their promise cell by cell, whichever of inverse, projection, exact, em
+  or auto gave the masses;
 - noise on ordered cells: normal posterior intervals under the smoothness priors that the penalties of `auto` stand for,
   with the distance between its candidates added (Buckland, Burnham & Augustin 1997), widened to the interval of a rougher
-  posterior (see `undersmoothed`), since a hump that the noise hides is missing in every candidate. They promise an average:
-  of the cells of a shape whose humps have standard deviations of 6 % of the domain or more, about 95 % or more
-  hold the truth. They promise nothing of a single cell: at a spike, an edge or a narrower hump a cell may be
-  missed always. docs/guide/miner.md has the measured shares.
+  posterior (see `rough_posterior`), since a hump that the noise hides is missing in every candidate. They promise an average:
+  of the cells of a shape whose humps have standard deviations of 6 % of the domain or more, about 95 % or more contain the
+  truth. They promise nothing about a single cell: at a spike, an edge or a narrower hump it may always be missed.
+  docs/guide/miner.md has the measured shares.
 """
 
 from __future__ import annotations
@@ -24,18 +24,17 @@ from sfumato.channels import Kernel
 from sfumato.counts import FloatArray
 from sfumato.reconstruction.closed_form import gamma_of
 from sfumato.reconstruction.em import Fit
-from sfumato.reconstruction.penalised import MOST_CELLS, Averaged, Expansion, Family, in_blocks
+from sfumato.reconstruction.penalised import MAX_CELLS, AveragedFit, Expansion, Family, merge_cells
 from sfumato.reconstruction.problem import Design, Problem
 from sfumato.reconstruction.quadratic import Differences
 
 Z = 1.959963984540054
-INVERTIBLE = 100.0
-"""A kernel with a condition number up to this is inverted with confidence."""
+"""Standard errors on each side of a 95 % band."""
 
 
 @dataclass(frozen=True, eq=False)
 class Bands:
-    """Standard error and the ends of the 95 % band, one each a cell."""
+    """Standard error and the ends of the 95 % band, one of each per cell."""
 
     standard_error: FloatArray
     lower: FloatArray
@@ -43,20 +42,42 @@ class Bands:
 
 
 def wilson(share: FloatArray, n: float, z: float = Z) -> tuple[FloatArray, FloatArray]:
-    """Wilson's score interval for a binomial share: the p with |share − p| ≤ z √(p(1−p)/n)."""
+    """Return Wilson's score interval for a binomial share: the p with |share − p| ≤ z √(p(1−p)/n).
+
+    Parameters
+    ----------
+    share
+        Observed shares.
+    n
+        The number of trials.
+    z
+        Standard errors on each side.
+
+    Returns
+    -------
+    tuple of arrays
+        The lower and the upper ends.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> low, high = wilson(np.array([0.5]), 100)
+    >>> low.round(3), high.round(3)
+    (array([0.404]), array([0.596]))
+    """
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     return centre - half, centre + half
 
 
 def multinomial_bands(mass: FloatArray, n: float) -> Bands:
-    """Values released as true: each count is binomial."""
+    """Return the bands of values released as true: each count is binomial."""
     lower, upper = wilson(mass, n)
     return Bands(np.sqrt(mass * (1 - mass) / n), np.clip(lower, 0.0, 1.0), np.clip(upper, 0.0, 1.0))
 
 
 def gamma_bands(share: FloatArray, n: float, gamma: float) -> Bands:
-    """Substitution: y_i is binomial with q_i = a p_i + b, so the interval of q_i is one of p_i = (q_i − b)/a."""
+    """Return the bands through substitution: y_i is binomial with q_i = a p_i + b, so its interval is one of p_i = (q_i − b)/a."""
     size = len(share)
     a, b = (gamma - 1) / (gamma + size - 1), 1 / (gamma + size - 1)
     lower, upper = wilson(share, n)
@@ -65,7 +86,7 @@ def gamma_bands(share: FloatArray, n: float, gamma: float) -> Bands:
 
 
 def report_bands(share: FloatArray, n: float, design: Design) -> Bands:
-    """Reports: the hits of each value are binomial with r = q + (p−q) P, so the interval of r is one of P."""
+    """Return the bands from reports: the hits of each value are binomial with r = q + (p−q) P, so their interval is one of P."""
     hits, slope = np.clip(design.hits(share), 0.0, 1.0), design.inside - design.outside
     lower, upper = wilson(hits, n)
     error = np.sqrt(hits * (1 - hits) / n) / slope
@@ -74,7 +95,7 @@ def report_bands(share: FloatArray, n: float, design: Design) -> Bands:
 
 
 def linear_bands(problem: Problem, mass: FloatArray) -> Bands:
-    """X̂ = K⁺y: Var X̂_p = (Σ_s L[p,s]² q_s − (L q)_p²)/n with L = K⁺ and q = K P."""
+    """Return the bands of X̂ = K⁺y: Var X̂_p = (Σ_s L[p,s]² q_s − (L q)_p²)/n with L = K⁺ and q = K P."""
     inverse = np.linalg.pinv(problem.kernel.dense())
     estimate = inverse @ problem.share
     q = problem.expected(mass)
@@ -83,10 +104,10 @@ def linear_bands(problem: Problem, mass: FloatArray) -> Bands:
     return Bands(error, np.clip(estimate - Z * error, 0.0, 1.0), np.clip(estimate + Z * error, 0.0, 1.0))
 
 
-def averaged_bands(problem: Problem, fit: Averaged, collect: FloatArray | None = None) -> Bands:
-    """se_p = Σ_j w_j √(Var_j(p) + (P_j(p) − P(p))²), the unconditional standard error of an average of models.
+def averaged_bands(problem: Problem, fit: AveragedFit, collect: FloatArray | None = None) -> Bands:
+    """Return bands of se_p = Σ_j w_j √(Var_j(p) + (P_j(p) − P(p))²), the unconditional standard error of an average of models.
 
-    It knows only of the candidates; `widened` adds what none of them shows.
+    It knows only the candidates; `widen` adds what none of them shows.
     """
     gather = np.eye(problem.size) if collect is None else collect
     mass = gather @ fit.mass
@@ -97,42 +118,42 @@ def averaged_bands(problem: Problem, fit: Averaged, collect: FloatArray | None =
     spreads = candidate_covariances(problem, fit.candidates, around)
     for weight, candidate, covariance in zip(fit.weights, fit.candidates, spreads, strict=True):
         error += weight * np.sqrt(_variances(covariance, gather) + (gather @ candidate - mass) ** 2)
-    return widened(_around(mass, error), mass, undersmoothed(problem, around), gather)
+    return widen(_around_mass(mass, error), mass, rough_posterior(problem, around), gather)
 
 
-def widened(found: Bands, mass: FloatArray, posterior: Posterior, gather: FloatArray) -> Bands:
-    """Bands that also reach over the interval of a rougher posterior; se_p is then √(Var(p) + (M(p) − P(p))²) if larger."""
+def widen(narrow: Bands, mass: FloatArray, posterior: Posterior, gather: FloatArray) -> Bands:
+    """Extend the bands over the interval of a rougher posterior; se_p becomes √(Var(p) + (M(p) − P(p))²) where that is larger."""
     mean, variance = gather @ posterior.mean, _variances(posterior.covariance, gather)
     half = Z * np.sqrt(variance)
     return Bands(
-        np.maximum(found.standard_error, np.sqrt(variance + (mean - mass) ** 2)),
-        np.minimum(found.lower, np.clip(mean - half, 0.0, 1.0)),
-        np.maximum(found.upper, np.clip(mean + half, 0.0, 1.0)),
+        np.maximum(narrow.standard_error, np.sqrt(variance + (mean - mass) ** 2)),
+        np.minimum(narrow.lower, np.clip(mean - half, 0.0, 1.0)),
+        np.maximum(narrow.upper, np.clip(mean + half, 0.0, 1.0)),
     )
 
 
 def smoothness_bands(problem: Problem, mass: FloatArray) -> Bands:
-    """The same priors around masses found in another way; blocks of cells where the grid is too fine to invert."""
+    """Return bands from the same priors around masses found in another way; in blocks where the grid is too fine to invert."""
     if problem.size == 1:
         return multinomial_bands(mass, problem.n)
-    if problem.size > MOST_CELLS:
-        blocks, spread = in_blocks(problem)
-        factor = -(-problem.size // MOST_CELLS)
+    if problem.size > MAX_CELLS:
+        blocks, spread = merge_cells(problem)
+        factor = -(-problem.size // MAX_CELLS)
         coarse = np.add.reduceat(mass, np.arange(0, problem.size, factor))
-        return _around(mass, spread @ smoothness_bands(blocks, coarse).standard_error)
+        return _around_mass(mass, spread @ smoothness_bands(blocks, coarse).standard_error)
     family = Family.on(problem.widths if problem.widths is not None else np.ones(problem.size))
     around = Expansion.of(problem)
     spreads = candidate_covariances(problem, np.tile(mass, (len(family.names), 1)), around)
     gather = np.eye(problem.size)
-    found = _around(mass, np.mean([np.sqrt(_variances(c, gather)) for c in spreads], axis=0))
-    return widened(found, mass, undersmoothed(problem, around), gather)
+    narrow = _around_mass(mass, np.mean([np.sqrt(_variances(c, gather)) for c in spreads], axis=0))
+    return widen(narrow, mass, rough_posterior(problem, around), gather)
 
 
 def candidate_covariances(problem: Problem, candidates: FloatArray, around: Expansion) -> list[FloatArray]:
-    """The covariance (A + ½λ² DᵀD + C)⁻¹ of each candidate, held to Σ P = 1.
+    """Return the covariance (A + ½λ² DᵀD + C)⁻¹ of each candidate, held to Σ P = 1.
 
-    A penalty λ|t| is the prior of a Laplace variable of variance 2/λ²; put a normal one of the same variance in its place
-    and the posterior is normal. Its spread holds bias as well as chance, which is why such intervals of smoothed estimates
+    A penalty λ|t| is the prior of a Laplace variable of variance 2/λ². With a normal one of the same variance in its place the
+    posterior is normal. Its spread holds bias as well as chance, which is why such intervals of smoothed estimates
     cover on average over the cells (Wahba 1983, Nychka 1988). C = ½/max(P, 1/m)² is the curvature of −½ log P: positive
     masses have a scale. The smoothed candidate, which has no penalty, borrows the spread of the last one that has.
     """
@@ -150,21 +171,24 @@ def candidate_covariances(problem: Problem, candidates: FloatArray, around: Expa
     return out
 
 
-def bands(problem: Problem, fit: Fit, *, collect: FloatArray | None = None) -> Bands:
-    """The bands that suit the kernel and the method; `collect` adds up the cells solved for into those reported."""
+def compute_bands(problem: Problem, fit: Fit, *, collect: FloatArray | None = None) -> Bands:
+    """Return the bands that suit the kernel and the method; `collect` adds up the cells solved for into those reported."""
+    max_condition = 100.0  # a kernel with a condition number up to this is inverted with confidence
     gamma = gamma_of(problem.kernel) if collect is None and problem.design is None else None
     if problem.design is not None:
-        found = report_bands(problem.share, problem.n, problem.design)
+        out = report_bands(problem.share, problem.n, problem.design)
     elif gamma is not None:
-        found = gamma_bands(problem.share, problem.n, gamma)
-    elif isinstance(fit, Averaged):
-        found = averaged_bands(problem, fit, collect)
-    elif problem.widths is None or fit.method in ("inverse", "projection") or _condition(problem.kernel) <= INVERTIBLE:
-        found = linear_bands(problem, fit.mass)
+        out = gamma_bands(problem.share, problem.n, gamma)
+    elif isinstance(fit, AveragedFit):
+        out = averaged_bands(problem, fit, collect)
+    elif (
+        problem.widths is None or fit.method in ("inverse", "projection") or _condition(problem.kernel) <= max_condition
+    ):
+        out = linear_bands(problem, fit.mass)
     else:
-        found = smoothness_bands(problem, fit.mass)
+        out = smoothness_bands(problem, fit.mass)
     mass = fit.mass if collect is None else collect @ fit.mass
-    return Bands(found.standard_error, np.minimum(found.lower, mass), np.maximum(found.upper, mass))
+    return Bands(out.standard_error, np.minimum(out.lower, mass), np.maximum(out.upper, mass))
 
 
 def _variances(covariance: FloatArray, gather: FloatArray) -> FloatArray:
@@ -177,19 +201,8 @@ def _condition(kernel: Kernel) -> float:
     return float(np.linalg.cond(kernel.dense()))
 
 
-def _around(mass: FloatArray, error: FloatArray) -> Bands:
+def _around_mass(mass: FloatArray, error: FloatArray) -> Bands:
     return Bands(error, np.clip(mass - Z * error, 0.0, 1.0), np.clip(mass + Z * error, 0.0, 1.0))
-
-
-ROUGHNESS = 128.0
-"""σ: how far the slope of the density strays over a domain of length one."""
-
-EVEN_ROWS = 5.0
-"""The Dirichlet prior counts as so many rows spread evenly over the domain."""
-
-MOST_STEPS = 60
-DECREMENT = 1e-2
-"""Newton's method stops when a step would gain less than half of this, in nats."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,8 +213,13 @@ class Posterior:
     covariance: FloatArray
 
 
-def roughness_precision(widths: FloatArray, roughness: float = ROUGHNESS) -> FloatArray:
-    """DᵀS⁻¹D of the changes of slope D P, whose variance S is σ² times the width over which they happen."""
+def roughness_precision(widths: FloatArray, roughness: float = 128.0) -> FloatArray:
+    """Return DᵀS⁻¹D of the changes of slope D P, whose variance S is σ² times the width over which they happen.
+
+    σ, the roughness, is how far the slope of the density strays over a domain of length one. A density f costs ∫ f″²/(2σ²)
+    nats, a normal hump of weight w and standard deviation s 3 w²/(16 √π s⁵ σ²). With σ = 128 one of 40 % and s = 0.06 costs
+    1.3 nats and is allowed; with s = 0.03 it costs 42 and is not.
+    """
     share = widths / widths.sum()
     d = Differences.of(widths, 2).matrix
     spans = np.ones(len(d))
@@ -209,28 +227,36 @@ def roughness_precision(widths: FloatArray, roughness: float = ROUGHNESS) -> Flo
     return np.asarray(d.T @ (d / (roughness**2 * spans)[:, None]))
 
 
-def undersmoothed(problem: Problem, around: Expansion) -> Posterior:
-    """Laplace's approximation of the posterior: the minimum of ½PᵀHP − gᵀP − Σ c log P on Σ P = 1, and its curvature.
+def rough_posterior(problem: Problem, around: Expansion, prior_rows: float = 5.0) -> Posterior:
+    """Return what the released values leave open: a posterior under a prior rougher than the shapes that `auto` prefers.
 
-    H is the curvature of the log-likelihood plus the precision of the slopes, c the rows of the Dirichlet prior. Newton's
-    method from the even distribution; steps stay inside P > 0.
+    Noise hides a hump narrower than itself. Held-out values then favour the simplest shape, its fit is off by the whole hump,
+    and no comparison of fits can show it. A band that is to contain this bias must assume how rough the truth may be. Here
+    the slope of the density, on a domain of length one, moves like a Brownian motion of variance σ², and the masses have a
+    Dirichlet prior worth a few rows, which keeps them positive. The spread of such a posterior holds bias as well as chance,
+    so its intervals cover on average over the cells (Wahba 1983, Nychka 1988).
+
+    This is Laplace's approximation: the minimum of ½PᵀHP − gᵀP − Σ c log P on Σ P = 1, and its curvature. H is the curvature of
+    the log-likelihood plus the precision of the slopes, c the `prior_rows` spread evenly over the domain. Newton's
+    method starts from the uniform density and stays inside P > 0.
     """
+    max_steps, min_gain = 60, 1e-2  # nats: stop when a step would gain less than half of this
     widths = problem.widths if problem.widths is not None else np.ones(problem.size)
     a, g = around.terms(problem)
     h = a + roughness_precision(widths)
     share = widths / widths.sum()
-    rows = EVEN_ROWS * share
+    rows = prior_rows * share
 
     def height(p: FloatArray) -> float:
         return float(0.5 * p @ h @ p - g @ p - rows @ np.log(p))
 
     p, now = share, height(share)
     covariance = _covariance(h, rows, p)
-    for _ in range(MOST_STEPS):
+    for _ in range(max_steps):
         slope = h @ p - g - rows / p
         step = -covariance @ slope
         gain = float(-slope @ step)
-        if gain < DECREMENT:
+        if gain < min_gain:
             break
         length = min(1.0, 0.95 / max(float(np.max(-step / p)), 1e-12))
         while (then := height(p + length * step)) > now - 1e-4 * length * gain and length > 1e-6:

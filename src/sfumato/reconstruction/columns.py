@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from sfumato.channels import CellRule, Channel, Discrete, Projective, Transition
 from sfumato.counts import Counts, FloatArray, Grid, IntArray
 from sfumato.errors import DataError, UsageError
-from sfumato.reconstruction.closed_form import exact, inverse, projection
+from sfumato.reconstruction.closed_form import fit_exact, fit_inverse, fit_projection
 from sfumato.reconstruction.distribution import Distribution, Source
-from sfumato.reconstruction.em import Fit, bayes, em, ems
-from sfumato.reconstruction.penalised import MOST_CELLS, averaged, in_blocks
+from sfumato.reconstruction.em import Fit, fit_bayes, fit_em, fit_ems
+from sfumato.reconstruction.penalised import MAX_CELLS, fit_averaged, merge_cells
 from sfumato.reconstruction.problem import Problem, paper_size
 from sfumato.schema import Kind, Missing
 from sfumato.table import Column, Table
@@ -23,13 +23,19 @@ from sfumato.text import join_names
 
 METHODS = ("auto", "bayes", "em", "ems", "inverse", "projection", "exact")
 
-BLOCK = 2**16
-FINEST = 50
-"""Up to so many cells `auto` solves on cells half as wide and adds them up in pairs."""
-
 
 def true_grid(column: Column, bins: int | None, n: float) -> Grid:
-    """The grid of the true values: `bins` cells, or the bins of a law that has its own, or m = n/100 within 10 … 100."""
+    """Return the grid of the true values: `bins` cells, or the bins of a law that has its own, or m = n/100 within 10 … 100.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sfumato as sf
+    >>> from sfumato.table import Column
+    >>> age = sf.Attribute("age", sf.Kind.REAL, sf.Interval(0, 100))
+    >>> true_grid(Column(age, None, np.array([30.0])), None, n=2_000).size
+    20
+    """
     channel = column.channel
     if bins is not None and bins < 1:
         raise UsageError(f"{column.name}: {bins} bins are too few; give at least 1")
@@ -44,17 +50,39 @@ def _lattice(column: Column) -> float:
 
 
 def spacing(column: Column, true: Grid) -> FloatArray | None:
-    """Widths of the true cells where order and distance mean something, None for categories."""
+    """Return the widths of the true cells where order and distance mean something, None for categories."""
     kind = column.attribute.kind
     if kind is Kind.CATEGORICAL or (kind is Kind.ORDINAL and column.attribute.missing is Missing.CATEGORY):
         return None
     return np.diff(true.finite_edges) if true.edges is not None else np.ones(true.size)
 
 
-def problem_of(
-    column: Column, true: Grid, *, kernel: CellRule = CellRule.EXACT, weights: FloatArray | None = None
+def pose_problem(
+    column: Column, true: Grid, *, rule: CellRule = CellRule.EXACT, weights: FloatArray | None = None
 ) -> Problem:
-    """Return the counts of a released column, with the transition that explains them."""
+    """Return the counts of a released column, with the transition that explains them.
+
+    Parameters
+    ----------
+    column
+        Released values with their attribute and law; NaN where missing.
+    true
+        The grid of the true values.
+    rule
+        How the probability of a cell is computed.
+    weights
+        How many rows each row stands for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sfumato as sf
+    >>> from sfumato.table import Column
+    >>> flag = sf.Attribute("flag", sf.Kind.CATEGORICAL, sf.Categories(("no", "yes")))
+    >>> column = Column(flag, sf.Substitution(gamma=3.0).on(flag), np.array([0.0, 0.0, 1.0, np.nan]))
+    >>> pose_problem(column, column.true_grid(2)).counts
+    array([2., 1.])
+    """
     max_dense_reports = 256  # up to this many values the matrix is small, and Newton's method can use it
     law = column.channel
     if law is None:
@@ -62,16 +90,17 @@ def problem_of(
     elif isinstance(law, Projective):
         transition = Transition.shared(law, true, max_dense=max_dense_reports)
     else:
-        transition = Transition.shared(law, true, rule=kernel)
-    counts = counted(column, transition.observed, weights)
+        transition = Transition.shared(law, true, rule=rule)
+    counts = count_cells(column, transition.observed, weights)
     return Problem(transition, counts, spacing(column, true), law if isinstance(law, Projective) else None)
 
 
-def counted(column: Column, grid: Grid, weights: FloatArray | None = None) -> FloatArray:
-    """How many released values lie in each cell; blocks are counted apart and added up, so that they stay in the cache."""
+def count_cells(column: Column, grid: Grid, weights: FloatArray | None = None) -> FloatArray:
+    """Count the released values in each cell; blocks are counted apart and added up, so that they stay in the cache."""
+    block = 2**16
     total = np.zeros(grid.size)
-    for begin in range(0, len(column.values), BLOCK):
-        part = slice(begin, begin + BLOCK)
+    for begin in range(0, len(column.values), block):
+        part = slice(begin, begin + block)
         codes = replace(column, values=column.values[part]).located(grid)
         total += Counts.of([grid], [codes], None if weights is None else weights[part]).table
     return total
@@ -86,7 +115,7 @@ def reconstruct(
     weights: FloatArray | None = None,
     smoothing: float = 0.02,
 ) -> Distribution:
-    """The distribution of the true values of a released column.
+    """Reconstruct the distribution of the true values of a released column.
 
     Parameters
     ----------
@@ -104,10 +133,26 @@ def reconstruct(
         How many rows each row stands for.
     smoothing
         Strength of ``ems``.
+
+    Returns
+    -------
+    Distribution
+        Masses on a grid, with 95 % bands.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sfumato as sf
+    >>> from sfumato.table import Column
+    >>> flag = sf.Attribute("flag", sf.Kind.CATEGORICAL, sf.Categories(("no", "yes")))
+    >>> law = sf.Substitution(gamma=3.0).on(flag)
+    >>> released = Column(flag, law, np.repeat([0.0, 1.0], [600, 400]))
+    >>> reconstruct(released).mass.round(3)
+    array([0.7, 0.3])
     """
     if method not in METHODS:
         raise UsageError(f"there is no method {method!r}; the methods are {join_names(METHODS)}")
-    kernel = _kernel_name(kernel)
+    rule = _cell_rule(kernel)
     absent = np.isnan(column.values)
     gaps = float(np.count_nonzero(absent))
     present = len(absent) - gaps if weights is None else float(weights[~absent].sum())
@@ -116,20 +161,20 @@ def reconstruct(
         raise DataError(f"{column.name}: no value is present, so there is nothing to reconstruct; leave the column out")
     true = true_grid(column, bins, present)
     if column.channel is None:
-        counts = problem_of(column, true, weights=weights).counts
+        counts = pose_problem(column, true, weights=weights).counts
         return Distribution(
             column.name, true, counts / counts.sum(), present, "counts", stopped="released as true", missing=missing
         )
-    problem = problem_of(column, true, kernel=kernel, weights=weights)
+    problem = pose_problem(column, true, rule=rule, weights=weights)
     if not problem.n > 0:
         raise DataError(
             f"{column.name}: none of its values can come from {column.channel.law} noise on this domain; "
             "check that the manifest belongs to the data"
         )
-    if method == "auto" and column.attribute.kind.numeric and _averages(problem):
-        source = _averaged(column.channel, true, problem, kernel)
+    if method == "auto" and column.attribute.kind.numeric and _has_noise(problem):
+        source = _average(column.channel, true, problem, rule)
     else:
-        source = Source(problem, _fitted(column.name, problem, method, smoothing))
+        source = Source(problem, _fit(column.name, problem, method, smoothing))
     fit = source.fit
     return Distribution(
         column.name,
@@ -146,7 +191,7 @@ def reconstruct(
     )
 
 
-def by_class(
+def reconstruct_by_class(
     table: Table,
     name: str,
     *,
@@ -156,7 +201,34 @@ def by_class(
     weights: FloatArray | None = None,
     smoothing: float = 0.02,
 ) -> dict[str, Distribution]:
-    """One distribution for each class that has rows, all on the same grid; rows without a class are left out."""
+    """Reconstruct one distribution for each class that has rows, all on the same grid; rows without a class are left out.
+
+    Parameters
+    ----------
+    table
+        A release with a target.
+    name
+        The column.
+    bins, method, kernel, weights, smoothing
+        As for `reconstruct`.
+
+    Returns
+    -------
+    dict
+        The distribution of each class, by its label.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sfumato as sf
+    >>> from sfumato.table import Column, Table
+    >>> age = sf.Attribute("age", sf.Kind.REAL, sf.Interval(0, 100))
+    >>> ill = sf.Attribute("ill", sf.Kind.CATEGORICAL, sf.Categories(("no", "yes")))
+    >>> columns = (Column(age, None, np.array([10.0, 20.0, 80.0, 90.0])),)
+    >>> table = Table(columns, Column(ill, None, np.array([0.0, 0.0, 1.0, 1.0])))
+    >>> {label: found.mass for label, found in reconstruct_by_class(table, "age", bins=2).items()}
+    {'no': array([1., 0.]), 'yes': array([0., 1.])}
+    """
     if table.target is None:
         raise UsageError(f"{name}: the table has no class to divide by; name a target, or reconstruct it overall")
     column = table[name]
@@ -181,53 +253,54 @@ def by_class(
     return out
 
 
-def _kernel_name(kernel: CellRule | str) -> CellRule:
+def _cell_rule(kernel: CellRule | str) -> CellRule:
     try:
         return CellRule(kernel)
     except ValueError:
         raise UsageError(f"there is no kernel {kernel!r}; the kernels are {join_names(list(CellRule))}") from None
 
 
-def _averages(problem: Problem) -> bool:
-    """Whether there is noise to make up for; cells that are certain are simply counted."""
+def _has_noise(problem: Problem) -> bool:
+    """Return whether there is noise to correct for; cells that are certain are simply counted."""
     if problem.widths is None or problem.size < 2:
         return False
     square = problem.kernel.shape == (problem.size, problem.size)
     return not (square and np.allclose(problem.kernel.dense(), np.eye(problem.size), atol=1e-12))
 
 
-def _averaged(channel: Channel, true: Grid, problem: Problem, kernel: CellRule) -> Source:
-    """`auto` on ordered cells; where there is room, on halved cells, so that a slope within a cell is not taken for flat."""
-    if problem.size > MOST_CELLS:
-        blocks, spread = in_blocks(problem)
-        return Source(blocks, averaged(blocks), collect=spread)
-    if true.edges is None or true.step or true.size > FINEST or isinstance(channel, Discrete):
-        return Source(problem, averaged(problem))
+def _average(channel: Channel, true: Grid, problem: Problem, rule: CellRule) -> Source:
+    """Fit `auto` on ordered cells; where there is room, on halved cells, so that a slope within a cell is not taken for flat."""
+    max_halved = 50  # up to this many cells, halves are solved for and added up in pairs
+    if problem.size > MAX_CELLS:
+        blocks, spread = merge_cells(problem)
+        return Source(blocks, fit_averaged(blocks), collect=spread)
+    if true.edges is None or true.step or true.size > max_halved or isinstance(channel, Discrete):
+        return Source(problem, fit_averaged(problem))
     halves = np.sort(np.concatenate([true.edges, (true.edges[1:] + true.edges[:-1]) / 2]))
-    transition = Transition.of(channel, Grid(edges=halves), problem.transition.observed, rule=kernel)
+    transition = Transition.of(channel, Grid(edges=halves), problem.transition.observed, rule=rule)
     fine = Problem(transition, problem.counts, np.diff(halves))
-    return Source(fine, averaged(fine), collect=np.repeat(np.eye(true.size), 2, axis=1))
+    return Source(fine, fit_averaged(fine), collect=np.repeat(np.eye(true.size), 2, axis=1))
 
 
-def _fitted(name: str, problem: Problem, method: str, smoothing: float) -> Fit:
+def _fit(name: str, problem: Problem, method: str, smoothing: float) -> Fit:
     if method == "auto" and problem.design is not None:
-        return projection(problem)
+        return fit_projection(problem)
     if method in ("auto", "exact"):
-        closed = exact(problem)
+        closed = fit_exact(problem)
         if closed is not None:
             return closed
         if method == "exact":
             raise UsageError(
                 f"{name}: exact is for the gamma-diagonal matrix of substitution only; use em, which climbs to the same maximum"
             )
-        return em(problem)
+        return fit_em(problem)
     if method == "ems":
-        return ems(problem, smoothing=smoothing)
+        return fit_ems(problem, smoothing=smoothing)
     methods: dict[str, Callable[[Problem], Fit]] = {
-        "bayes": bayes,
-        "em": em,
-        "inverse": inverse,
-        "projection": projection,
+        "bayes": fit_bayes,
+        "em": fit_em,
+        "inverse": fit_inverse,
+        "projection": fit_projection,
     }
     return methods[method](problem)
 
@@ -251,7 +324,7 @@ class CellCounts:
     """None: one cell for all values."""
 
     def __call__(self, table: Table, rows: IntArray) -> Tables:
-        """One table a name."""
+        """Return one table per name."""
         classes = np.full(len(rows), -1) if table.target is None else table.codes
         k = len(table.labels) + 1
         out = []
@@ -264,17 +337,40 @@ class CellCounts:
         return Tables(tuple(out))
 
 
-def weighted(column: Column, grid: Grid, counts: IntArray) -> tuple[Column, FloatArray]:
-    """A column with one value in each cell and one missing value, and how many rows each stands for."""
+def weighted_column(column: Column, grid: Grid, counts: IntArray) -> tuple[Column, FloatArray]:
+    """Return a column with one value per cell and one missing value, and how many rows each stands for.
+
+    Distributions come from counts alone: `reconstruct` makes the same masses from it as from the rows themselves.
+
+    Parameters
+    ----------
+    column
+        The released column, whose values are not used.
+    grid
+        The observed grid.
+    counts
+        Rows without a value (first), then the rows in each cell.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sfumato as sf
+    >>> from sfumato.counts import Grid
+    >>> from sfumato.table import Column
+    >>> age = sf.Attribute("age", sf.Kind.REAL, sf.Interval(0, 100))
+    >>> column, weights = weighted_column(Column(age, None, np.empty(0)), Grid.cells(0, 100, 2), np.array([1, 30, 70]))
+    >>> column.values, weights
+    (array([nan, 25., 75.]), array([ 1., 30., 70.]))
+    """
     centres = grid.centres
     if not np.array_equal(grid.locate(centres), np.arange(grid.size)):
-        raise UsageError(f"{column.name}: the cells of its grid are too narrow to be told apart; use fewer bins")
+        raise UsageError(f"{column.name}: the cells of its grid are too narrow to tell apart; use fewer bins")
     return replace(column, values=np.append(np.nan, centres)), counts.astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnCounts:
-    """What was counted of one column: on its grid overall, and on that of the classes, first row for no class."""
+    """The counts of one column: on its grid overall, and on that of the classes, the first row for no class."""
 
     column: Column
     overall: tuple[Grid, IntArray]
@@ -283,12 +379,28 @@ class ColumnCounts:
     """Cells of the true values by class."""
 
 
-def counted_columns(
+def count_columns(
     columns: Sequence[Column], labels: Sequence[str], folded: Any, *, bins: int | None, by_class: bool
 ) -> Mapping[str, ColumnCounts]:
-    """Count the named columns by two folds: how many values there are, which settles the grids; then their cells.
+    """Count columns by two folds: how many values there are, which determines the grids; then their cells.
 
-    `folded` adds up what a count makes of all rows (see `releases.reading.CountedTable.fold`).
+    Parameters
+    ----------
+    columns
+        The columns, with their attributes and laws.
+    labels
+        The classes.
+    folded
+        Adds up what a count makes of all rows (see `releases.CountedTable.fold`).
+    bins
+        Cells of the true values, as for `reconstruct`.
+    by_class
+        Whether to keep the counts of each class.
+
+    Returns
+    -------
+    mapping
+        The counts of each column, by its name.
     """
     names = tuple(c.name for c in columns)
     present = folded(CellCounts(names, (None,) * len(names))).tables

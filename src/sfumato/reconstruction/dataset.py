@@ -1,8 +1,8 @@
 """Matrix-based reconstruction of a whole table (Dowd, Xu & Zhang 2006, Algorithm 2), so that any ordinary miner can be used.
 
-Each attribute is reconstructed on its own and its values are handed out in sorted order: the lowest released values become
-the lowest true values, in exactly the numbers that the reconstruction estimates. The result is a table that has the
-estimated distributions, not anybody's original row.
+Each attribute is reconstructed on its own and its values are assigned in sorted order: the lowest released values become the
+lowest true values, in exactly the numbers that the reconstruction estimates. The result is a table that has the
+estimated distributions, but not anybody's original row.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from sfumato.reconstruction.columns import reconstruct
 from sfumato.table import Column, Table
 
 
-def whole_counts(mass: FloatArray, n: int) -> IntArray:
-    """Whole numbers near n × mass that sum to n, each within one of its share: largest remainders are rounded up."""
+def round_to_total(mass: FloatArray, n: int) -> IntArray:
+    """Return whole numbers near n × mass that sum to n, each within one of its share: round the largest remainders up."""
     share = mass / mass.sum() * n
     counts = np.floor(share + 1e-9).astype(np.int64)
     short = n - int(counts.sum())
@@ -31,26 +31,26 @@ def whole_counts(mass: FloatArray, n: int) -> IntArray:
 
 
 def jitter(name: str, rows: int, seed: int = 0) -> FloatArray:
-    """A pseudo-random number a row, another one for each attribute, the same in every run.
+    """Return a pseudo-random number per row, another one for each attribute, the same in every run.
 
-    Substitution leaves many equal values. Broken by row order, ties would hand the lower values to the earlier rows, and a
-    table sorted by class or by another column would show dependence that is not there.
+    Substitution leaves many equal values. If row order broke the ties, earlier rows would get the lower values, and a table
+    sorted by class or by another column would show dependence that is not there.
     """
     return np.random.default_rng([seed, zlib.crc32(name.encode())]).random(rows)
 
 
-def assigned(released: FloatArray, mass: FloatArray, tie: FloatArray) -> IntArray:
-    """The cell handed to each row: rows sorted by released value, then the first Dist[1] of them get cell 1, and so on."""
+def assign_in_order(released: FloatArray, mass: FloatArray, tie: FloatArray) -> IntArray:
+    """Return the cell of each row: rows sorted by released value, the first Dist[1] of them get cell 1, and so on."""
     order = np.lexsort((tie, released))
     cells = np.empty(len(released), dtype=np.int64)
-    cells[order] = np.repeat(np.arange(len(mass)), whole_counts(mass, len(released)))
+    cells[order] = np.repeat(np.arange(len(mass)), round_to_total(mass, len(released)))
     return cells
 
 
-def met(cells: IntArray, targets: IntArray, tie: FloatArray) -> IntArray:
-    """The cells with as few changes as possible that meet the target counts: the surplus of each moves to where some lack.
+def meet_counts(cells: IntArray, targets: IntArray, tie: FloatArray) -> IntArray:
+    """Change as few cells as possible to meet the target counts: the surplus of each moves to where some are short.
 
-    The numbers of codes of a report have no order, so values are drawn from the posterior instead of handed out in order.
+    Codes of reports have no order, so their values are drawn from the posterior instead of assigned in order.
     """
     counts = np.bincount(cells, minlength=len(targets))
     order = np.lexsort((tie, cells))
@@ -63,7 +63,7 @@ def met(cells: IntArray, targets: IntArray, tie: FloatArray) -> IntArray:
 
 
 def representatives(grid: Grid) -> FloatArray:
-    """getValue(i): the atom, or the centre of the cell, on the lattice of the values where there is one."""
+    """Return getValue(i): the atom, or the centre of the cell, on the lattice of the values where there is one."""
     if grid.atoms is not None or not grid.step:
         return grid.centres
     return np.floor(grid.centres / grid.step + 0.5) * grid.step
@@ -79,7 +79,7 @@ def reconstruct_dataset(
     by_class: bool = False,
     seed: int = 0,
 ) -> Table:
-    """A table of reconstructed values, one attribute at a time; columns released as true stay as they are.
+    """Return a table of reconstructed values, one attribute at a time; columns released as true stay as they are.
 
     Parameters
     ----------
@@ -90,9 +90,25 @@ def reconstruct_dataset(
     bins, method, kernel
         As for `reconstruct`.
     by_class
-        Reconstruct and hand out within each class, as ByClass of the 2000 paper does; Algorithm 2 does not.
+        Reconstruct and assign within each class, as ByClass of the 2000 paper does; Algorithm 2 does not.
     seed
         Another seed breaks ties in another way.
+
+    Returns
+    -------
+    Table
+        The same rows, targets and columns, with reconstructed values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sfumato as sf
+    >>> from sfumato.table import Column, Table
+    >>> flag = sf.Attribute("flag", sf.Kind.CATEGORICAL, sf.Categories(("no", "yes")))
+    >>> law = sf.Substitution(gamma=3.0).on(flag)
+    >>> released = Table((Column(flag, law, np.repeat([0.0, 1.0], [60, 40])),))
+    >>> int(reconstruct_dataset(released)["flag"].values.sum())
+    30
     """
     chosen = {c.name for c in table.columns} if names is None else {table[n].name for n in names}
     if by_class and table.target is None:
@@ -108,16 +124,16 @@ def reconstruct_dataset(
         for group in np.unique(groups):
             rows = np.flatnonzero((groups == group) & ~np.isnan(column.values))
             if len(rows):
-                values[rows] = _handed_out(column.take(rows), tie[rows], bins, method, kernel)
+                values[rows] = _deal_values(column.take(rows), tie[rows], bins, method, kernel)
         columns.append(replace(column, channel=None, values=values))
     return Table(tuple(columns), table.target)
 
 
-def _handed_out(column: Column, tie: FloatArray, bins: int | None, method: str, kernel: CellRule | str) -> FloatArray:
+def _deal_values(column: Column, tie: FloatArray, bins: int | None, method: str, kernel: CellRule | str) -> FloatArray:
     distribution = reconstruct(column, bins=bins, method=method, kernel=kernel)
     mass, law = distribution.mass, column.channel
     if isinstance(law, Projective):
-        cells = met(law.draw_values(column.values.astype(np.int64), mass, tie), whole_counts(mass, len(tie)), tie)
+        cells = meet_counts(law.draw_values(column.values.astype(np.int64), mass, tie), round_to_total(mass, len(tie)), tie)
     else:
-        cells = assigned(column.values, mass, tie)
+        cells = assign_in_order(column.values, mass, tie)
     return representatives(distribution.grid)[cells]

@@ -10,14 +10,14 @@ import numpy as np
 
 from sfumato.counts import FloatArray, Grid
 from sfumato.errors import UsageError
-from sfumato.reconstruction.bands import Bands, bands, multinomial_bands
+from sfumato.reconstruction.bands import Bands, compute_bands, multinomial_bands
 from sfumato.reconstruction.em import Fit
 from sfumato.reconstruction.problem import Problem
 
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """What the bands are computed from, when somebody asks for them."""
+    """What the bands are computed from when they are first asked for."""
 
     problem: Problem
     fit: Fit
@@ -28,8 +28,36 @@ class Source:
 class Distribution:
     """The distribution of the true values of one attribute.
 
-    ``trail`` holds the log-likelihood (nats) before each kept step and after the last; ``missing`` counts rows without a
-    value, ``impossible`` released values that the stated law cannot produce; neither takes part.
+    Parameters
+    ----------
+    name : str
+        The attribute.
+    grid : Grid
+        The cells of the true values.
+    mass : array
+        The share of each cell; the shares sum to one.
+    n : float
+        The number of released values that it rests on.
+    method, iterations, stopped
+        How it was fitted, in how many steps, and why they ended.
+    trail : tuple of float
+        The log-likelihood (nats) before each kept step and after the last.
+    missing : float
+        Rows without a value, which take no part.
+    impossible : float
+        Released values that the stated law cannot produce, which take no part.
+    source : Source, optional
+        What the bands are computed from.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sfumato.counts import Grid
+    >>> ages = Distribution("age", Grid.cells(0, 100, 4), np.array([0.1, 0.4, 0.4, 0.1]), 1000, "counts")
+    >>> ages.mean(), float(ages.quantile(0.5))
+    (50.0, 50.0)
+    >>> ages.lower.round(3)
+    array([0.083, 0.37 , 0.37 , 0.083])
     """
 
     name: str
@@ -46,11 +74,11 @@ class Distribution:
 
     @cached_property
     def bands(self) -> Bands:
-        """Standard errors and 95 % bands; computed when first asked for."""
+        """Standard errors and 95 % bands, computed when first asked for."""
         if self.source is None:
             return multinomial_bands(self.mass, self.n)
         s = self.source
-        return bands(s.problem, s.fit, collect=s.collect)
+        return compute_bands(s.problem, s.fit, collect=s.collect)
 
     @property
     def standard_error(self) -> FloatArray:
@@ -79,11 +107,11 @@ class Distribution:
         return self.grid
 
     def mean(self) -> float:
-        """Σ P × centre."""
+        """Return Σ P × centre."""
         return float(self.mass @ self._numeric.centres)
 
     def sd(self) -> float:
-        """The standard deviation, values spread evenly over each cell: its own variance is (width² − step²)/12."""
+        """Return the standard deviation, values spread evenly over each cell: its own variance is (width² − step²)/12."""
         grid = self._numeric
         inside = 0.0
         if grid.edges is not None:
@@ -92,7 +120,7 @@ class Distribution:
         return float(np.sqrt(between + inside))
 
     def cdf(self, x: float | FloatArray) -> FloatArray:
-        """P(true value ≤ x)."""
+        """Return P(true value ≤ x)."""
         grid = self._numeric
         points = np.asarray(x, dtype=np.float64)
         below = np.concatenate([[0.0], np.cumsum(self.mass)])
@@ -102,7 +130,7 @@ class Distribution:
         return np.interp(points, grid.finite_edges, below)
 
     def quantile(self, q: float | FloatArray) -> FloatArray:
-        """The smallest value that at least a share `q` of the true values does not exceed."""
+        """Return the smallest value that at least a share `q` of the true values does not exceed."""
         grid = self._numeric
         level = np.asarray(q, dtype=np.float64)
         if ((level < 0) | (level > 1)).any():
@@ -118,7 +146,7 @@ class Distribution:
         return edges[cell] + inside * (edges[cell + 1] - edges[cell])
 
     def sample(self, n: int, seed: int = 0) -> FloatArray:
-        """`n` values from the distribution: codes for categories, lattice points where the values lie on a lattice."""
+        """Draw `n` values from the distribution: codes for categories, lattice points where the values lie on a lattice."""
         rng = np.random.default_rng(seed)
         cells = rng.choice(self.grid.size, size=n, p=self.mass / self.mass.sum())
         if self.grid.atoms is not None:
@@ -134,7 +162,7 @@ class Distribution:
         return (first[cells] + np.floor(rng.random(n) * members[cells])) * step
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: edges or categories, mass, band, and how it came about."""
+        """Return plain data: edges or categories, mass, band, and how it came about."""
         out: dict[str, Any] = {}
         if self.grid.labels is not None:
             out["categories"] = list(self.grid.labels)

@@ -5,10 +5,10 @@ same likelihood (Agrawal & Aggarwal 2001):
 
     P'(p) = P(p) · Σ_s N(s)/n · K[s, p] / (K P)(s).
 
-Loops differ by when they stop and by what they smooth. `bayes` stops early by the paper's chi-square rule, `em` goes on to the
-maximum of the likelihood, `ems` smooths after every step (Silverman et al. 1990) and so can go on without making spikes.
-`fit_groups` runs the paper's loop for many groups of rows at once, `joint.fit_joint` the smoothed one for tables of several
-attributes.
+Loops differ by when they stop and by what they smooth. `fit_bayes` stops early by the paper's chi-square rule, `fit_em` goes on
+to the maximum of the likelihood, `fit_ems` smooths after every step (Silverman et al. 1990) and so can go on without making
+spikes. `fit_groups` runs the paper's loop for many groups of rows at once, `separable.fit_table` the smoothed one for a table
+of several attributes.
 """
 
 from __future__ import annotations
@@ -29,18 +29,28 @@ from sfumato.reconstruction.quadratic import BAND, solve_penalised
 Stop = Callable[[FloatArray, FloatArray, FloatArray], str | None]
 """(before, after, gradient at before) → why to stop now, or None."""
 
-MOST_STEPS = 20_000
-EM_STEPS = 300
-NEWTON_STEPS = 100
-NEWTON_CELLS = 256
-COARSE_CELLS = 128
+MAX_STEPS = 20_000
 NATS = 0.01
-"""A log-likelihood this close to its maximum cannot be told from it by any data."""
+"""No data can tell a log-likelihood this close to its maximum from the maximum."""
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """Masses, with the trail of the loop: log-likelihood before each kept step and after the last, and why it ended."""
+    """What a loop found.
+
+    Parameters
+    ----------
+    mass : array
+        P of each true cell; the masses sum to one.
+    method : str
+        The name of the method.
+    trail : tuple of float
+        The log-likelihood (nats) before each kept step and after the last.
+    iterations : int
+        The number of steps made.
+    stopped : str
+        Why the loop ended.
+    """
 
     mass: FloatArray
     method: str
@@ -89,9 +99,24 @@ def em_step(
 
 
 def smooth_axis(mass: FloatArray, strength: float, axis: int) -> FloatArray:
-    """P ← (1−s) P + s × mean of the two neighbours along an axis; beyond an end the end cell is its own neighbour.
+    """Return (1−s) P + s × mean of the two neighbours along an axis; beyond an end the end cell is its own neighbour.
 
     With that rule the smoother is doubly stochastic: it keeps the total, and it keeps the uniform distribution.
+
+    Parameters
+    ----------
+    mass
+        P, of any number of axes.
+    strength
+        s, from 0 (as it is) to 1.
+    axis
+        The axis along which cells are neighbours.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> smooth_axis(np.array([0.6, 0.3, 0.1]), 0.2, 0)
+    array([0.57, 0.31, 0.12])
     """
     if strength == 0 or mass.shape[axis] < 2:
         return mass
@@ -105,8 +130,8 @@ def smooth_axis(mass: FloatArray, strength: float, axis: int) -> FloatArray:
     return out if axis == 0 else out.swapaxes(0, axis)
 
 
-def smoother(problem: Problem, strength: float) -> Callable[[FloatArray], FloatArray]:
-    """P ← (1−s) P + s × mean of neighbours on an ordered grid; nothing on unordered categories."""
+def make_smoother(problem: Problem, strength: float) -> Callable[[FloatArray], FloatArray]:
+    """Return what a loop does to the masses after each step: `smooth_axis` on an ordered grid, nothing on categories."""
     if not 0 <= strength <= 1:
         raise UsageError(f"smoothing {strength:g} must lie between 0 and 1; 0.02 to 0.05 is usual")
     if problem.widths is None or strength == 0:
@@ -121,16 +146,16 @@ def iterate(
     method: str,
     smoothing: float = 0.0,
     start: FloatArray | None = None,
-    most: int = MOST_STEPS,
+    most: int = MAX_STEPS,
     accelerate: bool = False,
 ) -> Fit:
-    """Repeat the step, from the uniform distribution unless told otherwise, until `stop` or `most` steps.
+    """Repeat the step from `start`, uniform by default, until `stop` gives a reason or `most` steps are made.
 
     With `accelerate`, every two steps are followed by a squared extrapolation (SQUAREM, Varadhan & Roland 2008): with
     r = F(P) − P and v = F(F(P)) − F(P) − r it leaps to P − 2αr + α²v, α = −‖r‖/‖v‖. A leap that leaves the simplex or (for
     plain EM) lowers the likelihood is not taken, so the likelihood never decreases.
     """
-    smooth = smoother(problem, smoothing)
+    smooth = make_smoother(problem, smoothing)
     mass = np.full(problem.size, 1.0 / problem.size) if start is None else start / start.sum()
     plain = smoothing == 0 or problem.widths is None
     trail: list[float] = []
@@ -156,7 +181,7 @@ def iterate(
             break
         path.append(mass)
         if accelerate and len(path) == 2:
-            leap = _extrapolated(path[0], path[1], new)
+            leap = _extrapolate(path[0], path[1], new)
             path = []
             if leap is not None:
                 before = float(np.abs(new - mass).sum())
@@ -165,12 +190,12 @@ def iterate(
                 continue
         mass = new
     if leap_from is not None:
-        mass = leap_from[0]  # a last leap that no step has checked
+        mass = leap_from[0]  # no step has checked the last leap
     trail.append(problem.log_likelihood(mass))
     return Fit(mass, method, tuple(trail), steps, why)
 
 
-def _extrapolated(first: FloatArray, second: FloatArray, third: FloatArray) -> FloatArray | None:
+def _extrapolate(first: FloatArray, second: FloatArray, third: FloatArray) -> FloatArray | None:
     r = second - first
     v = third - second - r
     bend = float(np.sqrt(v @ v))
@@ -187,8 +212,8 @@ def _extrapolated(first: FloatArray, second: FloatArray, third: FloatArray) -> F
     return None
 
 
-def _refined(mass: FloatArray, factor: int, widths: FloatArray) -> FloatArray:
-    """Masses of fine cells from those of coarse ones: the density drawn straight from one coarse centre to the next."""
+def _refine(mass: FloatArray, factor: int, widths: FloatArray) -> FloatArray:
+    """Return masses of fine cells from those of coarse ones: the density is linear between the coarse centres."""
     coarse = np.add.reduceat(widths, np.arange(0, len(widths), factor))
     density = np.interp(np.cumsum(widths) - widths / 2, np.cumsum(coarse) - coarse / 2, mass / coarse)
     fine = np.maximum(density * widths, TINY)
@@ -229,27 +254,54 @@ def step_stop(tolerance: float) -> Stop:
     return stop
 
 
-def bayes(problem: Problem, *, start: FloatArray | None = None, most: int = MOST_STEPS) -> Fit:
-    """The 2000 paper's iteration with its own stopping rule."""
+def fit_bayes(problem: Problem, *, start: FloatArray | None = None, most: int = MAX_STEPS) -> Fit:
+    """Fit by the 2000 paper's iteration with its own stopping rule.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> problem = Problem.of(np.array([[0.9, 0.2], [0.1, 0.8]]), np.array([55.0, 45.0]))
+    >>> fit_bayes(problem).mass.round(3)
+    array([0.5, 0.5])
+    """
     return iterate(problem, chi_square_stop(problem.n, problem.size), method="bayes", start=start, most=most)
 
 
-def em(problem: Problem, *, nats: float = NATS, start: FloatArray | None = None, most: int = MOST_STEPS) -> Fit:
-    """The maximum of the likelihood. On few values or wide noise it makes spikes: it fits the chance in the counts too.
+def fit_em(problem: Problem, *, nats: float = NATS, start: FloatArray | None = None, most: int = MAX_STEPS) -> Fit:
+    """Fit the maximum of the likelihood. On few values or wide noise it makes spikes: it fits the chance in the counts too.
 
-    Wide noise makes EM crawl for tens of thousands of steps; after `EM_STEPS` of them Newton's method takes over, where the
-    grid is small enough for it.
+    Wide noise makes EM crawl for tens of thousands of steps. After 300 of them Newton's method takes over, where the grid is
+    small enough for it.
+
+    Parameters
+    ----------
+    problem
+        The counts and their kernel.
+    nats
+        Stop when the likelihood is this close to its maximum.
+    start
+        Masses to begin with; uniform by default.
+    most
+        The largest number of steps.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> problem = Problem.of(np.array([[0.9, 0.2], [0.1, 0.8]]), np.array([76.0, 24.0]))
+    >>> fit_em(problem, nats=1e-9).mass.round(3)
+    array([0.8, 0.2])
     """
+    em_steps, newton_steps, newton_cells = 300, 100, 256
     stop = gap_stop(problem.n, nats)
-    first = min(most, EM_STEPS) if problem.size <= NEWTON_CELLS else most
+    first = min(most, em_steps) if problem.size <= newton_cells else most
     fit = iterate(problem, stop, method="em", start=start, most=first, accelerate=True)
     if first == most or fit.iterations < first:
         return fit
-    return _newton(problem, fit, stop, min(most - first, NEWTON_STEPS), nats)
+    return _newton(problem, fit, stop, min(most - first, newton_steps), nats)
 
 
 def _newton(problem: Problem, fit: Fit, stop: Stop, most: int, nats: float) -> Fit:
-    """Finish by sequential quadratic programmes: each maximises the second-order expansion of ℓ over the simplex.
+    """Finish a fit by sequential quadratic programmes: each maximises the second-order expansion of ℓ over the simplex.
 
     A step is halved until the likelihood does not fall, so the trail stays monotone.
     """
@@ -278,7 +330,7 @@ def _newton(problem: Problem, fit: Fit, stop: Stop, most: int, nats: float) -> F
     return Fit(mass, fit.method, tuple(trail), fit.iterations + steps, why)
 
 
-def ems(
+def fit_ems(
     problem: Problem,
     *,
     smoothing: float = 0.02,
@@ -286,51 +338,94 @@ def ems(
     start: FloatArray | None = None,
     most: int = 2_000,
 ) -> Fit:
-    """EM with smoothing after each step, to its own fixed point.
+    """Fit by EM with smoothing after each step, to its own fixed point.
 
-    On a fine grid what takes many steps is the coarse shape, so that is found first on a coarse one: s cells² a step are
-    s/f² of cells f times as wide. It ends when a step moves less mass than `tolerance`, by default 1e-6, or 1e-5 on more
-    than 256 cells.
+    On a fine grid the coarse shape takes the most steps, so a coarse grid is fitted first: s cells² per step are s/f² of cells
+    f times as wide.
+
+    Parameters
+    ----------
+    problem
+        The counts and their kernel.
+    smoothing
+        s of `smooth_axis`.
+    tolerance
+        Stop when a step moves less mass than this; by default 1e-6, or 1e-5 on more than 256 cells.
+    start
+        Masses to begin with; uniform by default.
+    most
+        The largest number of steps.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> problem = Problem.of(np.eye(3), np.array([10.0, 80.0, 10.0]), np.ones(3))
+    >>> fit_ems(problem, smoothing=0.1).mass.round(3)
+    array([0.135, 0.73 , 0.135])
     """
-    fine = problem.size > 2 * COARSE_CELLS
+    coarse_cells = 128
+    fine = problem.size > 2 * coarse_cells
     if tolerance is None:
         tolerance = 1e-5 if fine else 1e-6
     if problem.widths is None or smoothing == 0:
         return iterate(problem, gap_stop(problem.n), method="ems", start=start, most=most, accelerate=True)
     if start is None and fine:
-        factor = -(-problem.size // COARSE_CELLS)
-        coarse = ems(problem.coarser(factor), smoothing=smoothing / factor**2, tolerance=0.1 * tolerance, most=most)
-        start = _refined(coarse.mass, factor, problem.widths)
+        factor = -(-problem.size // coarse_cells)
+        coarse = fit_ems(problem.coarser(factor), smoothing=smoothing / factor**2, tolerance=0.1 * tolerance, most=most)
+        start = _refine(coarse.mass, factor, problem.widths)
     return iterate(
         problem, step_stop(tolerance), method="ems", smoothing=smoothing, start=start, most=most, accelerate=True
     )
 
 
 SHARE_OF_THRESHOLD = 0.002
-"""The iteration stops when successive estimates differ by less than this share of the chi-square threshold.
+"""The loop of `fit_groups` stops when successive estimates differ by less than this share of the chi-square threshold.
 
-The paper's 1 % stops a little early for trees: with 0.1 % or 0.2 % (which cannot be told apart) the mean over all cells of
+The paper's 1 % stops a little early for trees: with 0.1 % or 0.2 %, which give the same, the mean over all cells of
 benchmarks/accuracy.py is 0.3 points higher, in about the same time. More intervals, smoothing or a penalised fit gain in one
 place what they lose in another.
 """
 
-MAX_BATCH_STEPS = 1000
 
-
-def masses(
+def fit_groups(
     kernel: Kernel,
     counts: FloatArray,
     start: FloatArray | None = None,
     share_of_threshold: float = SHARE_OF_THRESHOLD,
 ) -> FloatArray:
-    """Cell masses of each row of observed counts, by the iteration of Agrawal & Srikant 2000 (equation 3) and its stop.
+    """Fit many groups of rows at once through one kernel, by the 2000 paper's iteration and its stop.
 
-    P ← P ∘ Kᵀ(N/(KP))/n from `start`, or the uniform distribution, until n Σ (P′−P)²/P falls below a share of the 95 % chi-square
-    threshold with m − 1 degrees of freedom. The same as `reconstruct.loop.iterate` row by row, but with one matrix product
-    a step for all rows, which is what Local's hundreds of nodes need. A row without any count stays as it starts.
+    The same as `fit_bayes` group by group, but with one matrix product per step for all of them, which is what the hundreds
+    of nodes of the strategy local need. A group without any count stays as it starts.
+
+    Parameters
+    ----------
+    kernel
+        K[s, p] = P(released in s | true in p).
+    counts
+        Observed counts, shape (groups, released cells).
+    start
+        Masses to begin with, the same for all groups; uniform by default.
+    share_of_threshold
+        Stop when n Σ (P′−P)²/P falls below this share of the 95 % chi-square threshold with m − 1 degrees of freedom.
+
+    Returns
+    -------
+    array
+        Masses, shape (groups, true cells).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sfumato.channels import DenseKernel
+    >>> kernel = DenseKernel(np.array([[0.9, 0.2], [0.1, 0.8]]))
+    >>> fit_groups(kernel, np.array([[550.0, 450.0], [0.0, 0.0]])).round(2)
+    array([[0.5, 0.5],
+           [0.5, 0.5]])
     """
     from scipy.special import chdtri
 
+    max_steps = 1000
     size = kernel.shape[1]
     n = counts.sum(axis=1)
     out = np.tile(np.full(size, 1.0 / size) if start is None else start, (len(counts), 1))
@@ -340,7 +435,7 @@ def masses(
     open_rows = np.flatnonzero(n > 0)
     p = out[open_rows]
     shares = counts[open_rows] / n[open_rows, None]
-    for _ in range(MAX_BATCH_STEPS):
+    for _ in range(max_steps):
         if not len(open_rows):
             break
         new = em_step(kernel, shares, p).mass

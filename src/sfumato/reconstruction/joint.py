@@ -1,6 +1,10 @@
-"""Contingency tables of two or three attributes, reconstructed through the channels of all of them at once.
+"""Contingency tables of up to four attributes, reconstructed through the channels of all of them at once.
 
 One attribute at a time, reconstruction loses how attributes depend on each other. The counts of their combinations keep it.
+
+Noise of two columns that was drawn together has no Kronecker product as its kernel, so the kernel of the pair is built:
+P(y₁ in s₁, y₂ in s₂ | x) = ∫ over s₁ of φ(r₁) [Φ(b) − Φ(a)] dr₁, since r₂ given r₁ is normal with mean β r₁ and variance τ²,
+β = Σ₁₂/Σ₁₁ and τ² = Σ₂₂ − Σ₁₂²/Σ₁₁.
 """
 
 from __future__ import annotations
@@ -16,16 +20,18 @@ from sfumato.channels import CellRule, DenseKernel, Marginal, Transition, inner_
 from sfumato.counts import Counts, FloatArray, Grid, IntArray
 from sfumato.errors import DataError, UsageError
 from sfumato.reconstruction.columns import spacing
-from sfumato.reconstruction.separable import JointFit, fit_table, joint_fit
+from sfumato.reconstruction.separable import JointFit, fit_separable, fit_table
 from sfumato.table import Column, Table, drawn_together, refuse_correlated_noise
 
 TRUE_CELLS = {1: 100, 2: 52, 3: 26, 4: 12}
 OBSERVED_CELLS = {1: 256, 2: 64, 3: 40, 4: 20}
 """How finely a table is cut, by its number of axes: as fine as some seconds of work allow."""
+PAIR_CELLS = (30, 44)
+"""True and observed cells of each axis of a pair, whose kernel has the square of these as its columns and rows."""
 
 
 @dataclass(frozen=True, eq=False)
-class Axis:
+class JointAxis:
     """One attribute of a joint table."""
 
     name: str
@@ -37,10 +43,38 @@ class Axis:
     codes: IntArray
     """The observed cell of each row; −1 where the value is missing."""
 
+    @classmethod
+    def of(cls, column: Column, bins: int, max_observed: int, rule: CellRule = CellRule.EXACT) -> JointAxis:
+        """Return the axis of a column, with at most `max_observed` cells of its released values."""
+        transition = column.transition(column.true_grid(bins), max_observed, keep_last_cut=True, rule=rule)
+        ordered = spacing(column, transition.true) is not None
+        return cls(column.name, transition, column.channel is None, ordered, column.located(transition.observed))
+
 
 @dataclass(frozen=True, eq=False)
 class JointDistribution:
-    """Masses of all combinations of true cells, one array axis an attribute."""
+    """Masses of all combinations of true cells.
+
+    Parameters
+    ----------
+    names, grids
+        The attributes and the cells of their true values.
+    mass : array
+        The share of each combination, one array axis per attribute.
+    n : float
+        The number of rows that have all values.
+    trail : tuple of float
+        The log-likelihood (nats) before each step and after the last.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sfumato.counts import Grid
+    >>> two = Grid.categories(("no", "yes"))
+    >>> both = JointDistribution(("a", "b"), (two, two), np.array([[0.5, 0.1], [0.1, 0.3]]), 1000)
+    >>> both.marginal("b")
+    array([0.6, 0.4])
+    """
 
     names: tuple[str, ...]
     grids: tuple[Grid, ...]
@@ -49,7 +83,7 @@ class JointDistribution:
     trail: tuple[float, ...] = ()
 
     def marginal(self, *names: str) -> FloatArray:
-        """The masses of some of the attributes, in the order asked for."""
+        """Return the masses of some of the attributes, in the order asked for."""
         for name in names:
             if name not in self.names:
                 raise UsageError(f"there is no axis {name!r}; the axes are {', '.join(self.names)}")
@@ -59,20 +93,13 @@ class JointDistribution:
         return np.transpose(self.mass.sum(axis=others), [left.index(p) for p in places])
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: the axes with their edges or categories, and the masses as nested lists."""
+        """Return plain data: the axes with their edges or categories, and the masses as nested lists."""
         axes = []
         for name, grid in zip(self.names, self.grids, strict=True):
             key = "edges" if grid.edges is not None else "categories"
             values = list(grid.labels) if grid.labels is not None else [float(v) for v in grid.points]
             axes.append({"name": name, key: values})
         return {"axes": axes, "mass": self.mass.tolist(), "n": float(self.n), "iterations": max(len(self.trail) - 1, 0)}
-
-
-def axis_of(column: Column, bins: int, max_observed: int, rule: CellRule = CellRule.EXACT) -> Axis:
-    """Return the axis of one column, with at most `max_observed` cells of its released values."""
-    transition = column.transition(column.true_grid(bins), max_observed, keep_last_cut=True, rule=rule)
-    ordered = spacing(column, transition.true) is not None
-    return Axis(column.name, transition, column.channel is None, ordered, column.located(transition.observed))
 
 
 def reconstruct_joint(
@@ -85,11 +112,45 @@ def reconstruct_joint(
     iterations: int = 300,
     kernel: CellRule | str = CellRule.EXACT,
 ) -> JointDistribution | dict[str, JointDistribution]:
-    """The joint distribution of the true values of two or three attributes, overall or for each class.
+    """Reconstruct the joint distribution of the true values of some attributes, overall or for each class.
 
-    Rows with a missing value in any of them are left out. Any mix of laws will do, also columns released as true;
-    smoothing acts along ordered attributes only. Of columns whose noise was drawn together, a table may have two and no other
-    attribute, and goes through the kernel of the pair.
+    Rows with a missing value in any of them are left out. Laws may be mixed, also with columns released as true. Of columns
+    whose noise was drawn together, a table may have two and no other attribute; it goes through the kernel of the pair.
+
+    Parameters
+    ----------
+    table
+        The release.
+    names
+        One to four attributes.
+    bins
+        Cells of a numeric domain, for all attributes or by name.
+    by_class
+        Whether to reconstruct each class apart.
+    smoothing
+        s of `smooth_axis`, along ordered attributes only.
+    iterations
+        The number of EM steps.
+    kernel
+        ``exact``, or ``midpoint`` as the 2000 paper has it.
+
+    Returns
+    -------
+    JointDistribution or dict
+        The distribution, or by_class those of the classes by their labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sfumato as sf
+    >>> from sfumato.table import Column, Table
+    >>> a, b = (sf.Attribute(name, sf.Kind.CATEGORICAL, sf.Categories(("no", "yes"))) for name in "ab")
+    >>> law = sf.Substitution(gamma=3.0).on(a)
+    >>> same = np.repeat([0.0, 1.0], [600, 400])
+    >>> released = Table((Column(a, law, same), Column(b, None, same)))
+    >>> reconstruct_joint(released, ["a", "b"]).mass.round(2)
+    array([[0.6, 0. ],
+           [0. , 0.4]])
     """
     if not 1 <= len(names) <= max(TRUE_CELLS) or len(set(names)) != len(names):
         raise UsageError(f"a joint table takes one to {max(TRUE_CELLS)} different attributes, not {list(names)}")
@@ -97,26 +158,26 @@ def reconstruct_joint(
     paired = len(names) == 2 and len(drawn_together(chosen)) == 2
     if not paired:
         refuse_correlated_noise("a joint table of more than two attributes", chosen)
-    true, observed = (TRUE_PAIR, OBSERVED_PAIR) if paired else (TRUE_CELLS[len(names)], OBSERVED_CELLS[len(names)])
+    true, observed = PAIR_CELLS if paired else (TRUE_CELLS[len(names)], OBSERVED_CELLS[len(names)])
     axes = []
     for column in chosen:
         size = bins.get(column.name) if isinstance(bins, Mapping) else bins
-        axes.append(axis_of(column, size or true, observed, CellRule(kernel)))
-    together = _pair(axes, chosen) if paired else None
+        axes.append(JointAxis.of(column, size or true, observed, CellRule(kernel)))
+    together = _pair_of(axes, chosen) if paired else None
     if not by_class:
-        return _fitted(axes, np.ones(table.rows, dtype=bool), smoothing, iterations, together)
+        return _fit(axes, np.ones(table.rows, dtype=bool), smoothing, iterations, together)
     if table.target is None:
         raise UsageError("the table has no class to divide by; name a target, or reconstruct without by_class")
     out = {}
     for code, label in enumerate(table.labels):
         rows = table.codes == code
         if rows.any():
-            out[label] = _fitted(axes, rows, smoothing, iterations, together)
+            out[label] = _fit(axes, rows, smoothing, iterations, together)
     return out
 
 
-def _pair(axes: Sequence[Axis], columns: Sequence[Column]) -> FloatArray:
-    """The kernel of two columns whose noise was drawn together."""
+def _pair_of(axes: Sequence[JointAxis], columns: Sequence[Column]) -> FloatArray:
+    """Return the kernel of two columns whose noise was drawn together."""
     law = next(c.channel.joint for c in columns if isinstance(c.channel, Marginal) and c.channel.joint is not None)
     first, second = axes
     steps = tuple(float((c.channel and c.channel.step) or 0.0) for c in columns)
@@ -128,8 +189,8 @@ def _pair(axes: Sequence[Axis], columns: Sequence[Column]) -> FloatArray:
     )
 
 
-def _fitted(
-    axes: Sequence[Axis], rows: FloatArray, smoothing: float, iterations: int, together: FloatArray | None = None
+def _fit(
+    axes: Sequence[JointAxis], rows: FloatArray, smoothing: float, iterations: int, together: FloatArray | None = None
 ) -> JointDistribution:
     counts = Counts.of([a.transition.observed for a in axes], [a.codes[rows] for a in axes])
     if not counts.total:
@@ -137,35 +198,34 @@ def _fitted(
     strengths = [smoothing if a.ordered else 0.0 for a in axes]
     fit: JointFit
     if together is None:
-        fit = joint_fit([None if a.exact else a.transition.matrix for a in axes], counts.table, strengths, iterations)
+        fit = fit_separable(
+            [None if a.exact else a.transition.matrix for a in axes], counts.table, strengths, iterations
+        )
     else:
-        fit = pair_fit(together, counts.table, strengths, iterations)
+        fit = fit_pair(together, counts.table, strengths, iterations)
     return JointDistribution(
         tuple(a.name for a in axes), tuple(a.transition.true for a in axes), fit.mass, counts.total, fit.trail
     )
 
 
-TRUE_PAIR, OBSERVED_PAIR = 30, 44
-"""A pair's kernel has the square of so many rows and columns."""
 PROBES = 4
 """Places in a cell of true values, and nodes in a cell of released ones."""
-TAIL_SD = 8.0
-"""Standard deviations beyond which an open end cell holds nothing."""
 
 
 def pair_kernel(
     covariance: FloatArray, true: tuple[Grid, Grid], observed: tuple[Grid, Grid], steps: tuple[float, float]
 ) -> FloatArray:
-    """K[s₁, s₂, p₁, p₂] for noise of this covariance, true values spread evenly over their cells."""
+    """Return K[s₁, s₂, p₁, p₂] for noise of this covariance, true values spread evenly over their cells."""
     from scipy.special import ndtr
 
+    max_sd = 8.0  # standard deviations beyond which an open end cell holds nothing
     first = math.sqrt(covariance[0, 0])
     slope = covariance[0, 1] / covariance[0, 0]
     rest = math.sqrt(max(covariance[1, 1] - slope * covariance[0, 1], 1e-12 * covariance[1, 1]))
     (x1, share1), (x2, share2) = (_probes(grid) for grid in true)
     nodes, weights = np.polynomial.legendre.leggauss(PROBES)
     cuts1, cuts2 = (lattice_cut(inner_cuts(g), s) for g, s in zip(observed, steps, strict=True))
-    ends = np.concatenate([[x1.min() - TAIL_SD * first], cuts1, [x1.max() + TAIL_SD * first]])
+    ends = np.concatenate([[x1.min() - max_sd * first], cuts1, [x1.max() + max_sd * first]])
     ends = np.maximum.accumulate(ends)
     half, middle = np.diff(ends) / 2, (ends[1:] + ends[:-1]) / 2
     # An open end cell is wide, so it is cut finer: nodes must not lie farther apart than the noise is wide.
@@ -191,7 +251,7 @@ def pair_kernel(
 
 
 def _probes(grid: Grid) -> tuple[FloatArray, FloatArray]:
-    """Gauss's places in each cell, one row a cell, and their shares: an atom stands where it is."""
+    """Return Gauss's places in each cell, one row per cell, and their shares; an atom stands where it is."""
     if grid.atoms is not None:
         return grid.atoms[:, None], np.ones(1)
     nodes, weights = np.polynomial.legendre.leggauss(PROBES)
@@ -199,8 +259,8 @@ def _probes(grid: Grid) -> tuple[FloatArray, FloatArray]:
     return edges[:-1, None] + np.diff(edges)[:, None] * (nodes + 1) / 2, weights / 2
 
 
-def pair_fit(kernel: FloatArray, counts: FloatArray, smoothing: Sequence[float], iterations: int) -> JointFit:
-    """Fit as `joint_fit` does, through the kernel of a pair; observed cells without any row are left out of it."""
+def fit_pair(kernel: FloatArray, counts: FloatArray, smoothing: Sequence[float], iterations: int) -> JointFit:
+    """Fit as `fit_separable` does, through the kernel of a pair; observed cells without any row are left out of it."""
     shape = kernel.shape[2:]
     flat = counts.ravel().astype(np.float64)
     seen = flat > 0

@@ -18,28 +18,17 @@ import numpy as np
 
 from sfumato.counts import FloatArray
 from sfumato.errors import UsageError
-from sfumato.reconstruction.em import Fit, ems, iterate, step_stop
+from sfumato.reconstruction.em import Fit, fit_ems, iterate, step_stop
 from sfumato.reconstruction.problem import Problem
 from sfumato.reconstruction.quadratic import Differences, solve_penalised
 
-STRENGTHS = (3.0, 10.0)
-"""λ of order 1; order k has λ/20^(k−1), the same in cells when a domain is cut into twenty."""
-
-ORDERS = (1, 2, 3)
-FOLDS = 4
-SEED = 20000
-MOST_CELLS = 112
+MAX_CELLS = 112
 """Finer grids are solved in blocks of cells: a solve costs the cube of their number, and noise hides finer detail anyway.
 From 128 on, LAPACK's Cholesky also begins to share such small work among threads, which can take a thousand times longer."""
 
-SMOOTHING = 0.02
-"""Strength of the smoothed candidate on twenty cells."""
-
-PILOT_STEPS = 100
-
 
 @dataclass(frozen=True, eq=False)
-class Averaged(Fit):
+class AveragedFit(Fit):
     """A weighted mean of candidates, which are kept to say how far they disagree."""
 
     candidates: FloatArray | None = None
@@ -57,8 +46,12 @@ class Family:
 
     @classmethod
     def on(cls, widths: FloatArray) -> Family:
-        """Orders 1 to 3 (as far as the number of cells goes), each with every λ."""
-        chosen = [(order, s) for order in ORDERS if len(widths) > order for s in STRENGTHS]
+        """Return orders 1 to 3 (as far as the number of cells goes), each with every λ.
+
+        λ is that of order 1; order k has λ/20^(k−1), the same in cells when a domain is cut into twenty.
+        """
+        orders, strengths = (1, 2, 3), (3.0, 10.0)
+        chosen = [(order, s) for order in orders if len(widths) > order for s in strengths]
         by_order = {order: Differences.of(widths, order).bands for order, _ in chosen}
         return cls(
             np.array([s / 20.0 ** (order - 1) for order, s in chosen]),
@@ -82,26 +75,24 @@ class Expansion:
 
     @classmethod
     def of(cls, problem: Problem) -> Expansion:
-        """Around the problem's own pilot."""
-        pilot = iterate(
-            problem, step_stop(0.0), method="pilot", smoothing=0.002, most=PILOT_STEPS, accelerate=True
-        ).mass
+        """Expand around the problem's own pilot."""
+        pilot = iterate(problem, step_stop(0.0), method="pilot", smoothing=0.002, most=100, accelerate=True).mass
         q = np.maximum(problem.kernel @ pilot, 0.5 / problem.n)
         return cls(pilot, q, (problem.kernel.T.dense() / q) @ problem.kernel.dense())
 
     def terms(self, problem: Problem) -> tuple[FloatArray, FloatArray]:
-        """A and g for these counts; a part of the rows is expanded around the pilot of all of them."""
+        """Return A and g for these counts; a part of the rows is expanded around the pilot of all of them."""
         a = problem.n * self.curvature
         return a, problem.kernel.T @ (problem.possible / self.q) + a @ self.pilot
 
 
 def smoothing_for(size: int) -> float:
-    """The strength that spreads mass as far as `SMOOTHING` does on twenty cells: s cells² a step, so s grows as m²."""
-    return min(SMOOTHING * (size / 20) ** 2, 2 / 3)
+    """Return the strength that spreads mass as far as 0.02 does on twenty cells: s cells² per step, so s grows as m²."""
+    return min(0.02 * (size / 20) ** 2, 2 / 3)
 
 
-def candidates(problems: list[Problem], family: Family) -> list[FloatArray]:
-    """All candidates of each problem, the first of which holds all rows; their quadratic programmes walk side by side."""
+def fit_candidates(problems: list[Problem], family: Family) -> list[FloatArray]:
+    """Fit all candidates of each problem, the first of which holds all rows; their quadratic programmes run side by side."""
     around = Expansion.of(problems[0])
     parts = [around.terms(p) for p in problems]
     each = len(family.names)
@@ -110,15 +101,15 @@ def candidates(problems: list[Problem], family: Family) -> list[FloatArray]:
     many = len(problems)
     solved = solve_penalised(a, g, np.tile(family.strengths, many), np.tile(family.bands, (many, 1, 1)))
     strength = smoothing_for(problems[0].size)
-    smooth = [ems(p, smoothing=strength, tolerance=1e-5, most=600).mass for p in problems]
+    smooth = [fit_ems(p, smoothing=strength, tolerance=1e-5, most=600).mass for p in problems]
     return [np.vstack([solved[i * each : (i + 1) * each], smooth[i]]) for i in range(many)]
 
 
-def folds(counts: FloatArray, number: int, seed: int = SEED) -> list[FloatArray]:
-    """Counts of `number` random parts of the rows, from the counts of all of them.
+def split_counts(counts: FloatArray, number: int, seed: int = 20000) -> list[FloatArray]:
+    """Split counts into those of `number` random parts of the rows.
 
-    Rows are exchangeable, so dealing each cell's rows out by binomial draws is the same as dealing out the rows. What
-    weights leave beyond whole numbers stays out of every part.
+    Rows are exchangeable, so splitting each cell's rows by binomial draws is the same as splitting the rows. The fractions
+    that weights leave beyond whole numbers stay out of every part.
     """
     rng = np.random.default_rng(seed)
     left = np.floor(counts + 1e-9).astype(np.int64)
@@ -130,18 +121,27 @@ def folds(counts: FloatArray, number: int, seed: int = SEED) -> list[FloatArray]
     return [*parts, left.astype(np.float64)]
 
 
-def averaged(problem: Problem) -> Averaged:
-    """The mean of the candidates weighted by the likelihood of held-out values."""
+def fit_averaged(problem: Problem) -> AveragedFit:
+    """Fit the mean of the candidates, weighted by the likelihood of held-out values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> problem = Problem.of(np.array([[0.9, 0.2], [0.1, 0.8]]), np.array([55.0, 45.0]), np.ones(2))
+    >>> fit_averaged(problem).mass.round(1)
+    array([0.5, 0.5])
+    """
+    folds = 4
     if problem.widths is None:
         raise UsageError("the order of unordered categories means nothing; use em, or exact for substitution")
     if problem.size == 1:
-        return Averaged(np.ones(1), "auto", (problem.log_likelihood(np.ones(1)),))
-    if problem.size > MOST_CELLS:
-        return _spread(problem, *in_blocks(problem))
+        return AveragedFit(np.ones(1), "auto", (problem.log_likelihood(np.ones(1)),))
+    if problem.size > MAX_CELLS:
+        return _spread_blocks(problem, *merge_cells(problem))
     family = Family.on(problem.widths)
-    parts = [p for p in folds(problem.possible, FOLDS) if p.sum() > 0]
-    held_out = parts if len(parts) == FOLDS and problem.n >= 10 * FOLDS else []
-    fits = candidates([problem, *(problem.with_counts(problem.possible - p) for p in held_out)], family)
+    parts = [p for p in split_counts(problem.possible, folds) if p.sum() > 0]
+    held_out = parts if len(parts) == folds and problem.n >= 10 * folds else []
+    fits = fit_candidates([problem, *(problem.with_counts(problem.possible - p) for p in held_out)], family)
     score = np.zeros(len(fits[0]))
     for part, masses in zip(held_out, fits[1:], strict=True):
         score += np.log(np.maximum(masses @ problem.kernel.T, 1e-12)) @ part
@@ -151,7 +151,7 @@ def averaged(problem: Problem) -> Averaged:
     mass = weights @ fits[0]
     mass /= mass.sum()
     best = names[int(np.argmax(weights))]
-    return Averaged(
+    return AveragedFit(
         mass,
         "auto",
         (problem.log_likelihood(mass),),
@@ -162,10 +162,10 @@ def averaged(problem: Problem) -> Averaged:
     )
 
 
-def in_blocks(problem: Problem) -> tuple[Problem, FloatArray]:
-    """Neighbouring cells bound together into at most `MOST_CELLS` blocks, and the matrix that spreads blocks over cells."""
+def merge_cells(problem: Problem) -> tuple[Problem, FloatArray]:
+    """Merge neighbouring cells into at most `MAX_CELLS` blocks; return also the matrix that spreads blocks over cells."""
     widths = problem.widths if problem.widths is not None else np.ones(problem.size)
-    factor = -(-problem.size // MOST_CELLS)
+    factor = -(-problem.size // MAX_CELLS)
     block = np.arange(problem.size) // factor
     total = np.bincount(block, widths).astype(np.float64)
     spread = np.zeros((problem.size, len(total)))
@@ -173,11 +173,11 @@ def in_blocks(problem: Problem) -> tuple[Problem, FloatArray]:
     return Problem.of(problem.kernel @ spread, problem.counts, total), spread
 
 
-def _spread(problem: Problem, blocks: Problem, spread: FloatArray) -> Averaged:
-    fit = averaged(blocks)
+def _spread_blocks(problem: Problem, blocks: Problem, spread: FloatArray) -> AveragedFit:
+    fit = fit_averaged(blocks)
     inner = fit.candidates if fit.candidates is not None else fit.mass[None]
     mass = spread @ fit.mass
-    return Averaged(
+    return AveragedFit(
         mass,
         "auto",
         (problem.log_likelihood(mass),),

@@ -5,7 +5,7 @@ Each problem b is
     minimise  ½ PᵀAP − gᵀP + λ ‖D P‖₁    subject to  P ≥ 0, Σ P = 1,
 
 with D a banded difference operator. Splitting D P = u − v with u, v ≥ 0 gives a quadratic programme whose multipliers y of
-the split lie in [−λ, λ]. Mehrotra's predictor–corrector steps follow the central path; all problems of a batch walk side
+the split lie in [−λ, λ]. Mehrotra's predictor–corrector steps follow the central path; all problems of a batch run side
 by side, and each leaves when its duality gap is closed. About ten steps, each one Cholesky factorisation of an m × m matrix.
 """
 
@@ -19,11 +19,7 @@ import numpy as np
 from sfumato.counts import FloatArray, IntArray
 
 BAND = 4
-"""Most coefficients in a row of D: differences up to the third order."""
-
-MOST_STEPS = 40
-GAP = 1e-3
-"""Duality gap, in nats of log-likelihood, at which a problem counts as solved."""
+"""The most coefficients in a row of D: differences up to the third order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +30,7 @@ class Differences:
 
     @classmethod
     def of(cls, widths: FloatArray, order: int) -> Differences:
-        """The order-th derivative of the density P/width, times the width it stands for, on a domain of length one.
+        """Return the order-th derivative of the density P/width, times the width it stands for, on a domain of length one.
 
         Order 1: Σ|D P| is the total variation of the density. Order 2: that of its slope. Both are free of the number of
         cells and of the unit of the attribute.
@@ -55,7 +51,7 @@ class Differences:
 
     @property
     def matrix(self) -> FloatArray:
-        """D in full."""
+        """D as an array."""
         rows = len(self.bands)
         out = np.zeros((rows, rows + 1 + BAND))
         for k in range(BAND):
@@ -64,7 +60,7 @@ class Differences:
 
 
 def apply(bands: FloatArray, p: FloatArray) -> FloatArray:
-    """D P for each problem."""
+    """Return D P for each problem."""
     rows = bands.shape[1]
     padded = np.concatenate([p, np.zeros((len(p), BAND))], axis=1)
     out = bands[:, :, 0] * padded[:, :rows]
@@ -74,7 +70,7 @@ def apply(bands: FloatArray, p: FloatArray) -> FloatArray:
 
 
 def apply_transposed(bands: FloatArray, y: FloatArray, size: int) -> FloatArray:
-    """Dᵀ y for each problem."""
+    """Return Dᵀ y for each problem."""
     rows = bands.shape[1]
     out = np.zeros((len(y), size + BAND))
     for k in range(BAND):
@@ -83,7 +79,7 @@ def apply_transposed(bands: FloatArray, y: FloatArray, size: int) -> FloatArray:
 
 
 def add_gram(h: FloatArray, bands: FloatArray, s: FloatArray) -> None:
-    """H += Dᵀ diag(s) D, lower triangle only, in place."""
+    """Add Dᵀ diag(s) D to H, lower triangle only, in place."""
     rows, size = bands.shape[1], h.shape[1]
     for k in range(BAND):
         for low in range(k + 1):
@@ -94,9 +90,9 @@ def add_gram(h: FloatArray, bands: FloatArray, s: FloatArray) -> None:
 
 
 def solve_penalised(
-    a: FloatArray, g: FloatArray, strength: FloatArray, bands: FloatArray, gap: float = GAP
+    a: FloatArray, g: FloatArray, strength: FloatArray, bands: FloatArray, gap: float = 1e-3
 ) -> FloatArray:
-    """Minimisers P, one row a problem.
+    """Return the minimisers P, one row per problem.
 
     Parameters
     ----------
@@ -109,15 +105,16 @@ def solve_penalised(
     bands
         The bands of each D, (B, m − 1, BAND); zeros where nothing is penalised.
     gap
-        Duality gap at which a problem counts as solved.
+        Duality gap, in nats of log-likelihood, at which a problem counts as solved.
     """
+    max_steps = 40
     problems, size = g.shape
     if size == 1:
         return np.ones((problems, 1))
     state = _State.begin(g, strength, bands)
     out = np.empty((problems, size))
     left: IntArray = np.arange(problems)
-    for _ in range(MOST_STEPS):
+    for _ in range(max_steps):
         if (done := state.gap < gap).any():
             out[left[done]] = state.p[done]
             keep = ~done
@@ -165,7 +162,7 @@ class _State:
         return np.asarray((self.p * self.z).sum(axis=1) + split.sum(axis=1))
 
     def step(self, a: FloatArray, g: FloatArray, bands: FloatArray) -> _State:
-        """One predictor–corrector step.
+        """Make one predictor–corrector step.
 
         With r the residuals of complementarity, Newton's equations reduce to
         (A + Dᵀ S D + diag(z/P)) ΔP + Δν 1 = …, S = 1/(u/(λ−y) + v/(λ+y)), and Σ ΔP = 1 − Σ P.
@@ -188,14 +185,14 @@ class _State:
         residual_d = self.real * (u - v - apply(bands, p))
         residual_e = 1.0 - p.sum(axis=1)
 
-        def solved(right: FloatArray) -> FloatArray:
+        def solve(right: FloatArray) -> FloatArray:
             return np.array([dpotrs(f, r, lower=0)[0] for f, r in zip(factors, right, strict=True)])
 
-        ones = solved(np.ones_like(p))
+        ones = solve(np.ones_like(p))
 
         def direction(ru: FloatArray, rv: FloatArray, rz: FloatArray) -> tuple[FloatArray, ...]:
             pull = ru / su - rv / sv + residual_d
-            x = solved(residual_p + rz / p + apply_transposed(bands, s * pull, size))
+            x = solve(residual_p + rz / p + apply_transposed(bands, s * pull, size))
             dnu = (x.sum(axis=1) - residual_e) / ones.sum(axis=1)
             dp = x - dnu[:, None] * ones
             dy = s * (apply(bands, dp) - pull)

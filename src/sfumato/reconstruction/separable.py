@@ -163,7 +163,7 @@ def fit_table(
     return JointFit(mass, tuple(trail))
 
 
-def joint_fit(
+def fit_separable(
     kernels: Sequence[Kernel | None],
     counts: FloatArray,
     smoothing: float | Sequence[float] = 0.02,
@@ -191,7 +191,7 @@ def joint_fit(
     Examples
     --------
     >>> import numpy as np
-    >>> joint_fit([None], np.array([30.0, 10.0]), smoothing=0.0, iterations=1).mass
+    >>> fit_separable([None], np.array([30.0, 10.0]), smoothing=0.0, iterations=1).mass
     array([0.75, 0.25])
     """
     counts = np.ascontiguousarray(counts, dtype=np.float64)
@@ -209,13 +209,3 @@ def joint_fit(
     if not counts.sum() > 0:
         return JointFit(mass, ())
     return fit_table(kernel, counts.ravel(), mass, strengths, iterations, tolerance)
-
-
-def joint_em(
-    kernels: Sequence[Kernel | None],
-    counts: FloatArray,
-    smoothing: float | Sequence[float] = 0.02,
-    iterations: int = 300,
-) -> FloatArray:
-    """Return the masses of `joint_fit` alone."""
-    return joint_fit(kernels, counts, smoothing, iterations).mass

@@ -19,7 +19,7 @@ from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.engines import Needs
 from sfumato.errors import DataError, UsageError
 from sfumato.hashing import WordArray
-from sfumato.reconstruction import masses, paper_size
+from sfumato.reconstruction import fit_groups, paper_size
 from sfumato.table import Column, Table, drawn_together, refuse_correlated_noise
 from sfumato.text import join_names
 from sfumato.trees.distributed.order_statistics import Found, Wanted, floats_of, ordered_words, select
@@ -311,7 +311,7 @@ class FoldedRecords:
         seen = self._counted.fold(GroupCells(told, groups)).arrays
         counts = {i: seen["sum", i] for i in groups}
         targets = {
-            i: whole_counts(masses(self._associations[i].kernel, c.astype(np.float64)), c.sum(axis=1))
+            i: whole_counts(fit_groups(self._associations[i].kernel, c.astype(np.float64)), c.sum(axis=1))
             for i, c in counts.items()
         }
         ends = {i: (seen["min", i], seen["max", i]) for i in groups}

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.counts import FloatArray, IntArray
-from sfumato.reconstruction import apply_along_axes, joint_em
+from sfumato.reconstruction import apply_along_axes, fit_separable
 from sfumato.table import Column, Table
 from sfumato.trees.strategies._axes import Axis, class_shares
 
@@ -66,7 +66,7 @@ def fit_map(axes: Sequence[Axis], table: Table, *, iterations: int, smoothing: f
         here = places[(table.codes == c) & (places >= 0)]
         counts = np.bincount(here, minlength=math.prod(shape)).astype(np.float64).reshape(shape)
         # Without axes there is one cell, and all is in it.
-        masses.append(joint_em(kernels, counts, strengths, iterations) if axes else np.ones(()))
+        masses.append(fit_separable(kernels, counts, strengths, iterations).mass if axes else np.ones(()))
     return JointMap(tuple(axes), tuple(masses), class_shares(table.codes, len(table.labels)))
 
 

@@ -18,7 +18,7 @@ from sfumato.channels import Discrete, Kernel, Projective, Transition, inner_cut
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.errors import UsageError
 from sfumato.hashing import WordArray, draw_uniform, splitmix64
-from sfumato.reconstruction import masses, true_grid
+from sfumato.reconstruction import fit_groups, true_grid
 from sfumato.schema import Kind
 from sfumato.table import Column
 
@@ -172,7 +172,7 @@ class Association:
             return out
         counts = self.counts(group, groups)
         n = counts.sum(axis=1).astype(np.int64)
-        mass = masses(self.kernel, counts)
+        mass = fit_groups(self.kernel, counts)
         targets = whole_counts(mass, n)
         if isinstance(self.column.channel, Projective):
             shown = self._draw(self.column.channel, group, mass)

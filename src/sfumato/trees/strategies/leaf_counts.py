@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from sfumato.channels import DenseKernel
 from sfumato.counts import FloatArray, IntArray
-from sfumato.reconstruction import masses
+from sfumato.reconstruction import fit_groups
 from sfumato.trees.grow import BLOCK, CellArray, Growth
 from sfumato.trees.strategies.association import Association, CodeArray, whole_counts
 
@@ -62,7 +62,7 @@ class Leaves:
         for c, strays in enumerate(self.strays(inside)):
             shown = seen[leaves, c].astype(np.float64)[None, :]
             start = growth.counts[leaves, c] + 0.5
-            found = masses(DenseKernel(strays), shown, start / start.sum(), SHARE_OF_THRESHOLD)
+            found = fit_groups(DenseKernel(strays), shown, start / start.sum(), SHARE_OF_THRESHOLD)
             counts[leaves, c] = whole_counts(found, shown.sum(axis=1))[0]
         return replace(growth, counts=sum_over_branches(growth, counts))
 

@@ -39,6 +39,7 @@ PUBLIC = {
     "mine": "sfumato.mining",
     "PerturbedTreeClassifier": "sfumato.mining",
     "audit": "sfumato.auditing",
+    "audit_epsilon": "sfumato.auditing",
     "engines": "sfumato.engines",
     "SfumatoError": "sfumato.errors",
     "explain": "sfumato.findings",
@@ -50,6 +51,7 @@ __all__ = ["PUBLIC", "__version__", *PUBLIC]
 
 if TYPE_CHECKING:
     from sfumato import engines
+    from sfumato.auditing.epsilon import audit_epsilon
     from sfumato.auditing.runner import audit
     from sfumato.channels import Gaussian, Intervals, Laplace, Projective, SquareWave, Substitution, Uniform
     from sfumato.errors import SfumatoError

@@ -130,7 +130,7 @@ def compare(
 
 
 def _as_it_is(table: Table) -> Table:
-    return replace(table, columns=tuple(c.at_its_word() for c in table.columns))
+    return replace(table, columns=tuple(c.unadjusted() for c in table.columns))
 
 
 def _tree(original: Table, seen: Table) -> dict[str, Any]:

@@ -16,10 +16,10 @@ from measure import versions
 
 from sfumato.attacks import (
     PCA,
-    AtItsWord,
     BayesEstimate,
     ColumnPosterior,
     LikelihoodLinkage,
+    NaiveReading,
     Spectral,
     Targets,
     View,
@@ -33,7 +33,7 @@ from sfumato.schema import Attribute, Interval, Kind, Schema
 SEEDS = (1, 2, 3, 4, 5)
 COLUMNS, RANK, SPREAD, REACH = 20, 3, 2.0, 12.0
 PEOPLE = 300
-VALUES = (AtItsWord(), ColumnPosterior(), Spectral(), PCA(), BayesEstimate())
+VALUES = (NaiveReading(), ColumnPosterior(), Spectral(), PCA(), BayesEstimate())
 HEADS = ("as released", "posterior", "spectral", "PCA-DR", "BE-DR", "scalar shrink", "found")
 NAMES = tuple(f"a{i:02d}" for i in range(COLUMNS))
 SCHEMA = Schema(tuple(Attribute(n, Kind.REAL, Interval(-REACH, REACH)) for n in NAMES))

@@ -53,6 +53,7 @@ PUBLIC = {
     "Reconstructions": "sfumato.mining",
     "Model": "sfumato.mining",
     "PerturbedTreeClassifier": "sfumato.mining",
+    "audit_epsilon": "sfumato.auditing",
     "Comparison": "sfumato.auditing",
     "Audit": "sfumato.auditing",
     "Tradeoff": "sfumato.tradeoffs",
@@ -68,7 +69,13 @@ __all__ = ["PUBLIC", "__version__", *PUBLIC]
 
 if TYPE_CHECKING:  # `as` tells type checkers that a name is handed on
     from sfumato import engines as engines
-    from sfumato.auditing import Audit as Audit, Comparison as Comparison, audit as audit, compare as compare
+    from sfumato.auditing import (
+        Audit as Audit,
+        Comparison as Comparison,
+        audit as audit,
+        audit_epsilon as audit_epsilon,
+        compare as compare,
+    )
     from sfumato.channels import (
         Gaussian as Gaussian,
         Intervals as Intervals,

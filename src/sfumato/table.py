@@ -85,7 +85,7 @@ class Column:
         """The column of some of the rows."""
         return replace(self, values=self.values[rows])
 
-    def at_its_word(self) -> Column:
+    def unadjusted(self) -> Column:
         """The column as somebody reads it who takes released cells for true values.
 
         A report is read as one of the values in whose set it lies, by a public draw.

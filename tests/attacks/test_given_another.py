@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.attacks import ColumnPosterior, GivenAnother, View
+from sfumato.attacks import ColumnPosterior, ConditionalPosterior, View
 from sfumato.attacks._belief import smallest_sets
 from sfumato.attacks.posterior._conditional import Conditional, grouped_counts
-from sfumato.attacks.posterior._group_priors import drawn
-from sfumato.attacks.posterior.conditional_posterior import groups_of, most_telling, shared
+from sfumato.attacks.posterior._group_priors import em_shapes
+from sfumato.attacks.posterior.conditional_posterior import choose_source, group_rows, measure_dependence
 from sfumato.auditing.rates import central_width
 from sfumato.channels import CHANNELS, Gaussian, Intervals, Laplace, Projective, SquareWave, Substitution, Uniform
 from sfumato.channels.correlated import CorrelatedGaussian
@@ -58,7 +58,7 @@ def rmse(claim, truth):
 
 def test_a_clear_grade_leaves_of_a_salary_little_more_than_the_grade_itself_is_wide():
     view, salary = graded(LAWS["gaussian"])
-    claim = GivenAnother().run(view)
+    claim = ConditionalPosterior().run(view)
     assert claim.notes["given"] == {"salary": "grade"}
     grade, y = view["grade"].values.astype(int), view["salary"].values
     means = (np.bincount(grade, y) / np.bincount(grade))[grade]
@@ -73,12 +73,12 @@ def test_a_clear_grade_leaves_of_a_salary_little_more_than_the_grade_itself_is_w
 def test_under_every_law_of_numbers_the_grade_tells_most_of_what_the_noise_hid(law):
     assert set(LAWS) == {name for name in CHANNELS if CHANNELS[name].numeric}
     view, salary = graded(LAWS[law])
-    assert rmse(GivenAnother().run(view), salary) < 0.6 * rmse(ColumnPosterior().run(view), salary)
+    assert rmse(ConditionalPosterior().run(view), salary) < 0.6 * rmse(ColumnPosterior().run(view), salary)
 
 
 def test_inside_the_classes_of_a_law_without_chance_a_grade_tells_nothing():
     view, salary = graded(LAWS["intervals"])
-    claim = GivenAnother().run(view)
+    claim = ConditionalPosterior().run(view)
     assert rmse(claim, salary) == pytest.approx(rmse(ColumnPosterior().run(view), salary), rel=0.01)
 
 
@@ -88,7 +88,7 @@ def test_a_clear_label_that_goes_with_a_noisy_one_gives_it_away(law):
     town = rng.integers(0, 12, 6000)
     region = np.where(rng.random(6000) < 0.9, town // 3, rng.integers(0, 4, 6000))
     view = View((released(labels("town", 12), law, town.astype(float)), clear(labels("region", 4), region)))
-    (given,) = GivenAnother().run(view).recoveries
+    (given,) = ConditionalPosterior().run(view).recoveries
     alone = ColumnPosterior().run(view).recoveries[0]
     assert np.mean(given.width) < 0.75 * np.mean(alone.width)
     assert 0.93 <= np.mean(given.sets.covers(town.astype(float))) <= 0.97
@@ -101,7 +101,7 @@ def test_a_noisy_label_serves_too_but_less():
     noisy = released(SALARY, LAWS["gaussian"], salary)
 
     def with_grade(column):
-        return rmse(GivenAnother().run(View((noisy, column))), salary)
+        return rmse(ConditionalPosterior().run(View((noisy, column))), salary)
 
     in_the_clear = with_grade(clear(labels("grade", 10), grade))
     blurred = with_grade(released(labels("grade", 10), Substitution(gamma=9.0), grade))
@@ -115,7 +115,7 @@ def test_a_number_tells_of_another_even_where_no_line_does():
     salary = rng.uniform(0, 100, 5000)
     other = clear(Attribute("bent", Kind.REAL, Interval(0, 100)), np.abs(salary - 50) * 2)
     view = View((released(SALARY, Gaussian(privacy=0.3), salary), other))
-    assert rmse(GivenAnother().run(view), salary) < 0.6 * rmse(ColumnPosterior().run(view), salary)
+    assert rmse(ConditionalPosterior().run(view), salary) < 0.6 * rmse(ColumnPosterior().run(view), salary)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -128,7 +128,7 @@ def test_columns_that_know_nothing_of_each_other_tell_nothing(seed):
         clear(labels("grade", 40), rng.integers(0, 40, n)),
         clear(Attribute("age", Kind.INTEGER, Interval(0, 99)), rng.integers(0, 100, n)),
     )
-    claim = GivenAnother().run(View(columns, "grade"))
+    claim = ConditionalPosterior().run(View(columns, "grade"))
     assert not claim.recoveries
     assert "no column tells enough" in claim.skipped
 
@@ -142,7 +142,7 @@ def test_sets_from_few_rows_a_label_still_hold_the_truth(n):
         label = rng.integers(0, 20, n)
         salary = rng.normal(10 + 4 * label, 6).clip(0, 100)
         view = View((released(SALARY, Gaussian(sigma=10.0), salary, seed), clear(labels("grade", 20), label)))
-        (given,) = GivenAnother().run(view).recoveries
+        (given,) = ConditionalPosterior().run(view).recoveries
         covered.append(np.mean(given.sets.covers(salary)))
     assert 0.93 <= np.mean(covered) <= 0.985
 
@@ -152,7 +152,7 @@ def test_rows_without_a_label_keep_the_distribution_of_all_rows():
     bare = np.arange(len(view["grade"].values)) % 7 == 0
     grade = np.where(bare, np.nan, view["grade"].values)
     view = View((view["salary"], clear(view["grade"].attribute, grade)))
-    (given,) = GivenAnother().run(view).recoveries
+    (given,) = ConditionalPosterior().run(view).recoveries
     (alone, _) = ColumnPosterior().run(view).recoveries
     np.testing.assert_allclose(given.mean[bare], alone.mean[bare])
     assert np.mean(given.width[~bare]) < 0.5 * np.mean(alone.width[~bare])
@@ -165,32 +165,32 @@ def test_noise_that_was_drawn_together_is_not_taken_for_independent():
     law = CorrelatedGaussian(("a", "b"), ((100.0, 90.0), (90.0, 100.0)), ratio=1.0)
     y = x + rng.multivariate_normal([0, 0], [[100, 90], [90, 100]], 3000)
     columns = tuple(Column(a, law.marginal(a), y[:, i]) for i, a in enumerate(attributes))
-    assert GivenAnother().run(View(columns)).skipped
+    assert ConditionalPosterior().run(View(columns)).skipped
 
 
 def test_the_column_that_tells_most_is_taken():
     view, _ = graded(LAWS["gaussian"])
-    own = groups_of(view["salary"])
-    grade = groups_of(view["grade"])
+    own = group_rows(view["salary"])
+    grade = group_rows(view["grade"])
     rng = np.random.default_rng(0)
     worse = np.where(rng.random(len(grade)) < 0.5, grade, rng.permutation(grade))
-    assert most_telling(own, {"worse": worse, "grade": grade, "none": rng.permutation(grade)}) == "grade"
-    assert most_telling(own, {"none": rng.permutation(grade)}) is None
+    assert choose_source(own, {"worse": worse, "grade": grade, "none": rng.permutation(grade)}) == "grade"
+    assert choose_source(own, {"none": rng.permutation(grade)}) is None
 
 
 def test_shared_information_is_that_of_the_table_of_counts_less_what_chance_adds():
     first, second = np.array([0, 0, 1, 1] * 50), np.array([0, 0, 1, 1] * 50)
-    bits, distance = shared(first, second)
+    bits, distance = measure_dependence(first, second)
     assert bits == pytest.approx(np.log(2) - 1 / 400)
     assert distance == pytest.approx((2 * 200 * np.log(2) - 1) / np.sqrt(2))
-    assert shared(first, np.zeros(200, int)) == (0.0, 0.0)
-    assert shared(first, np.full(200, -1)) == (0.0, 0.0)
+    assert measure_dependence(first, np.zeros(200, int)) == (0.0, 0.0)
+    assert measure_dependence(first, np.full(200, -1)) == (0.0, 0.0)
 
 
 def test_groups_are_frequent_labels_or_classes_of_as_many_numbers():
-    few = groups_of(clear(labels("l", 4), np.repeat([0, 1, 2, 3], [50, 3, 30, 20])))
+    few = group_rows(clear(labels("l", 4), np.repeat([0, 1, 2, 3], [50, 3, 30, 20])))
     assert np.array_equal(np.unique(few, return_counts=True), [[-1, 0, 1, 2], [3, 50, 30, 20]])
-    numbers = groups_of(clear(SALARY, np.append(np.linspace(0, 100, 200), np.nan)))
+    numbers = group_rows(clear(SALARY, np.append(np.linspace(0, 100, 200), np.nan)))
     assert numbers[-1] == -1
     assert np.array_equal(np.bincount(numbers[:-1]), np.full(10, 20))
 
@@ -223,6 +223,6 @@ def test_an_empty_group_has_the_distribution_of_all_rows():
     view, _ = graded(Gaussian(sigma=15.0), n=400)
     belief = view.beliefs["salary"]
     counts = grouped_counts(np.zeros(400, np.int64), belief.codes, (2, belief.observed.size))
-    for mass in drawn(belief, counts):
+    for mass in em_shapes(belief, counts):
         np.testing.assert_allclose(mass[1], belief.prior, atol=1e-12)
         assert mass[0].sum() == pytest.approx(1.0)

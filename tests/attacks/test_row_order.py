@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sfumato.attacks import ColumnPosterior, RowOrder, View
-from sfumato.attacks.posterior._windows import _fits, agreement, half_widths, smoothed, window_sums
+from sfumato.attacks.posterior._windows import _fits, agreement, half_widths, smooth_rows, window_sums
 from sfumato.auditing.rates import central_width
 from sfumato.channels import CHANNELS, Gaussian, Intervals, Laplace, Projective, SquareWave, Substitution, Uniform
 from sfumato.randomness import Rows, SecretKey
@@ -206,12 +206,12 @@ def test_windows_grow_to_a_quarter_of_the_rows():
 def test_the_window_is_wide_where_values_change_slowly_and_narrow_where_they_change_fast():
     rng = np.random.default_rng(0)
     t = np.arange(4000)
-    slow = smoothed(np.sin(t / 800) + rng.normal(size=4000))
-    fast = smoothed(np.sin(t / 10) + rng.normal(size=4000))
+    slow = smooth_rows(np.sin(t / 800) + rng.normal(size=4000))
+    fast = smooth_rows(np.sin(t / 10) + rng.normal(size=4000))
     assert fast.half <= 16 < 64 <= slow.half
 
 
 def test_one_far_value_makes_no_order():
     values = np.random.default_rng(0).normal(size=2000)
     values[[700, 701]] = 1e6
-    assert smoothed(values) is None
+    assert smooth_rows(values) is None

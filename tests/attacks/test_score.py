@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.attacks import AtItsWord, Claim, NearestLinkage, Recovery, Targets
+from sfumato.attacks import Claim, NaiveReading, NearestLinkage, Recovery, Targets
 from sfumato.attacks._belief import smallest_sets
 from sfumato.attacks.base import Sets
 from sfumato.auditing.promises import Promise
@@ -35,7 +35,7 @@ def test_all_attributes_together_count_rows_and_not_cells_as_trials():
     guess = np.array([0.0, 50.0, 100.0, 10.0])
     truth = {"x": np.array([0.0, 0.0, 0.0, 0.0]), "c": np.array([0.0, 0.0, 1.0, 1.0])}
     claim = Claim((Recovery("x", guess, guess), Recovery("c", np.zeros(4), np.zeros(4))))
-    (finding,) = score_values(AtItsWord(), claim, {"x": NUMBER, "c": LABEL}, truth, seed=0, together=True)
+    (finding,) = score_values(NaiveReading(), claim, {"x": NUMBER, "c": LABEL}, truth, seed=0, together=True)
     assert finding.success == pytest.approx((1 / 4 + 2 / 4) / 2)
     assert finding.baseline == pytest.approx((1.0 + 1 / 2) / 2)
     assert finding.trials == 4

@@ -7,12 +7,12 @@ import pytest
 
 from sfumato.attacks import (
     PCA,
-    AtItsWord,
     Averaging,
     BayesEstimate,
     ColumnPosterior,
     InformedPosterior,
     LowBits,
+    NaiveReading,
     NoiseReuse,
     RepeatedPerturbation,
     Spectral,
@@ -90,7 +90,7 @@ def test_the_posterior_mean_beats_the_released_value_and_the_prior_mean(law, ske
     view = View((released(attribute, LAWS[law], values),))
     truth = {"x": values}
     posterior = rmse(ColumnPosterior().run(view), truth)["x"]
-    assert posterior <= rmse(AtItsWord().run(view), truth)["x"] * 1.001
+    assert posterior <= rmse(NaiveReading().run(view), truth)["x"] * 1.001
     assert posterior < values.std()
 
 
@@ -158,7 +158,7 @@ def independent(rank3):
 
 def test_filters_cut_independent_noise_of_1_to_below_045_and_042(rank3, independent):
     _, _, truth = rank3
-    assert mean_rmse(AtItsWord().run(independent), truth) == pytest.approx(1.0, abs=0.02)
+    assert mean_rmse(NaiveReading().run(independent), truth) == pytest.approx(1.0, abs=0.02)
     assert mean_rmse(Spectral().run(independent), truth) <= 0.45
     assert mean_rmse(PCA().run(independent), truth) <= 0.45
     assert mean_rmse(BayesEstimate().run(independent), truth) <= 0.42
@@ -277,7 +277,7 @@ def test_independent_draws_at_two_scales_are_not_taken_for_one(skewed):
 def test_perturbing_the_release_again_never_gains(law, skewed):
     attribute, values = skewed
     view = View((released(attribute, LAWS[law], values),))
-    once = rmse(AtItsWord().run(view), {"x": values})["x"]
+    once = rmse(NaiveReading().run(view), {"x": values})["x"]
     for times in (1, 4):
         assert rmse(RepeatedPerturbation(times).run(view), {"x": values})["x"] > once
 

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from sfumato.attacks import View
-from sfumato.auditing.ledger_repeats import repeats
+from sfumato.auditing.ledger_repeats import find_repeats
 from sfumato.auditing.runner import audit
 from sfumato.channels import Gaussian, Substitution
 from sfumato.cli.audit import audit as audit_command
@@ -103,7 +103,7 @@ def test_rows_in_another_order_are_counted_but_not_laid_side_by_side(shelf, tabl
     shuffled = table.take(np.random.default_rng(3).permutation(1500))
     release(shuffled, plan("shuffled"), tmp_path / "r", key=tmp_path / "copy", again=True)
     first = release(table, plan("r-one"), tmp_path / "f", key=tmp_path / "copy", again=True)
-    known = repeats(Ledger.beside(tmp_path / "copy"), first.manifest)
+    known = find_repeats(Ledger.beside(tmp_path / "copy"), first.manifest)
     assert [placed for _, _, placed in known.others.values()].count(False) == 1
     assert known.views()["x"] == 4
 
@@ -171,7 +171,7 @@ def test_a_name_released_under_two_laws_is_told_apart_by_its_law(table, tmp_path
     widths = {}
     for folder in ("weak", "strong"):
         made = Release.open(tmp_path / folder)
-        again = repeats(book, made.manifest)
+        again = find_repeats(book, made.manifest)
         assert again.own.laws["x"] == made.manifest["x"].channel.to_dict()
         widths[folder] = again.widths(View.of(made))["x"]
     # Each release has its own width, and averaging both leaves less than the narrower of them.
@@ -187,7 +187,7 @@ def test_rows_in_another_order_are_draws_of_their_own_even_under_one_noise_name(
         order = np.random.default_rng(turn).permutation(table.num_rows)
         release(table.take(order), plan("two"), tmp_path / f"two-{turn}", key=key, again=True)
     made = Release.open(tmp_path / "one")
-    again = repeats(Ledger.beside(key), made.manifest)
+    again = find_repeats(Ledger.beside(key), made.manifest)
     own, averaged = again.widths(View.of(made))["x"]
     assert again.views()["x"] == 4
     assert averaged == pytest.approx(own / 2)

@@ -8,10 +8,10 @@ import pytest
 
 from sfumato.attacks import (
     PEOPLE,
-    AtItsWord,
     ColumnPosterior,
     Knowledge,
     LearnedPosterior,
+    NaiveReading,
     Pairs,
     View,
     learn_beliefs,
@@ -140,7 +140,7 @@ def test_a_law_learned_from_known_records_is_near_the_true_one():
 def test_without_known_rows_a_guided_column_is_taken_at_its_word():
     values = np.linspace(0, 100, 50)
     view = View((Column(Attribute("x", Kind.REAL, Interval(0, 100)), None, values),), guided={"x": "some"})
-    (recovery,) = AtItsWord().run(view).recoveries
+    (recovery,) = NaiveReading().run(view).recoveries
     assert np.array_equal(recovery.mean, values)
     assert recovery.width is None
     assert ColumnPosterior().run(view).skipped

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.attacks import DISTRIBUTION, GivenAnother, Scope
+from sfumato.attacks import DISTRIBUTION, ConditionalPosterior, Scope
 from sfumato.auditing.promises import Promise
 from sfumato.auditing.runner import audit
 from sfumato.channels import Gaussian, Substitution
@@ -104,7 +104,7 @@ def test_another_column_is_blamed_only_for_what_it_adds_to_the_columns_own_distr
     def promise(left, own):
         return Promise("a", "gaussian", "", 10.0, 50.0, left, (left, left), own, "given-another", "…")
 
-    assert promise(6.0, 8.0).remedy == GivenAnother.remedy.words
+    assert promise(6.0, 8.0).remedy == ConditionalPosterior.remedy.words
     assert promise(6.0, 8.0).scope is Scope.COLUMNS
     assert promise(6.0, 6.2).remedy == DISTRIBUTION.words
     assert promise(6.0, 6.2).scope is Scope.COLUMN

@@ -258,8 +258,8 @@ def test_missing_values_a_constant_column_and_a_single_class_are_no_obstacle(tmp
     assert list(promised) == ["x", "c", "m", "k", "e", "class"]
     assert promised["e"]["verdict"] == "not measured"
     assert promised["e"]["left"] is None
-    assert "no record has both" in promised["e"]["not_measured_because"]
-    assert "no record has both" in found.html("public")
+    assert "no row has both" in promised["e"]["not_measured_because"]
+    assert "no row has both" in found.html("public")
     assert json.dumps(promised, allow_nan=False)
     assert "of 5 " not in found.verdict
     assert "All 5 " not in found.verdict

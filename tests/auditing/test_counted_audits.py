@@ -11,7 +11,7 @@ import pytest
 
 from sfumato.auditing.comparison import compare
 from sfumato.auditing.runner import audit
-from sfumato.auditing.utility import counted_distances
+from sfumato.auditing.utility import count_distances
 from sfumato.engines import Local
 from sfumato.errors import DataError
 from sfumato.plans import Plan
@@ -61,7 +61,7 @@ def test_distances_over_all_rows_are_those_of_hand_counted_shares(tmp_path: Path
     pq.write_table(pa.table({"x": pa.array(x).cast(pa.string())}), tmp_path / "t.parquet")
     plan = Plan.propose(tmp_path / "t.parquet", law="substitution", parameters={"gamma": "4"})
     made = release(tmp_path / "t.parquet", plan, tmp_path / "r", key=KEY)
-    about = counted_distances(made, tmp_path / "t.parquet", Local(gathers=False))["x"]
+    about = count_distances(made, tmp_path / "t.parquet", Local(gathers=False))["x"]
     seen = np.bincount(made.observed()["x"].values.astype(int), minlength=4) / n
     assert about["total_variation_released"] == pytest.approx(np.abs(seen - 0.25).sum() / 2, abs=1e-12)
     assert about["total_variation"] < 0.06

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.auditing.redaction import PEOPLE, by_size, coarse, least_unit, to_unit, unit
+from sfumato.auditing.redaction import MIN_PEOPLE, coarsen, least_unit, round_by_size, round_to_unit, share_unit
 from sfumato.auditing.runner import audit
 from sfumato.channels import Gaussian, Substitution
 from sfumato.plans import Plan
@@ -34,22 +34,22 @@ def clinic(tmp_path_factory):
 
 @pytest.mark.parametrize("rows", [12, 150, 300, 999, 2000, 20_000, 123_456])
 def test_every_rounded_share_stands_for_many_counts(rows):
-    shares = [to_unit(k / rows, unit(rows)) for k in range(rows + 1)]
+    shares = [round_to_unit(k / rows, share_unit(rows)) for k in range(rows + 1)]
     _, counts = np.unique(shares, return_counts=True)
-    assert counts.min() >= PEOPLE // 2  # at 0 and at 1, where half of the unit lies outside
-    assert counts[1:-1].min(initial=PEOPLE) >= PEOPLE - 1
-    assert unit(rows) <= 2.5 * PEOPLE / rows
+    assert counts.min() >= MIN_PEOPLE // 2  # at 0 and at 1, where half of the unit lies outside
+    assert counts[1:-1].min(initial=MIN_PEOPLE) >= MIN_PEOPLE - 1
+    assert share_unit(rows) <= 2.5 * MIN_PEOPLE / rows
 
 
 def test_units_are_one_two_or_five_times_a_power_of_ten():
     assert [least_unit(s) for s in (0.0333, 0.05, 0.051, 0.11, 3.0, 12.0)] == [0.05, 0.05, 0.1, 0.2, 5.0, 20.0]
-    assert unit(3) == 1.0
-    assert by_size(963.0, 300) == 950.0
-    assert by_size(0.0, 300) == 0.0
+    assert share_unit(3) == 1.0
+    assert round_by_size(963.0, 300) == 950.0
+    assert round_by_size(0.0, 300) == 0.0
 
 
 def test_differences_of_distributions_are_rounded_by_what_one_person_moves():
-    about = coarse(
+    about = coarsen(
         {"total_variation": 0.0123, "wasserstein": 1.23, "rmse": 12.3, "rows": 300, "same": True}, 300, 100.0
     )
     assert about == {"total_variation": 0.0, "wasserstein": 0.0, "rmse": 12.5, "rows": 300, "same": True}
@@ -72,7 +72,7 @@ def test_a_small_table_does_not_tell_how_many_have_the_rare_label(clinic):
 def test_all_figures_of_the_truth_are_multiples_of_their_unit(clinic):
     public = clinic.to_dict("public")
     for attack in public["attacks"]:
-        step = unit(attack["trials"])
+        step = share_unit(attack["trials"])
         shares = [
             attack["success"],
             *attack["interval"],
@@ -83,10 +83,10 @@ def test_all_figures_of_the_truth_are_multiples_of_their_unit(clinic):
             assert share / step == pytest.approx(round(share / step), abs=1e-6)
     for about in public["utility"]["distributions"].values():
         for name in ("total_variation", "total_variation_released"):
-            assert about[name] / unit(300) == pytest.approx(round(about[name] / unit(300)), abs=1e-6)
+            assert about[name] / share_unit(300) == pytest.approx(round(about[name] / share_unit(300)), abs=1e-6)
     clusters = public["utility"]["clusters"]
-    assert clusters["agreement"] / unit(clusters["rows"]) == pytest.approx(
-        round(clusters["agreement"] / unit(clusters["rows"])), abs=1e-6
+    assert clusters["agreement"] / share_unit(clusters["rows"]) == pytest.approx(
+        round(clusters["agreement"] / share_unit(clusters["rows"])), abs=1e-6
     )
 
 

@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[2]
 KEYS = SecretKey(bytes(range(32))), SecretKey(bytes(range(1, 33)))
 POPULATION = typing.get_type_hints(ATTACKS["informed-posterior"])["population"]
 GRANTED = (Targets, Pairs, tuple[View, ...], POPULATION, IntArray | None)
-SETTINGS = (tuple[str, ...], str, int)
+SETTINGS = (tuple[str, ...], str, int, float)
 
 
 def test_every_attack_of_the_package_is_registered():

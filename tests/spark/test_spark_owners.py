@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from sfumato.auditing.comparison import compare
 from sfumato.auditing.runner import audit
-from sfumato.auditing.utility import counted_distances
+from sfumato.auditing.utility import count_distances
 from sfumato.cli.app import cli
 from sfumato.engines import Local
 from sfumato.errors import DataError, EngineError, UsageError
@@ -62,8 +62,8 @@ def test_audits_are_the_same(spark: Any, few: Path, made: Release) -> None:
 
 def test_distances_over_all_rows_are_the_same(spark: Any, few: Path, made: Release) -> None:
     here, there = (
-        counted_distances(made, few, Local(gathers=False)),
-        counted_distances(made, few, replace(spark, piece_rows=600)),
+        count_distances(made, few, Local(gathers=False)),
+        count_distances(made, few, replace(spark, piece_rows=600)),
     )
     assert here == there
     assert here

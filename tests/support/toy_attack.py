@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.attacks import Claim, KnowsRows, Recovery, Remedy, ValueAttack, View
+from sfumato.findings import Note
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,7 @@ class ToyMean(KnowsRows, ValueAttack):
     name: ClassVar[str] = "toy-mean"
     title: ClassVar[str] = "Mean of the known rows"
     assumes: ClassVar[str] = "True values of some rows of the release."
-    remedy: ClassVar[Remedy] = Remedy("Do nothing: a toy breaks nothing.")
+    remedy: ClassVar[Remedy] = Remedy(Note("SF400", "Do nothing: a toy breaks nothing."))
 
     def run(self, view: View) -> Claim:
         """Return one recovery per numeric column."""

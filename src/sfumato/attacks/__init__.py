@@ -16,9 +16,9 @@ from sfumato.attacks.base import (
     ATTACKS, NO_REMEDY, PEOPLE, Attack, Claim, Claimed, Grants, Knowledge, KnowsRows, LinkAttack, Pairs, RankedSets, Recovery, Remedy,
     Scope, SecretAttack, Targets, ValueAttack, View,
 )  # fmt: skip
-from sfumato.attacks.naive import AtItsWord
+from sfumato.attacks.naive import NaiveReading
 from sfumato.attacks.posterior.column_posterior import DISTRIBUTION, ColumnPosterior, InformedPosterior
-from sfumato.attacks.posterior.conditional_posterior import GivenAnother
+from sfumato.attacks.posterior.conditional_posterior import ConditionalPosterior
 from sfumato.attacks.posterior.row_order import RowOrder
 from sfumato.attacks.linear.spectral import Spectral
 from sfumato.attacks.linear.pca import PCA
@@ -29,7 +29,7 @@ from sfumato.attacks.repeats.repeated_perturbation import RepeatedPerturbation
 from sfumato.attacks.low_bits import LowBits
 from sfumato.attacks.known_rows.learned_law import LearnedBayes, LearnedPosterior, learn_beliefs
 from sfumato.attacks.known_rows.known_input import KnownInput
-from sfumato.attacks.known_rows.cluster_linear import ClusterLinear, Reflection, clustered
+from sfumato.attacks.known_rows.cluster_linear import ClusterLinear, Reflection, find_clusters
 from sfumato.attacks.linkage.row_linkage import (
     Assignment,
     LearnedAssignment,
@@ -51,7 +51,6 @@ __all__ = [
     "PEOPLE",
     "TOLERANCE",
     "Assignment",
-    "AtItsWord",
     "Attack",
     "Averaging",
     "BayesEstimate",
@@ -60,7 +59,7 @@ __all__ = [
     "Claimed",
     "ClusterLinear",
     "ColumnPosterior",
-    "GivenAnother",
+    "ConditionalPosterior",
     "Grants",
     "InformedPosterior",
     "Knowledge",
@@ -77,6 +76,7 @@ __all__ = [
     "LinkAttack",
     "Linkability",
     "LowBits",
+    "NaiveReading",
     "NearestInference",
     "NearestLinkage",
     "NoiseReuse",
@@ -94,7 +94,7 @@ __all__ = [
     "ValueAttack",
     "View",
     "cell_widths",
-    "clustered",
+    "find_clusters",
     "learn_beliefs",
     "linear_view",
     "smallest_sets",

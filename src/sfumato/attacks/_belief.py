@@ -36,7 +36,7 @@ class Belief:
     @classmethod
     def of(cls, column: Column) -> Belief:
         """The belief about one column of a release."""
-        grid, mass = prior(column)
+        grid, mass = reconstruct_prior(column)
         return cls(column, column.transition(grid), mass)
 
     @property
@@ -204,23 +204,10 @@ def window_masses(grid: Grid, posterior: FloatArray, size: float) -> tuple[Float
     return edges[:-1], upto - cumulative[:, :-1]
 
 
-MOST_CELLS = 800
-CELLS_A_WIDTH = 20
-"""So many cells make up the interval that the law promises, so that its width is not one of rounding."""
+def reconstruct_prior(column: Column) -> tuple[Grid, FloatArray]:
+    """Return the reconstructed distribution, on cells fine enough for the law; the counts where values are true.
 
-
-def reconstructed(column: Column) -> tuple[Grid, FloatArray]:
-    """Grid and masses of the true values behind a released column."""
-    from sfumato.reconstruction import reconstruct
-
-    found = reconstruct(column)
-    return found.grid, found.mass
-
-
-def prior(column: Column) -> tuple[Grid, FloatArray]:
-    """The reconstructed distribution, on cells fine enough for the law; counts themselves where values are true.
-
-    A column without a single value has the distribution that knows nothing.
+    A column without a single value has the uniform distribution.
     """
     if np.isnan(column.values).all():
         grid = column.true_grid(100)
@@ -230,15 +217,22 @@ def prior(column: Column) -> tuple[Grid, FloatArray]:
         codes = column.located(grid)
         counts = np.bincount(codes[codes >= 0], minlength=grid.size).astype(np.float64)
         return grid, counts / counts.sum()
-    return refined(*reconstructed(column), column.channel.interval_width(0.95))
+    from sfumato.reconstruction import reconstruct
+
+    distribution = reconstruct(column)
+    return refine_grid(distribution.grid, distribution.mass, column.channel.interval_width(0.95))
 
 
-def refined(grid: Grid, mass: FloatArray, width: float) -> tuple[Grid, FloatArray]:
-    """The same masses on cells of at most width/20, each old cell cut evenly."""
+def refine_grid(grid: Grid, mass: FloatArray, width: float) -> tuple[Grid, FloatArray]:
+    """Return the same masses on cells of at most width/20, each old cell cut evenly.
+
+    `width` is the interval that the law promises: on coarser cells its width would be one of rounding.
+    """
+    max_cells, cells_per_width = 800, 20
     if grid.edges is None or not np.isfinite(grid.edges).all():
         return grid, mass
     coarsest = float(np.diff(grid.edges).max())
-    factor = min(math.ceil(coarsest * CELLS_A_WIDTH / width), max(1, MOST_CELLS // grid.size)) if width > 0 else 1
+    factor = min(math.ceil(coarsest * cells_per_width / width), max(1, max_cells // grid.size)) if width > 0 else 1
     if grid.step:
         factor = min(factor, max(1, math.floor(coarsest / grid.step + 1e-9)))
     if factor <= 1:

@@ -346,10 +346,10 @@ class Attack(ABC):
     @classmethod
     def prepare(cls, grants: Grants) -> Self | str:
         """Return the attack with what it is granted, or the reason why it cannot be run."""
-        return cls.granted(grants)
+        return cls.from_grants(grants)
 
     @classmethod
-    def granted(cls, grants: Grants, **own: Any) -> Self:
+    def from_grants(cls, grants: Grants, **own: Any) -> Self:
         """Return the attack with every field that is named like a grant filled by it, and the others by `own`."""
         given = {f.name: getattr(grants, f.name) for f in fields(cls) if hasattr(grants, f.name)} | own
         for name, value in given.items():

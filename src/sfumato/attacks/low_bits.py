@@ -16,12 +16,6 @@ from sfumato.counts import FloatArray
 from sfumato.findings import Note
 from sfumato.table import Column
 
-PERCENTS = np.array(sorted(np.arange(-60, 61, 5), key=abs)) / 100.0
-"""Figure 3 of Islam & Brankovic 2003: multiples of 5 % up to 60 %; the smaller, the likelier."""
-FEW = 3
-"""With more percentages that fit than this, the low digits say nothing."""
-CHUNK = 8192
-
 
 @dataclass(frozen=True)
 class LowBits(ValueAttack):
@@ -33,21 +27,22 @@ class LowBits(ValueAttack):
     remedy: ClassVar[Remedy] = Remedy(
         Note("SF420", "The digits below the noise are the true ones. Release on the attribute's own grid.")
     )
+    min_pinned: float = 0.01  # share of values that must be found before any is claimed
 
     def run(self, view: View) -> Claim:
-        """A recovery for each numeric column whose released values stand off the grid of their law."""
+        """Return one recovery per numeric column whose released values are off the grid of their law."""
         out, notes = [], {}
         for column in view.numeric:
             if column.channel is None and column.name not in view.guided:
                 continue
-            off = off_grid(column)
+            off = share_off_grid(column)
             notes[column.name] = {"off_grid": off}
             if off > 0:
-                found = undone(column)
-                pinned = float(np.mean(~np.isnan(found)))
+                undone = undo_percents(column)
+                pinned = float(np.mean(~np.isnan(undone)))
                 notes[column.name]["pinned"] = pinned
-                if pinned > 0.01:
-                    guess = np.where(np.isnan(found), column.values, found)
+                if pinned > self.min_pinned:
+                    guess = np.where(np.isnan(undone), column.values, undone)
                     out.append(Recovery(column.name, guess, guess))
         if not out:
             return Claim(notes={"columns": notes}, skipped="all released numbers lie on the grid of their law")
@@ -59,8 +54,8 @@ def released_step(column: Column) -> float:
     return float((column.channel and column.channel.step) or 0.0)
 
 
-def off_grid(column: Column) -> float:
-    """The share of released values that are no multiples of the law's step, nor one of its representatives."""
+def share_off_grid(column: Column) -> float:
+    """Return the share of released values that are neither multiples of the law's step nor among its representatives."""
     values = column.values[~np.isnan(column.values)]
     if not len(values):
         return 0.0
@@ -73,26 +68,29 @@ def off_grid(column: Column) -> float:
     return float(np.mean(np.abs(quotient - np.round(quotient)) > 1e-6 * np.maximum(np.abs(quotient), 1.0)))
 
 
-def undone(column: Column) -> FloatArray:
-    """The likeliest true value where few percentages lead back to the data's resolution inside the domain; else NaN."""
+def undo_percents(column: Column) -> FloatArray:
+    """Return the likeliest true value where few percentages lead back to the data's resolution inside the domain; else NaN."""
+    # Figure 3 of Islam & Brankovic 2003: multiples of 5 % up to 60 %; the smaller, the likelier.
+    percents = np.array(sorted(np.arange(-60, 61, 5), key=abs)) / 100.0
+    max_fits, chunk = 3, 8192  # where more percentages fit, the low digits say nothing
     step = column.attribute.step or finest_step(column)
     out = np.full(len(column.values), np.nan)
     if not step:
         return out
     domain = column.attribute.interval
-    for begin in range(0, len(out), CHUNK):
-        values = column.values[begin : begin + CHUNK]
-        candidates = values[:, None] / (1.0 + PERCENTS)
+    for begin in range(0, len(out), chunk):
+        values = column.values[begin : begin + chunk]
+        candidates = values[:, None] / (1.0 + percents)
         quotient = candidates / step
         fits = np.abs(quotient - np.round(quotient)) <= 1e-9 * np.maximum(np.abs(quotient), 1.0)
         fits &= (candidates >= domain.low - step / 2) & (candidates <= domain.high + step / 2)
-        few = (fits.sum(axis=1) >= 1) & (fits.sum(axis=1) <= FEW)
+        few = (fits.sum(axis=1) >= 1) & (fits.sum(axis=1) <= max_fits)
         picked = np.round(quotient[np.arange(len(values)), fits.argmax(axis=1)]) * step
         out[begin : begin + len(values)] = np.where(few, picked, np.nan)
     return out
 
 
 def finest_step(column: Column, decimals: int = 4) -> float:
-    """The resolution that common sense gives a continuous column: four digits of its range."""
+    """Return the resolution that common sense gives a continuous column: four digits of its range."""
     span = column.attribute.interval.range
     return float(10.0 ** (np.floor(np.log10(span)) - decimals)) if span > 0 else 0.0

@@ -1,4 +1,4 @@
-"""No attack at all: the released value is taken for the true one. What every other attack must beat."""
+"""No attack at all: the released value is read as the true one. What every other attack must beat."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from sfumato.table import Column
 
 
 @dataclass(frozen=True)
-class AtItsWord(ValueAttack):
-    """Guess the released value, brought back into the domain where noise led out of it."""
+class NaiveReading(ValueAttack):
+    """Guess the released value, clipped to the domain."""
 
     name: ClassVar[str] = "at-its-word"
     title: ClassVar[str] = "Released value taken at its word"
@@ -26,13 +26,13 @@ class AtItsWord(ValueAttack):
     )
 
     def run(self, view: View) -> Claim:
-        """One recovery a column."""
-        read = [c.at_its_word() for c in view.columns]
-        return Claim(tuple(Recovery(c.name, c.values, clipped(c, c.values)) for c in read))
+        """Return one recovery per column."""
+        read = [c.unadjusted() for c in view.columns]
+        return Claim(tuple(Recovery(c.name, c.values, clip_to_domain(c, c.values)) for c in read))
 
 
-def clipped(column: Column, values: FloatArray) -> FloatArray:
-    """Values brought back into the declared domain."""
+def clip_to_domain(column: Column, values: FloatArray) -> FloatArray:
+    """Return values clipped to the declared domain."""
     if not column.attribute.kind.numeric:
         return values
     return np.clip(values, column.attribute.interval.low, column.attribute.interval.high)

@@ -1,7 +1,23 @@
-"""The parts of an audit that need the original: reading it, promises, exposed records, utility."""
+"""Attack a release with its original at hand, and compare what is left with what was promised.
+
+runner.py         audit(), the driver: read, attack, judge, report
+case.py           a release beside its original, and what attackers are granted from it
+trials.py         how an attack of each kind is run; score.py compares its claims with the truth, rates.py says how sure that is
+promises.py       what each column was promised, and what the strongest attack left
+exposure.py       who stands out; utility.py: what the release is still good for
+result.py         Audit, its alarms (alarms.py) and its public edition (redaction.py)
+ledger_repeats.py other releases of the same rows, as the owner's ledger knows them
+comparison.py     trees and clusters of release and original
+epsilon.py        whether samples of a law keep the ε that it states
+
+Start with runner.py. Nothing here is imported by an attack: only this room sees true values.
+"""
 
 from sfumato.auditing.comparison import Comparison, compare
+from sfumato.auditing.epsilon import EpsilonAudit, audit_epsilon
+from sfumato.auditing.promises import Promise
 from sfumato.auditing.result import Audit
 from sfumato.auditing.runner import audit
+from sfumato.auditing.score import Finding
 
-__all__ = ["Audit", "Comparison", "audit", "compare"]
+__all__ = ["Audit", "Comparison", "EpsilonAudit", "Finding", "Promise", "audit", "audit_epsilon", "compare"]

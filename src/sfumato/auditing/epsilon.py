@@ -20,15 +20,24 @@ from sfumato.errors import UsageError
 from sfumato.randomness import Rows, SecretKey
 from sfumato.schema import Attribute, Missing
 
-CELLS = 512
-Z = 4.0
-FALSE_ALARM = 1e-5
-"""Chance that a law is refuted which keeps its statement."""
-
 
 @dataclass(frozen=True)
 class EpsilonAudit:
-    """The stated ε beside what samples show: the ratio as it was seen, and the least that it can be."""
+    """The stated ε, the ε that samples show, and the least that it can be.
+
+    Parameters
+    ----------
+    stated : float
+        The ε of the law's guarantee.
+    seen, shown : float
+        log of the ratio as it was seen, and its lower bound.
+    pair : tuple of float
+        The two true values that are told apart best.
+    share : float
+        How likely the telling event is under the first of them.
+    draws : int
+        Samples per true value.
+    """
 
     stated: float
     seen: float
@@ -45,7 +54,7 @@ class EpsilonAudit:
 
 
 def clopper_pearson(hits: FloatArray, n: int, miss: float) -> tuple[FloatArray, FloatArray]:
-    """Lower and upper bounds of a probability, each wrong with probability at most `miss`."""
+    """Return lower and upper bounds of a probability, each wrong with probability at most `miss`."""
     from scipy.special import betaincinv
 
     some, not_all = np.maximum(hits, 1), np.minimum(hits, n - 1)
@@ -55,12 +64,12 @@ def clopper_pearson(hits: FloatArray, n: int, miss: float) -> tuple[FloatArray, 
 
 
 def ratio_bounds(first: FloatArray, second: FloatArray, n: int, miss: float) -> FloatArray:
-    """The least that P(E | x)/P(E | x′) can be, from hits among `n` draws each; wrong with probability at most 2 `miss`."""
+    """Return the least that P(E | x)/P(E | x′) can be, from hits among `n` draws each; wrong with probability at most 2 `miss`."""
     return clopper_pearson(first, n, miss)[0] / clopper_pearson(second, n, miss)[1]
 
 
 def probes(attribute: Attribute) -> list[float]:
-    """True values between which a law is tried: the ends of the domain, two inside; for labels the first two and the last."""
+    """Return true values between which a law is tried: the ends of the domain, two inside; for labels the first two and the last."""
     if not attribute.kind.numeric:
         size = len(attribute.categories) + (attribute.missing is Missing.CATEGORY)
         return [float(code) for code in sorted({0, 1, size // 2, size - 1}) if code < size]
@@ -77,22 +86,39 @@ def audit_epsilon(
     draws: int = 100_000,
     key: SecretKey | None = None,
     values: Sequence[float] | None = None,
-    false_alarm: float = FALSE_ALARM,
+    false_alarm: float = 1e-5,
 ) -> EpsilonAudit:
-    """Draw from a settled law at several true values, and bound its ε from below over all pairs of them.
+    """Draw from a law at several true values, and bound its ε from below over all pairs of them.
 
     Parameters
     ----------
-    channel
-        The law, bound to the attribute: ``Substitution(gamma=8).on(attribute)``.
-    draws
-        Samples a true value, half to find telling events and half to judge them.
-    key
-        The key of the draws; a fresh one unless given.
-    values
+    channel : Channel
+        The law, bound to the attribute.
+    attribute : Attribute
+        The attribute.
+    draws : int
+        Samples per true value, half to find telling events and half to judge them.
+    key : SecretKey, optional
+        The key of the draws; a new one by default.
+    values : sequence of float, optional
         True values to try; by default the ends of the domain and some inside.
-    false_alarm
+    false_alarm : float
         The chance, over all pairs together, to refute a law that keeps its statement.
+
+    Returns
+    -------
+    EpsilonAudit
+        What the law states and what its samples show.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> from sfumato.randomness import SecretKey
+    >>> town = sf.Attribute("town", sf.Kind.CATEGORICAL, sf.Categories(("a", "b", "c")))
+    >>> law = sf.Substitution(epsilon=1.0).on(town)
+    >>> result = sf.audit_epsilon(law, town, key=SecretKey(bytes(32)))
+    >>> result.stated, result.holds
+    (1.0, True)
     """
     tried = probes(attribute) if values is None else list(values)
     if len(tried) < 2:
@@ -104,7 +130,7 @@ def audit_epsilon(
         channel.perturb(key.derive("epsilon", i), Rows(0, 2 * half), np.full(2 * half, v)) for i, v in enumerate(tried)
     ]
     cuts = _cuts(np.concatenate([d[:half] for d in drawn]))
-    looked, judged = ([_counted(d[part], cuts) for d in drawn] for part in (slice(half), slice(half, None)))
+    looked, judged = ([_count(d[part], cuts) for d in drawn] for part in (slice(half), slice(half, None)))
     pairs = list(itertools.permutations(range(len(tried)), 2))
     miss = false_alarm / (2 * len(pairs))
     best: EpsilonAudit | None = None
@@ -128,7 +154,7 @@ def audit_epsilon(
 
 
 def telling_event(first: IntArray, second: IntArray) -> IntArray:
-    """The cells whose union has the largest lower bound of the ratio: a single cell, a tail, or the cells of highest ratio.
+    """Return the cells whose union has the largest lower bound of the ratio: a single cell, a tail, or the cells of highest ratio.
 
     The counts must be of draws that are not used to judge; the bounds here may be rough, since they only choose.
     """
@@ -147,22 +173,24 @@ def telling_event(first: IntArray, second: IntArray) -> IntArray:
 
 def _rough_bounds(first: IntArray, second: IntArray) -> FloatArray:
     """A count lies within Z standard errors on the scale of its square root, where it has the variance ¼ (Anscombe 1948)."""
-    lower = np.maximum(np.sqrt(first + 0.375) - Z / 2, 0.0) ** 2
-    return np.asarray(lower / (np.sqrt(second + 0.375) + Z / 2) ** 2)
+    z = 4.0
+    lower = np.maximum(np.sqrt(first + 0.375) - z / 2, 0.0) ** 2
+    return np.asarray(lower / (np.sqrt(second + 0.375) + z / 2) ** 2)
 
 
 def _cuts(values: FloatArray) -> FloatArray:
     """Cuts between released values: all of them where they are few, else quantiles and the outermost ones."""
+    max_cells = 512
     distinct = np.unique(values)
-    if len(distinct) > CELLS:
+    if len(distinct) > max_cells:
         ordered = np.sort(values)
         outer = np.array([1, 3, 10, 30, 100])
         outer = outer[outer < len(ordered)]
         distinct = np.unique(
-            np.concatenate([np.quantile(ordered, np.linspace(0, 1, CELLS)), ordered[outer], ordered[-outer]])
+            np.concatenate([np.quantile(ordered, np.linspace(0, 1, max_cells)), ordered[outer], ordered[-outer]])
         )
     return (distinct[1:] + distinct[:-1]) / 2
 
 
-def _counted(values: FloatArray, cuts: FloatArray) -> IntArray:
+def _count(values: FloatArray, cuts: FloatArray) -> IntArray:
     return np.bincount(np.searchsorted(cuts, values, side="right"), minlength=len(cuts) + 1)

@@ -1,7 +1,7 @@
-"""Who is exposed: for each record the bits by which its released row points at it.
+"""Who is exposed: for each row of the original the bits by which its released row points at it.
 
-i(x; y) = Σ_a log₂ P(y_a | x_a)/P(y_a): how much likelier this row is for this record than for anybody. To single one out of n
-rows takes log₂ n bits; a record whose row carries more stands out for whoever knows it.
+i(x; y) = Σ_a log₂ P(y_a | x_a)/P(y_a): how much likelier this released row is for this person than for anybody. To single one out
+of n rows takes log₂ n bits; a person whose row carries more stands out for whoever knows them.
 """
 
 from __future__ import annotations
@@ -14,17 +14,14 @@ from typing import Any
 import numpy as np
 
 from sfumato.attacks import Belief, LearnedLinkage, Pairs, Targets, View, learn_beliefs
-from sfumato.auditing.redaction import to_unit, unit
+from sfumato.auditing.redaction import round_to_unit, share_unit
 from sfumato.channels import CorrelatedGaussian, Marginal
 from sfumato.counts import FloatArray, IntArray
-
-WORST = 20
-LEAST = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class Exposure:
-    """Bits a record, the worst records, and what gives them away."""
+    """Bits per row, the worst rows, and what gives them away."""
 
     bits: FloatArray
     needed: float
@@ -36,7 +33,7 @@ class Exposure:
 
     @property
     def over(self) -> float:
-        """The share of records whose row carries more bits than it takes to single one out."""
+        """The share of rows that carry more bits than it takes to single one out."""
         return float(np.mean(self.bits > self.needed)) if len(self.bits) else 0.0
 
     def to_dict(self, *, public: bool) -> dict[str, Any]:
@@ -47,7 +44,7 @@ class Exposure:
             "bits_median": round(float(quantiles[0]), 1),
             "bits_95": round(float(quantiles[1]), 1),
             "bits_99": round(float(quantiles[2]), 1),
-            "share_over": to_unit(self.over, unit(len(self.bits))) if public else self.over,
+            "share_over": round_to_unit(self.over, share_unit(len(self.bits))) if public else self.over,
         }
         if public:
             return about
@@ -69,7 +66,7 @@ class Exposure:
         }
 
     def histogram(self, cells: int = 40) -> tuple[FloatArray, IntArray]:
-        """Counts of records by bits."""
+        """Return the counts of rows by bits."""
         low, high = float(self.bits.min()), float(self.bits.max())
         edges = np.linspace(low, max(high, low + 1e-9), cells + 1)
         return edges, np.histogram(self.bits, edges)[0].astype(np.int64)
@@ -88,9 +85,10 @@ def column_bits(belief: Belief, truth: FloatArray) -> FloatArray:
         _, places, counts = np.unique(column.values[~missing], return_inverse=True, return_counts=True)
         out[~missing] -= np.log2(counts[places] / counts.sum()) if len(counts) else 0.0
         return out
+    least = 1e-12  # no row carries more bits than a probability of this says
     seen = (belief.codes >= 0) & ~np.isnan(truth)
     given = belief.given(belief.codes[seen], belief.grid.locate(truth[seen]))
-    out[seen] += np.log2(np.maximum(given, LEAST)) - np.log2(np.maximum(belief.evidence[belief.codes[seen]], LEAST))
+    out[seen] += np.log2(np.maximum(given, least)) - np.log2(np.maximum(belief.evidence[belief.codes[seen]], least))
     return out
 
 
@@ -147,8 +145,8 @@ def record_information(view: View, bits: Mapping[str, float]) -> dict[str, Any]:
     return {"bits_at_most": total, "privacy_loss_at_most": 1 - 2**-total, "information_in_words": words}
 
 
-def exposure(view: View, truth: Mapping[str, FloatArray], pairs: Pairs, worst: int = WORST) -> Exposure:
-    """Bits of all records; for the worst, the chance that an intruder who knows them picks their row.
+def measure_exposure(view: View, truth: Mapping[str, FloatArray], pairs: Pairs, worst: int = 20) -> Exposure:
+    """Return the bits of all rows; for the worst, the chance that an attacker who knows them picks their row.
 
     The law of a guided column, which no release states, is learned from the `pairs`.
     """

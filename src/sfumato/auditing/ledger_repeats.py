@@ -21,7 +21,7 @@ from sfumato.randomness import SecretKey
 from sfumato.releases import Entry, Ledger, Manifest
 from sfumato.table import Column
 
-MOST_STAND_INS = 12
+MAX_REDRAWN = 12
 """More releases than this are counted, but no longer drawn."""
 
 
@@ -34,7 +34,7 @@ class Repeats:
     """By name and time: the entry, its columns of independent noise, whether its rows have the same addresses."""
 
     def views(self) -> dict[str, int]:
-        """For every column the number of releases with noise of their own, this one included."""
+        """Return for every column the number of releases with noise of their own, this one included."""
         seen: dict[str, set[object]] = {name: {noise} for name, noise in self.own.noise.items()}
         for key, (entry, columns, placed) in self.others.items():
             for name in columns:
@@ -42,7 +42,7 @@ class Repeats:
         return {name: len(noises) for name, noises in seen.items()}
 
     def widths(self, view: View) -> dict[str, tuple[float, float]]:
-        """For every additive column the 95 % interval of this release and that of the best average, (Σ W⁻²)^(−1/2)."""
+        """Return for every additive column the 95 % interval of this release and that of the best average, (Σ W⁻²)^(−1/2)."""
         out = {}
         for column in view.columns:
             own = column.channel
@@ -71,11 +71,11 @@ class Repeats:
             return column.channel
         return Channel.from_dict(law) if law["law"] in CHANNELS else None
 
-    def stand_ins(self, view: View, truth: Truth, given: Collection[str], seed: int) -> tuple[View, ...]:
-        """The others drawn again, save those whose folders were given, and those whose rows stand in other places."""
+    def redraw(self, view: View, truth: Truth, given: Collection[str], seed: int) -> tuple[View, ...]:
+        """Draw the others again, save those whose folders were given, and those whose rows stand in other places."""
         out: list[View] = []
         at_hand = list(given)
-        for key, (entry, names, placed) in list(self.others.items())[:MOST_STAND_INS]:
+        for key, (entry, names, placed) in list(self.others.items())[:MAX_REDRAWN]:
             laws = {c.name: self._law(entry, c) for c in view.columns if c.name in names and c.channel is not None}
             if entry.name in at_hand:
                 at_hand.remove(entry.name)  # one folder stands for one entry of its name
@@ -93,7 +93,7 @@ class Repeats:
         return tuple(out)
 
     def to_dict(self, view: View, given: Collection[str], findings: Collection[Finding]) -> dict[str, Any]:
-        """What the report says: how many there are, what averaging should leave, and what it left."""
+        """Return what the report says: how many there are, what averaging should leave, and what it left."""
         measured = next((f.left for f in findings if f.name == "averaging"), {})
         widths = self.widths(view)
         views = {n: k for n, k in self.views().items() if k > 1}
@@ -114,8 +114,8 @@ class Repeats:
         }
 
 
-def repeats(ledger: Ledger, manifest: Manifest) -> Repeats:
-    """Other releases of the rows of this one, as the ledger beside the owner's key has them."""
+def find_repeats(ledger: Ledger, manifest: Manifest) -> Repeats:
+    """Return other releases of the rows of this one, as the ledger beside the owner's key has them."""
     known = ledger.entries()
     own = [e for e in known if e.name == manifest.name and e.sketch.rows == manifest.data.rows]
     if not own:

@@ -1,4 +1,4 @@
-"""For each attribute: the interval that the law promises, and the interval left after the strongest attack."""
+"""For each attribute: the interval that the law promises, and the interval that the strongest attack leaves."""
 
 from __future__ import annotations
 
@@ -24,17 +24,8 @@ from sfumato.text import format_number
 
 KEPT, NARROWED, BROKEN, CLEAR, NONE = "kept", "narrowed", "broken", "in the clear", "no promise"
 UNMEASURED = "not measured"
-NOTHING_KNOWN = "no record has both a true and a released value, so no attack could be scored"
+NOTHING_KNOWN = "no row has both a true and a released value, so no attack could be scored"
 NO_INTERVAL = "no attack that was run leaves an interval or a set of labels for it"
-
-KEPT_FROM = 0.95
-"""A promise counts as kept when at least this much of it is left."""
-BROKEN_BELOW = 2 / 3
-"""Below this share of the promise it is broken, whatever did it."""
-UNDONE = 0.1
-"""Where nothing was promised, an attack that leaves less than this share of what was unknown has undone the release."""
-BEYOND = 0.9
-"""An attack that leaves less than this share of what the column's own law leaves has found a way around the law."""
 
 COARSE_GRID = Note(
     "SF423",
@@ -52,8 +43,8 @@ def remedies_taken(manifest: Manifest) -> tuple[Remedy, ...]:
     return tuple(remedy for remedy in remedies if remedy.taken(manifest))
 
 
-def shown(value: float) -> str:
-    """Three significant digits."""
+def shorten(value: float) -> str:
+    """Write a number with three significant digits."""
     return format_number(value, 3)
 
 
@@ -84,6 +75,14 @@ class Promise:
     """The verdict, where the figures here are rounded and can no longer tell."""
     unmeasured: str = ""
     """Why no attack could be measured on the column; what is left is then NaN, and null as plain data."""
+    min_kept: float = 0.95  # share of the promise that must be left for it to count as kept
+    min_unbroken: float = 2 / 3  # below this share it is broken, whatever did it
+    min_hidden: float = (
+        0.1  # where nothing was promised, an attack that leaves less of what was unknown has undone the release
+    )
+    min_own_law: float = (
+        0.9  # an attack that leaves less of what the column's own law leaves has found a way around the law
+    )
 
     @property
     def reference(self) -> float:
@@ -105,11 +104,11 @@ class Promise:
         if self.judged is not None:
             return self.judged
         if self.promised is None:
-            return BROKEN if self.kept_share < UNDONE else NONE
-        if self.kept_share >= KEPT_FROM or self.left_interval[1] >= self.reference:
+            return BROKEN if self.kept_share < self.min_hidden else NONE
+        if self.kept_share >= self.min_kept or self.left_interval[1] >= self.reference:
             return KEPT
-        around = self.left < BEYOND * self.own_law
-        return BROKEN if around or self.kept_share < BROKEN_BELOW else NARROWED
+        around = self.left < self.min_own_law * self.own_law
+        return BROKEN if around or self.kept_share < self.min_unbroken else NARROWED
 
     @property
     def in_words(self) -> str:
@@ -120,19 +119,19 @@ class Promise:
             return f"{self.attribute}: not measured, because {self.unmeasured}."
         if self.promised is None:
             return (
-                f"{self.attribute}: {self.mechanism} promises no interval; after “{self.title}” {shown(self.left)} are left of "
-                f"the {shown(self.without_release)} that people differ by ({self.kept_share:.0%})."
+                f"{self.attribute}: {self.mechanism} promises no interval; after “{self.title}” {shorten(self.left)} are left of "
+                f"the {shorten(self.without_release)} that people differ by ({self.kept_share:.0%})."
             )
         unit = f" {self.unit}" if self.unit else ""
         void = ""
         if self.without_release < self.promised:
-            void = f"; 95 % of all people lie within {shown(self.without_release)} anyway"
+            void = f"; 95 % of all people lie within {shorten(self.without_release)} anyway"
         true = ""
         if self.exactly_true is not None:
             true = f" The law itself leaves {100 * self.exactly_true:.4g} % of the cells exactly true."
         return (
-            f"{self.attribute}: a 95 % interval of {shown(self.promised)}{unit} was promised{void}; "
-            f"after “{self.title}” {shown(self.left)} are left ({self.kept_share:.0%}).{true}"
+            f"{self.attribute}: a 95 % interval of {shorten(self.promised)}{unit} was promised{void}; "
+            f"after “{self.title}” {shorten(self.left)} are left ({self.kept_share:.0%}).{true}"
         )
 
     @property
@@ -151,7 +150,7 @@ class Promise:
     @property
     def adds_little(self) -> bool:
         """Whether the attack adds little to what the column's own law and distribution tell, and its remedy needs more."""
-        return ATTACKS[self.attack].remedy.needs_gain and self.left >= BEYOND * self.own_law
+        return ATTACKS[self.attack].remedy.needs_gain and self.left >= self.min_own_law * self.own_law
 
     @property
     def scope(self) -> Scope:
@@ -182,12 +181,12 @@ class Promise:
 
 
 def law_name(channel: Channel) -> str:
-    """The law of a column, or the joint law that it belongs to."""
+    """Return the law of a column, or the joint law that it belongs to."""
     return channel.law if channel.joint is None else channel.joint.law
 
 
 def own_width(column: Column, truth: FloatArray) -> float:
-    """The 95 % interval of a person of whom nothing is known: the smallest set, or the central interval if that is less."""
+    """Return the 95 % interval of a person of whom nothing is known: the smallest set, or the central interval if that is less."""
     known = truth[~np.isnan(truth)]
     if not len(known):
         return 0.0
@@ -197,7 +196,7 @@ def own_width(column: Column, truth: FloatArray) -> float:
     return min(smallest, central_width(known)) if column.attribute.kind.numeric else smallest
 
 
-def promises(case: Case, findings: Sequence[Finding], done: tuple[Remedy, ...] = ()) -> list[Promise]:
+def judge_promises(case: Case, findings: Sequence[Finding], done: tuple[Remedy, ...] = ()) -> list[Promise]:
     """Return one promise per column, with the attack that leaves least of it, or the reason why none could be measured."""
     view, truth = case.view, case.truth
     out = []

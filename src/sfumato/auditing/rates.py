@@ -13,9 +13,8 @@ from sfumato.errors import UsageError
 from sfumato.reconstruction import wilson as wilson_bands
 
 Z95 = 1.959963984540054
-GROUPS = 1000
-"""Rows are averaged in so many groups before they are drawn again: rows are exchangeable, and groups are cheap."""
 DRAWS = 400
+"""Draws of a bootstrap."""
 
 
 def wilson(rate: float, trials: int, z: float = Z95) -> tuple[float, float]:
@@ -38,12 +37,12 @@ class Rate:
 
     @classmethod
     def of(cls, credits_: FloatArray) -> Rate:
-        """The mean of credits between 0 and 1: a guess among t equals counts 1/t."""
+        """Return the mean of credits between 0 and 1: a guess among t equals counts 1/t."""
         return cls(float(credits_.mean()) if len(credits_) else math.nan, len(credits_))
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Wilson's."""
+        """Wilson's interval at 95 %."""
         return wilson(self.value, self.trials) if self.trials else (0.0, 1.0)
 
     def apart_from(self, other: Rate) -> bool:
@@ -78,7 +77,7 @@ def bootstrap(
     if not len(values):
         raise UsageError("a bootstrap needs at least one value; none was given")
     rng = np.random.default_rng(seed)
-    groups = min(GROUPS, len(values))
+    groups = min(1000, len(values))  # rows are exchangeable, and groups are cheap
     shuffled = values[rng.permutation(len(values))]
     sizes = np.diff(np.linspace(0, len(values), groups + 1).astype(np.int64))
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])

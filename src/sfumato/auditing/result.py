@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from sfumato.attacks import PEOPLE, Scope
-from sfumato.auditing.alarms import alarm, grouped, narrowers, repeated, shown_rows
+from sfumato.auditing.alarms import describe_narrowed, group_alarms, make_alarm, make_repeats_alarm, name_rows
 from sfumato.auditing.exposure import Exposure
-from sfumato.auditing.promises import BROKEN, CLEAR, KEPT, NARROWED, NONE, UNMEASURED, Promise, shown
-from sfumato.auditing.redaction import coarse_finding, coarse_promise, coarse_repeat, coarse_utility
+from sfumato.auditing.promises import BROKEN, CLEAR, KEPT, NARROWED, NONE, UNMEASURED, Promise, shorten
+from sfumato.auditing.redaction import coarsen_finding, coarsen_promise, coarsen_repeat, coarsen_utility
 from sfumato.auditing.score import Finding
 from sfumato.errors import UsageError
 from sfumato.findings import Note, explain
@@ -20,7 +20,7 @@ from sfumato.findings import Note, explain
 EDITIONS = ("owner", "public")
 FOUND, NOTHING_HIDDEN = "people found", "nothing hidden"
 """Levels of alarms that are as grave as a broken promise and are none."""
-WHOLE = "Some records are released as they are in every modified column, and no other row is like theirs: whoever knows one finds it."
+WHOLE = "Some rows are released as they are in every modified column, and no other row is like theirs: whoever knows one finds it."
 UNMOVED = Note(
     "SF405", "Leave these rows out (leaf-swap: small=suppress), merge rare labels, or perturb more of the columns."
 )
@@ -29,7 +29,17 @@ LINKED = Note("SF404", "Withhold columns that others may know, release fewer of 
 
 @dataclass(frozen=True, eq=False)
 class Audit:
-    """What was promised, what is left, who is exposed, and what the release is still good for."""
+    """What was promised, what is left, who is exposed, and what the release is still good for.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> folder = getfixture("tmp_path") / "release"
+    >>> made = sf.release("iris", sf.Plan.propose("iris"), folder, key=folder.with_suffix(".key"))
+    >>> result = sf.audit(made, "iris", targets=50)
+    >>> result.to_dict()["granted"]["known-input"]
+    ['known rows']
+    """
 
     name: str
     rows: int
@@ -70,32 +80,32 @@ class Audit:
         return [f for f in self.findings if f.unit == PEOPLE and f.gains and f.advantage >= self.min_people_found]
 
     def alarms(self, edition: str = "owner") -> list[dict[str, Any]]:
-        """What must be read first, in words, with what to do; the public edition names no rows."""
+        """Return what must be read first, in words, with what to do; the public edition names no rows."""
         out = []
         clear = [p.attribute for p in self.promises if p.verdict == CLEAR]
         if len(clear) == len(self.promises):
             words = "Every column is released as it is: the risk is 100 %."
-            out.append(alarm(NOTHING_HIDDEN, words, Note("SF401", "Release it with noise.")))
-        out += grouped("broken", self.broken)
+            out.append(make_alarm(NOTHING_HIDDEN, words, Note("SF401", "Release it with noise.")))
+        out += group_alarms("broken", self.broken)
         if found := self._linked:
-            rates = [f"{f.title}: {f.success:.1%} (by chance {shown(100 * f.baseline)} %)" for f in found]
-            out.append(alarm(FOUND, "People can be found in the release by whoever knows them.", LINKED, rates))
+            rates = [f"{f.title}: {f.success:.1%} (by chance {shorten(100 * f.baseline)} %)" for f in found]
+            out.append(make_alarm(FOUND, "People can be found in the release by whoever knows them.", LINKED, rates))
         if self.whole:
-            out.append(alarm(FOUND, WHOLE, UNMOVED, [] if edition == "public" else [shown_rows(self.whole)]))
-        out += grouped("narrowed", [p for p in self.promises if p.verdict == NARROWED])
+            out.append(make_alarm(FOUND, WHOLE, UNMOVED, [] if edition == "public" else [name_rows(self.whole)]))
+        out += group_alarms("narrowed", [p for p in self.promises if p.verdict == NARROWED])
         if self.repeats is not None and self.repeats["columns"]:
-            out.append(repeated(self.repeats))
+            out.append(make_repeats_alarm(self.repeats))
         elif self.again:
             words = f"The same rows were released before with independent noise: {', '.join(self.again)}."
             remedy = Note(
                 "SF407",
                 "Whoever holds both can average; audit them together as `others`, or give the `ledger` that knows them.",
             )
-            out.append(alarm("narrowed", words, remedy))
+            out.append(make_alarm("narrowed", words, remedy))
         if unmeasured := [p for p in self.promises if p.verdict == UNMEASURED]:
             items = [f"{p.attribute}: {p.unmeasured}" for p in unmeasured]
             out.append(
-                alarm(
+                make_alarm(
                     UNMEASURED,
                     "Not measured, so nothing is known of it.",
                     Note("SF403", "Do not count it as kept."),
@@ -104,14 +114,14 @@ class Audit:
             )
         if clear and len(clear) < len(self.promises):
             out.append(
-                alarm(
+                make_alarm(
                     "clear", f"Released as it is: {', '.join(clear)}.", Note("SF402", "As asked for; nothing hides it.")
                 )
             )
         return out
 
     def to_dict(self, edition: str = "owner") -> dict[str, Any]:
-        """The content of the report as plain data; the public edition says nothing about single people."""
+        """Return the content of the report as plain data; the public edition says nothing about single people."""
         if edition not in EDITIONS:
             raise UsageError(f"there is no edition {edition!r}; choose owner or public")
         is_public = edition == "public"
@@ -129,7 +139,7 @@ class Audit:
             "domains": dict(self.domains),
             "promises": {v: kept.count(v) for v in (KEPT, NARROWED, BROKEN, NONE, CLEAR, UNMEASURED)},
             "attacks": [f.to_dict() for f in seen.findings],
-            "granted": {f.name: sorted(f.attack.knowledge) for f in seen.findings},
+            "granted": {f.name: sorted(map(str, f.attack.knowledge)) for f in seen.findings},
             "not_run": dict(self.notes),
             "records": self.exposure.to_dict(public=is_public),
             "utility": dict(seen.utility),
@@ -141,7 +151,7 @@ class Audit:
         return _three_digits(about) if is_public else about
 
     def _coarse(self) -> Audit:
-        """The same audit in figures that no count can be read from."""
+        """Return the same audit in figures that no count can be read from."""
         known = {
             f.attributes[0]: f.trials
             for f in self.findings
@@ -150,19 +160,19 @@ class Audit:
         repeats_ = self.repeats
         if repeats_ is not None:
             repeats_ = dict(repeats_) | {
-                "columns": {n: coarse_repeat(c, self.rows) for n, c in repeats_["columns"].items()}
+                "columns": {n: coarsen_repeat(c, self.rows) for n, c in repeats_["columns"].items()}
             }
         return replace(
             self,
-            findings=tuple(coarse_finding(f) for f in self.findings),
-            promises=tuple(coarse_promise(p, known.get(p.attribute, self.rows)) for p in self.promises),
-            utility=coarse_utility(self.utility, self.rows, known, self.domains),
+            findings=tuple(coarsen_finding(f) for f in self.findings),
+            promises=tuple(coarsen_promise(p, known.get(p.attribute, self.rows)) for p in self.promises),
+            utility=coarsen_utility(self.utility, self.rows, known, self.domains),
             repeats=repeats_,
         )
 
     @property
     def verdict(self) -> str:
-        """One sentence."""
+        """The result in one sentence."""
         hidden = [p for p in self.promises if p.verdict not in (CLEAR, UNMEASURED)]
         if not hidden:
             if any(p.verdict == UNMEASURED for p in self.promises):
@@ -170,17 +180,17 @@ class Audit:
             return "Nothing is hidden: the risk is 100 %."
         if all(p.promised is None for p in hidden):
             undone = f"; {len(self.broken)} of {len(hidden)} columns are undone by an attack" if self.broken else ""
-            found = " Some records are released whole." if self.whole else ""
+            found = " Some rows are released whole." if self.whole else ""
             return f"{hidden[0].mechanism} promises no interval{undone}. The worst attack gives {self.risk:.0%} away.{found}"
         if self.broken:
             return f"{len(self.broken)} of {len(hidden)} promises are broken by an attack."
         if narrowed := [p for p in hidden if p.verdict == NARROWED]:
-            return f"No promise is broken; {narrowers(narrowed, len(hidden))}."
+            return f"No promise is broken; {describe_narrowed(narrowed, len(hidden))}."
         kept = f"All {len(hidden)} promises are kept against every attack tried"
         return f"{kept}; but people can be found in the release." if self._linked else f"{kept}."
 
     def html(self, edition: str = "owner") -> str:
-        """The report as one self-contained page."""
+        """Return the report as one self-contained page."""
         from sfumato.report import audit_page
 
         return audit_page(self.to_dict(edition))
@@ -191,7 +201,7 @@ def _without(about: Mapping[str, Any] | None, *keys: str) -> dict[str, Any] | No
 
 
 def _three_digits(value: Any) -> Any:
-    """Three significant digits, which is all that the laws' own figures need, too."""
+    """Return the data with three significant digits, which is all that the laws' own figures need too."""
     if isinstance(value, dict):
         return {k: _three_digits(v) for k, v in value.items()}
     if isinstance(value, list | tuple):

@@ -10,13 +10,13 @@ from typing import Any
 
 from sfumato.attacks import ATTACKS, View
 from sfumato.auditing.case import Case, read_case
-from sfumato.auditing.exposure import Exposure, exposure, record_information
-from sfumato.auditing.ledger_repeats import repeats
-from sfumato.auditing.promises import promises, remedies_taken
+from sfumato.auditing.exposure import Exposure, measure_exposure, record_information
+from sfumato.auditing.ledger_repeats import find_repeats
+from sfumato.auditing.promises import judge_promises, remedies_taken
 from sfumato.auditing.result import Audit
 from sfumato.auditing.score import Finding
 from sfumato.auditing.trials import try_attack
-from sfumato.auditing.utility import counted_distances, utility
+from sfumato.auditing.utility import count_distances, measure_utility
 from sfumato.engines import Engine, Local
 from sfumato.errors import UsageError
 from sfumato.guided import unchanged_rows
@@ -95,21 +95,21 @@ def audit(
     made = as_release(release, verify=engine.gathers)
     case = read_case(made, original, others, engine=engine, sample=sample, encoding=encoding)
     case = case.choose_people(control, known, targets=targets, seed=seed, encoding=encoding)
-    again = repeats(book, made.manifest) if book is not None else None
+    again = find_repeats(book, made.manifest) if book is not None else None
     given = [other.name for other in case.others]
     if again is not None:
-        case = replace(case, redrawn=again.stand_ins(case.view, case.truth, given, seed))
+        case = replace(case, redrawn=again.redraw(case.view, case.truth, given, seed))
     findings, notes = _attack(case, progress)
-    useful = dict(utility(case.view, case.truth, seed))
+    useful = dict(measure_utility(case.view, case.truth, seed))
     if not engine.gathers:
-        useful["all_rows"] = counted_distances(made, original, engine, encoding)
+        useful["all_rows"] = count_distances(made, original, engine, encoding)
         if case.view.rows < (of := made.manifest.data.rows):
             notes["rows"] = f"attacks saw {case.view.rows:,} of {of:,} rows, chosen by a hash of their numbers"
     return Audit(
         name=case.view.name,
         rows=case.view.rows,
         findings=tuple(findings),
-        promises=tuple(promises(case, findings, remedies_taken(made.manifest))),
+        promises=tuple(judge_promises(case, findings, remedies_taken(made.manifest))),
         exposure=_exposed(case),
         utility=useful,
         privacy=_privacy(made, case.view),
@@ -152,7 +152,7 @@ def _attack(case: Case, progress: Progress | None) -> tuple[list[Finding], dict[
 
 def _exposed(case: Case) -> Exposure:
     """Return the exposure, with the worst rows by their numbers in the original."""
-    about = exposure(case.view, case.truth, case.pairs)
+    about = measure_exposure(case.view, case.truth, case.pairs)
     return replace(about, worst=case.rows[about.worst])
 
 

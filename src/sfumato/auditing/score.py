@@ -36,14 +36,31 @@ from sfumato.schema import Attribute
 NUMBERS = f"share of values found to within {TOLERANCE:.0%} of the range"
 LABELS = "share of labels found"
 BOTH = f"share of cells found (numbers to within {TOLERANCE:.0%} of the range)"
-LEAST_COVERAGE, MOST_COVERAGE = 0.93, 0.97
-BEYOND_CHANCE = 0.001
-"""The probability of a success by chance below which it is none; an audit has some forty findings."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One attack, measured: its success beside the best guess without the release, and beside a release without the person."""
+    """One attack, measured: its success, the best guess without the release, and the control.
+
+    Parameters
+    ----------
+    attack : type[Attack]
+        The attack; its name, what it assumes and what it was granted.
+    title : str
+        The attack in words.
+    attributes : tuple of str
+        The columns attacked.
+    success, baseline : float
+        The share of trials that succeeded, and that of the best guess without the release.
+    interval : tuple of float
+        Wilson's 95 % interval of the success.
+    unit : str
+        What the success is a share of.
+    control, control_interval : optional
+        The success of the same attack where it should find nothing.
+    left : mapping
+        For each attribute the width of the 95 % interval that the attack leaves, with its own interval.
+    """
 
     attack: type[Attack]
     title: str
@@ -80,11 +97,12 @@ class Finding:
     @property
     def gains(self) -> bool:
         """Whether the success is beyond chance: above the baseline by a test that many findings can share, and the control."""
+        max_chance = 0.001  # probability of such a success by chance; an audit has some forty findings
         if self.judged is not None:
             return self.judged
         if self.control_interval is not None and self.interval[0] <= self.control_interval[1]:
             return False
-        return self.success > self.baseline and surprise(self.success, self.trials, self.baseline) < BEYOND_CHANCE
+        return self.success > self.baseline and surprise(self.success, self.trials, self.baseline) < max_chance
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, the contract's fields first."""
@@ -108,14 +126,14 @@ class Finding:
 
 
 def hits(attribute: Attribute, guess: FloatArray, truth: FloatArray) -> FloatArray:
-    """1 where the guess is right: the same label, or a number within the tolerance; NaN where the truth is missing."""
+    """Return 1 where the guess is right: the same label, or a number within the tolerance; NaN where the truth is missing."""
     within = TOLERANCE * attribute.interval.range * (1 + 1e-9) if attribute.kind.numeric else 0.0
     right = np.abs(guess - truth) <= within
     return np.where(np.isnan(truth) | np.isnan(guess), np.nan, right.astype(np.float64))
 
 
 def best_constant(attribute: Attribute, truth: FloatArray) -> float:
-    """The success of the best single guess for everybody, which needs no release at all."""
+    """Return the success of the best single guess for everybody, which needs no release at all."""
     known = np.sort(truth[~np.isnan(truth)])
     if not len(known):
         return 0.0
@@ -129,22 +147,23 @@ def best_constant(attribute: Attribute, truth: FloatArray) -> float:
 def interval_left(
     recovery: Recovery, truth: FloatArray, coverage: float | None, numeric: bool, seed: int, step: float = 0.0
 ) -> tuple[float, float, float] | None:
-    """The mean size of the claimed 95 % sets, or the central 95 % width of truth − estimate where none are claimed.
+    """Return the mean size of the claimed 95 % sets, or the central 95 % width of truth − estimate where none are claimed.
 
-    A set that does not hold the truth is no interval: where claims cover less than 93 %, numbers are judged by
-    their errors instead, and sets of labels are widened until they cover 95 %. Where claims of numbers cover more than 97 %,
-    they are wider than need be, and the errors decide if they are narrower.
+    A set that does not hold the truth is not an interval. Where claims cover less than 93 %, numbers are judged by their errors
+    instead, and sets of labels are widened until they cover 95 %. Where claims of numbers cover more than 97 %, they are wider than
+    need be, and the errors decide if they are narrower.
 
     Errors of guesses on the column's grid count as the cells of a set do: from −1 to 1 there are three values, three steps of
-    width, as far as a law could promise; only where there is no error at all nothing is left.
+    width. Only where there is no error at all nothing is left.
     """
+    min_coverage, max_coverage = 0.93, 0.97
     known = ~np.isnan(recovery.mean) & ~np.isnan(truth)
     if not known.any():
         return None
-    if recovery.width is not None and (coverage is None or coverage >= LEAST_COVERAGE):
+    if recovery.width is not None and (coverage is None or coverage >= min_coverage):
         widths = recovery.width[known]
         claimed = (float(widths.mean()), *mean_interval(widths, seed=seed))
-        if not numeric or coverage is None or coverage <= MOST_COVERAGE:
+        if not numeric or coverage is None or coverage <= max_coverage:
             return claimed
         found = _width_of_errors(truth[known] - recovery.mean[known], step, seed)
         return claimed if claimed[0] <= found[0] else found
@@ -175,18 +194,18 @@ def score_values(
     leaves: bool = True,
     known: IntArray | None = None,
 ) -> list[Finding]:
-    """Findings for recovered values: one per attribute, or one for all of them `together`.
+    """Return the findings for recovered values: one per attribute, or one for all of them `together`.
 
     What the attack knew beforehand is left out: the guesses `known`, by default those at its known rows. Only the baseline, which no
     attack can change, counts them.
     """
     known = attack.known_rows if known is None else known
-    scored = [_scored(r, attributes[r.attribute], truth[r.attribute], known, seed, leaves) for r in claim.recoveries]
+    scored = [_score(r, attributes[r.attribute], truth[r.attribute], known, seed, leaves) for r in claim.recoveries]
     scored = [s for s in scored if len(s.hits)]
     if not scored:
         return []
     if together:
-        return [_joined(attack, scored, claim.notes, seed)]
+        return [_join(attack, scored, claim.notes, seed)]
     return [_finding(attack, s, claim.notes, seed) for s in scored]
 
 
@@ -200,7 +219,7 @@ class _Scored:
     details: dict[str, Any]
 
 
-def _scored(
+def _score(
     recovery: Recovery, attribute: Attribute, truth: FloatArray, known_rows: IntArray, seed: int, leaves: bool
 ) -> _Scored:
     baseline = best_constant(attribute, truth)
@@ -249,8 +268,8 @@ def _finding(attack: Attack, scored: _Scored, notes: Mapping[str, Any], seed: in
     )
 
 
-def _joined(attack: Attack, scored: list[_Scored], notes: Mapping[str, Any], seed: int) -> Finding:
-    """All attributes in one rate. Cells of a row are no independent trials, so the interval counts rows only."""
+def _join(attack: Attack, scored: list[_Scored], notes: Mapping[str, Any], seed: int) -> Finding:
+    """Join all attributes in one rate. Cells of a row are not independent trials, so the interval counts rows only."""
     sizes = np.array([len(s.hits) for s in scored], dtype=np.float64)
     success = float(np.average([s.hits.mean() for s in scored], weights=sizes))
     kinds = {s.attribute.kind.numeric for s in scored}
@@ -283,7 +302,7 @@ def score_people(
     control: FloatArray | None = None,
     details: Mapping[str, Any] | None = None,
 ) -> Finding:
-    """A finding about people found or linked; credit 1/t for a guess among t equals."""
+    """Return the finding about people found or linked; credit 1/t for a guess among t equals."""
     rate = Rate.of(credit)
     shadow = None if control is None else Rate.of(control)
     value = 0.0 if math.isnan(rate.value) else rate.value
@@ -308,7 +327,7 @@ DOUBT = 1e-6
 
 
 def honest_widths(sets: Claimed, truth: FloatArray, confidence: float = CONFIDENCE) -> FloatArray:
-    """The sizes of the sets at the least level that covers `confidence` of the known truth; NaN where there is no set.
+    """Return the sizes of the sets at the least level that covers `confidence` of the known truth; NaN where there is no set.
 
     At level c the set of a row takes labels by falling probability m_1, m_2, …; of label j it holds
     min(1, max(0, c − (m_1 + … + m_{j−1})) / m_j), which grows with c, so that the level is found by halving.
@@ -320,12 +339,12 @@ def honest_widths(sets: Claimed, truth: FloatArray, confidence: float = CONFIDEN
     level = _level(*_places(sets, truth), confidence)
     out = np.full(len(truth), np.nan)
     for rows, posterior in sets.posteriors():
-        doubted = _doubted(posterior)
+        doubted = _doubt(posterior)
         out[rows] = smallest_sets(doubted, np.ones(doubted.shape[1]), level).sum(axis=1)
     return out
 
 
-def _doubted(posterior: FloatArray) -> FloatArray:
+def _doubt(posterior: FloatArray) -> FloatArray:
     return (1 - DOUBT) * posterior + DOUBT / posterior.shape[1]
 
 
@@ -334,7 +353,7 @@ def _places(sets: Claimed, truth: FloatArray) -> tuple[FloatArray, FloatArray]:
     before, own = [np.zeros(0)], [np.zeros(0)]
     for rows, posterior in sets.posteriors():
         there = ~np.isnan(truth[rows])
-        mass = _doubted(posterior[there])
+        mass = _doubt(posterior[there])
         order = np.argsort(-mass, axis=1, kind="stable")
         ranked = np.take_along_axis(mass, order, axis=1)
         place = np.argmax(order == sets.grid.locate(truth[rows[there]])[:, None], axis=1)

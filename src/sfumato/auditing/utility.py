@@ -1,4 +1,4 @@
-"""What the release is still good for: distributions, correlations, trees and clusters, each beside the original's."""
+"""What the release is still good for: distributions, correlations, trees and clusters, compared with the original's."""
 
 from __future__ import annotations
 
@@ -16,10 +16,8 @@ from sfumato.reconstruction import CellCounts
 from sfumato.releases import CountedTable, Reader, Release
 from sfumato.table import Column, Table
 
-TEST_SHARE = 3
-"""One row in so many is kept to judge trees by."""
-FEWEST_ROWS = 60
-CLUSTERS, CLUSTER_ROWS = 3, 5000
+MIN_ROWS = 60
+"""Rows below which neither trees nor clusters are compared."""
 
 
 def total_variation(p: FloatArray, q: FloatArray) -> float:
@@ -38,8 +36,8 @@ def wasserstein(grid: Grid, p: FloatArray, q: FloatArray) -> float:
     return float(np.abs(np.cumsum(p - q))[:-1] @ np.diff(centres)) if len(centres) > 1 else 0.0
 
 
-def distances(view: View, truth: Mapping[str, FloatArray]) -> dict[str, dict[str, Any]]:
-    """For every modified column: the distance of reconstructed and of released shares to the true ones."""
+def measure_distances(view: View, truth: Mapping[str, FloatArray]) -> dict[str, dict[str, Any]]:
+    """Return for every modified column the distance of reconstructed and of released shares from the true ones."""
     out = {}
     for column in view.columns:
         belief = view.beliefs[column.name]
@@ -50,7 +48,7 @@ def distances(view: View, truth: Mapping[str, FloatArray]) -> dict[str, dict[str
         if not len(known):
             continue
         true = _shares(grid, known)
-        read = column.at_its_word().values
+        read = column.unadjusted().values
         naive = _shares(grid, read[~np.isnan(read)])
         about: dict[str, Any] = {
             "total_variation": total_variation(belief.prior, true),
@@ -74,8 +72,8 @@ def _shares(grid: Grid, values: FloatArray) -> FloatArray:
     return np.asarray(counts / max(counts.sum(), 1.0))
 
 
-def correlations(view: View, truth: Mapping[str, FloatArray]) -> dict[str, Any] | None:
-    """Correlations of the numeric columns: original, as released, and with the noise taken out of the covariance."""
+def compare_correlations(view: View, truth: Mapping[str, FloatArray]) -> dict[str, Any] | None:
+    """Compare the correlations of the numeric columns: original, as released, and with the noise taken out of the covariance."""
     linear = linear_view(view)
     if linear is None:
         return None
@@ -98,16 +96,16 @@ def _correlation(covariance: FloatArray) -> FloatArray:
     return np.clip(covariance / np.outer(scale, scale), -1.0, 1.0)
 
 
-def trees(view: View, truth: Mapping[str, FloatArray], seed: int) -> dict[str, Any] | None:
-    """Accuracy on true records that no tree was grown from, and how alike the trees' rules are."""
+def compare_grown_trees(view: View, truth: Mapping[str, FloatArray], seed: int) -> dict[str, Any] | None:
+    """Return the accuracy on true rows that no tree was grown from, and how alike the trees' rules are."""
     from sfumato.trees import byclass, compare_trees, original, randomized
 
     table = view.classes()
-    if table is None or table.rows < FEWEST_ROWS:
+    if table is None or table.rows < MIN_ROWS:
         return None
     *columns, target = (Column(c.attribute, None, truth[c.name]) for c in table.all_columns)
     true, codes = Table(tuple(columns), target), target.codes
-    held = np.random.default_rng(seed).permutation(table.rows) < table.rows // TEST_SHARE
+    held = np.random.default_rng(seed).permutation(table.rows) < table.rows // 3  # kept to judge the trees by
     if len(np.unique(codes[~held & (codes >= 0)])) < 2 or not (codes[held] >= 0).any():
         return None
     judge = true.take(np.flatnonzero(held & (codes >= 0)))
@@ -130,11 +128,12 @@ def trees(view: View, truth: Mapping[str, FloatArray], seed: int) -> dict[str, A
     return about
 
 
-def clusters(view: View, truth: Mapping[str, FloatArray], seed: int) -> dict[str, Any] | None:
-    """Agreement of k-means on the release with k-means on the original, on the scale of the domains."""
-    from sfumato.attacks import clustered
+def compare_clusters(view: View, truth: Mapping[str, FloatArray], seed: int) -> dict[str, Any] | None:
+    """Return the agreement of k-means on the release with k-means on the original, on the scale of the domains."""
+    from sfumato.attacks import find_clusters
     from sfumato.clusters import agreement
 
+    k, max_rows = 3, 5000
     columns = [c for c in view.numeric if c.attribute.interval.range > 0]
     if len(columns) < 2:
         return None
@@ -143,15 +142,15 @@ def clusters(view: View, truth: Mapping[str, FloatArray], seed: int) -> dict[str
     x = (np.column_stack([truth[c.name] for c in columns]) - low) / span
     y = (np.column_stack([c.values for c in columns]) - low) / span
     rows = np.flatnonzero(~np.isnan(x).any(axis=1) & ~np.isnan(y).any(axis=1))
-    if len(rows) < FEWEST_ROWS:
+    if len(rows) < MIN_ROWS:
         return None
     gaps = len(x) - len(rows)
     rng = np.random.default_rng(seed)
-    rows = rows if len(rows) <= CLUSTER_ROWS else rng.choice(rows, CLUSTER_ROWS, replace=False)
-    labels = [clustered(t[rows], CLUSTERS, seed)[0] for t in (x, y)]
-    again = clustered(x[rows], CLUSTERS, seed + 1)[0]
+    rows = rows if len(rows) <= max_rows else rng.choice(rows, max_rows, replace=False)
+    labels = [find_clusters(t[rows], k, seed)[0] for t in (x, y)]
+    again = find_clusters(x[rows], k, seed + 1)[0]
     return {
-        "k": CLUSTERS,
+        "k": k,
         "rows": len(rows),
         "columns": [c.name for c in columns],
         "rows_with_gaps": gaps,
@@ -160,20 +159,20 @@ def clusters(view: View, truth: Mapping[str, FloatArray], seed: int) -> dict[str
     }
 
 
-def utility(view: View, truth: Mapping[str, FloatArray], seed: int) -> dict[str, Any]:
-    """All of it; what does not apply is None."""
+def measure_utility(view: View, truth: Mapping[str, FloatArray], seed: int) -> dict[str, Any]:
+    """Return all of it; what does not apply is None."""
     return {
-        "distributions": distances(view, truth),
-        "correlations": correlations(view, truth),
-        "trees": trees(view, truth, seed),
-        "clusters": clusters(view, truth, seed),
+        "distributions": measure_distances(view, truth),
+        "correlations": compare_correlations(view, truth),
+        "trees": compare_grown_trees(view, truth, seed),
+        "clusters": compare_clusters(view, truth, seed),
     }
 
 
-def counted_distances(
+def count_distances(
     release: Release, original: Any, engine: Engine, encoding: str = "utf-8"
 ) -> dict[str, dict[str, Any]]:
-    """For every modified column the distance of reconstructed and of released shares to the true ones, over all rows."""
+    """Return for every modified column the distance of reconstructed and of released shares from the true ones, over all rows."""
     truth = CountedTable(Reader.of_original(release.manifest), engine.open(original, encoding), engine)
     counted = release.counted(engine)
     columns = {c.name: c for c in counted.table.columns if c.channel is not None}

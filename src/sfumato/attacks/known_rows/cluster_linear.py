@@ -1,4 +1,4 @@
-"""Linear reconstruction inside each cluster from known records, and the reflection y = 2c − x that only it sees through."""
+"""Linear reconstruction inside each cluster from known rows, and the reflection y = 2c − x that only it sees through."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from sfumato.attacks.known_rows.known_input import Paired
 from sfumato.counts import FloatArray, IntArray
 from sfumato.findings import Note
 
-SAMPLE = 20_000
 
-
-def clustered(table: FloatArray, k: int, seed: int) -> tuple[IntArray, FloatArray]:
-    """Labels and centres by Lloyd's rounds from a k-means++ start."""
+def find_clusters(table: FloatArray, k: int, seed: int) -> tuple[IntArray, FloatArray]:
+    """Return labels and centres by Lloyd's rounds from a k-means++ start, found on a sample of large tables."""
+    max_rows = 20_000
     from sfumato.clusters import lloyd, nearest_centre
 
     rng = np.random.default_rng(seed)
-    part = table if len(table) <= SAMPLE else table[rng.choice(len(table), SAMPLE, replace=False)]
+    part = table if len(table) <= max_rows else table[rng.choice(len(table), max_rows, replace=False)]
     centres = part[rng.integers(len(part))][None, :]
     for _ in range(1, min(k, len(part))):
         squared = ((part[:, None, :] - centres[None, :, :]) ** 2).sum(axis=2).min(axis=1)
@@ -33,7 +32,7 @@ def clustered(table: FloatArray, k: int, seed: int) -> tuple[IntArray, FloatArra
 
 @dataclass(frozen=True)
 class ClusterLinear(KnowsRows, ValueAttack):
-    """In every cluster of the release, the regression of the known records on their released rows, applied to the others."""
+    """Regress the known rows on their released values in every cluster of the release, and apply it to the other rows."""
 
     name: ClassVar[str] = "cluster-linear"
     title: ClassVar[str] = "Linear reconstruction inside clusters"
@@ -48,23 +47,25 @@ class ClusterLinear(KnowsRows, ValueAttack):
     seed: int = 0
 
     def run(self, view: View) -> Claim:
-        """One recovery a numeric column, without the known rows."""
+        """Return one recovery per numeric column."""
         paired = Paired.of(view, self.pairs)
         if paired is None:
             return Claim(skipped="fewer than two numeric columns with complete rows")
-        labels, _ = clustered(paired.released, self.clusters, self.seed)
+        labels, _ = find_clusters(paired.released, self.clusters, self.seed)
         estimate = np.empty_like(paired.released)
         for cluster in np.unique(labels):
             members = labels == cluster
             at = np.flatnonzero(labels[paired.at] == cluster)
-            estimate[members] = _regressed(
+            estimate[members] = _regress(
                 paired.released[members], paired.released[paired.at[at]], paired.known[at], paired.known.mean(axis=0)
             )
-        return Claim(paired.claimed(estimate), {"clusters": int(labels.max()) + 1, "known_records": len(paired.at)})
+        return Claim(
+            paired.to_recoveries(estimate), {"clusters": int(labels.max()) + 1, "known_records": len(paired.at)}
+        )
 
 
-def _regressed(rows: FloatArray, released: FloatArray, known: FloatArray, default: FloatArray) -> FloatArray:
-    """Least squares of known on (1, released); with fewer than 2(d + 1) known records, only their mean."""
+def _regress(rows: FloatArray, released: FloatArray, known: FloatArray, default: FloatArray) -> FloatArray:
+    """Least squares of known on (1, released); with fewer than 2(d + 1) known rows, only their mean."""
     if not len(known):
         return np.tile(default, (len(rows), 1))
     if len(known) < 2 * (rows.shape[1] + 1):
@@ -76,7 +77,7 @@ def _regressed(rows: FloatArray, released: FloatArray, known: FloatArray, defaul
 
 @dataclass(frozen=True)
 class Reflection(KnowsRows, ValueAttack):
-    """Guess 2c − y, c the centre of the row's cluster: it undoes a reflection, which linkage and variance take for safe."""
+    """Guess 2c − y with c the centre of the row's cluster: it undoes a reflection, which linkage and variance take for safe."""
 
     name: ClassVar[str] = "reflection"
     title: ClassVar[str] = "Reflection at cluster centres undone"
@@ -90,15 +91,15 @@ class Reflection(KnowsRows, ValueAttack):
     seed: int = 0
 
     def run(self, view: View) -> Claim:
-        """A recovery only where the known records say that the release was reflected."""
+        """Return recoveries only where the known rows say that the release was reflected."""
         paired = Paired.of(view, self.pairs)
         if paired is None:
             return Claim(skipped="fewer than two numeric columns with complete rows")
-        labels, centres = clustered(paired.released, self.clusters, self.seed)
+        labels, centres = find_clusters(paired.released, self.clusters, self.seed)
         mirrored = 2 * centres[labels] - paired.released
         as_is = float(np.mean((paired.released[paired.at] - paired.known) ** 2))
         turned = float(np.mean((mirrored[paired.at] - paired.known) ** 2))
         notes = {"fits_as_is": as_is, "fits_reflected": turned, "reflected": turned < as_is}
         if turned >= as_is:
             return Claim(notes=notes, skipped="known records fit the release as it is better than its reflection")
-        return Claim(paired.claimed(mirrored), notes)
+        return Claim(paired.to_recoveries(mirrored), notes)

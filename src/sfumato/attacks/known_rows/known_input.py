@@ -1,7 +1,7 @@
-"""The known-input attack: a few known records undo what was done to all rows alike, such as a rotation.
+"""The known-input attack: a few known rows undo what was done to all rows alike, such as a rotation.
 
 Chen, Sun & Liu 2007 name it against their own geometric perturbation: with Y = X Rᵀ + t the best rotation through known
-pairs is U Vᵀ of the singular value decomposition of XᵀY (Procrustes), exact from d + 1 records in general position on.
+pairs is U Vᵀ of the singular value decomposition of XᵀY (Procrustes), exact from d + 1 rows in general position on.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sfumato.findings import Note
 def procrustes(known: FloatArray, released: FloatArray) -> tuple[FloatArray, FloatArray]:
     """(R, t) with x ≈ y R + t, R orthogonal: least squares over the known pairs."""
     if len(known) < 2:
-        raise UsageError(f"known-input: {len(known)} known records fix no rotation; give at least two")
+        raise UsageError(f"known-input: {len(known)} known rows fix no rotation; give at least two")
     x_mean, y_mean = known.mean(axis=0), released.mean(axis=0)
     left, _, right = np.linalg.svd((released - y_mean).T @ (known - x_mean))
     rotation = left @ right
@@ -42,7 +42,7 @@ class Paired:
 
     @classmethod
     def of(cls, view: View, pairs: Pairs) -> Paired | None:
-        """None where fewer than two numeric columns or known records are there."""
+        """None where fewer than two numeric columns or known rows are there."""
         columns = [c for c in view.numeric if c.name in pairs.values]
         if len(columns) < 2:
             return None
@@ -60,8 +60,8 @@ class Paired:
         place[rows] = np.arange(len(rows))
         return cls(names, rows, table[rows], place[pairs.rows[usable]], truth[usable], low, span, view.rows)
 
-    def claimed(self, scaled: FloatArray) -> tuple[Recovery, ...]:
-        """Estimates on the scale of the domains as recoveries over all rows."""
+    def to_recoveries(self, scaled: FloatArray) -> tuple[Recovery, ...]:
+        """Return estimates on the scale of the domains as recoveries over all rows."""
         out = []
         for i, name in enumerate(self.names):
             full = np.full(self.total, np.nan)
@@ -72,7 +72,7 @@ class Paired:
 
 @dataclass(frozen=True)
 class KnownInput(KnowsRows, ValueAttack):
-    """Rotation and translation from known pairs, then turn everybody back."""
+    """Fit a rotation and a translation to the known pairs, and undo them for all rows."""
 
     name: ClassVar[str] = "known-input"
     title: ClassVar[str] = "Rotation undone by known records"
@@ -82,13 +82,13 @@ class KnownInput(KnowsRows, ValueAttack):
     )
 
     def run(self, view: View) -> Claim:
-        """One recovery a numeric column, without the known rows."""
+        """Return one recovery per numeric column."""
         paired = Paired.of(view, self.pairs)
         if paired is None:
             return Claim(skipped="fewer than two numeric columns with complete rows")
         rotation, shift = procrustes(paired.known, paired.released[paired.at])
         turned = float(np.abs(rotation - np.eye(len(rotation))).max())
         return Claim(
-            paired.claimed(paired.released @ rotation + shift),
+            paired.to_recoveries(paired.released @ rotation + shift),
             {"known_records": len(paired.at), "largest_turn": turned},
         )

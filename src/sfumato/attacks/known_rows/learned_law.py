@@ -15,7 +15,7 @@ import numpy as np
 from sfumato.attacks._belief import Belief
 from sfumato.attacks.base import Claim, KnowsRows, Pairs, Remedy, Scope, ValueAttack, View
 from sfumato.attacks.linear.be_dr import BayesEstimate
-from sfumato.attacks.posterior.column_posterior import DISTRIBUTION, recovered
+from sfumato.attacks.posterior.column_posterior import DISTRIBUTION, recover_column
 from sfumato.channels import DenseKernel, Transition
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.reconstruction import paper_size
@@ -49,7 +49,7 @@ class LearnedPosterior(LearnsLaw, ValueAttack):
         learned = learn_beliefs(view, self.pairs)
         if not learned:
             return Claim(skipped="no guided column has enough known rows to learn its law from")
-        return Claim(tuple(recovered(b) for b in learned.values()), {"known_rows": len(self.pairs.rows)})
+        return Claim(tuple(recover_column(b) for b in learned.values()), {"known_rows": len(self.pairs.rows)})
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
-"""A release as linear attacks see it: unbiased views of the true values, and the covariance of the noise in them.
+"""A release as linear attacks see it: unbiased views of the true values, and the covariance of their noise.
 
-Additive noise is such a view by itself. Other laws are brought to it: E[w | x] ≈ a x + b, so u = (w − b)/a = x + noise. For
+Additive noise is such a view by itself. Other laws are turned into one: E[w | x] ≈ a x + b, so u = (w − b)/a = x + noise. For
 gamma-diagonal substitution this is exact with a = (γ−1)/(γ+N−1) and b = (1−a) × mean of the domain.
 """
 
@@ -17,10 +17,6 @@ from sfumato.channels import Marginal
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.findings import Note
 from sfumato.table import Column
-
-PROBES = 33
-CLEAR = 1e-9
-"""Noise of a column released as true, as a share of its variance: none, but a matrix wants to be inverted."""
 
 FILTERED = Remedy(
     Note(
@@ -64,8 +60,8 @@ class LinearView:
         values, vectors = np.linalg.eigh(self.covariance - self.noise)
         return (vectors * np.maximum(values, 0.0)) @ vectors.T
 
-    def claimed(self, estimate: FloatArray) -> tuple[Recovery, ...]:
-        """The estimates as recoveries over all rows of the release."""
+    def to_recoveries(self, estimate: FloatArray) -> tuple[Recovery, ...]:
+        """Return the estimates as recoveries over all rows of the release."""
         out = []
         for i, name in enumerate(self.names):
             full = np.full(self.total, np.nan)
@@ -75,7 +71,7 @@ class LinearView:
 
 
 def linear_view(view: View, beliefs: Mapping[str, Belief] | None = None) -> LinearView | None:
-    """The unbiased view of the numeric columns; None where fewer than two of them, or too few complete rows, are there."""
+    """Return the unbiased view of the numeric columns; None where fewer than two of them, or too few complete rows, are there."""
     columns = view.numeric
     if len(columns) < 2:
         return None
@@ -83,10 +79,10 @@ def linear_view(view: View, beliefs: Mapping[str, Belief] | None = None) -> Line
     complete = np.flatnonzero(~np.isnan(table).any(axis=1))
     if len(complete) <= 2 * len(columns):
         return None
-    laws = [line_of((beliefs or view.beliefs)[c.name]) for c in columns]
+    laws = [fit_line((beliefs or view.beliefs)[c.name]) for c in columns]
     gain, shift = np.array([law[0] for law in laws]), np.array([law[1] for law in laws])
     values = (table[complete] - shift) / gain
-    floor = CLEAR * values.var(axis=0)
+    floor = 1e-9 * values.var(axis=0)  # a column released as true has no noise, but the matrix is to be inverted
     noise = np.diag(np.maximum([law[2] for law in laws], floor)) + joint_part(columns, gain)
     if view.noise is not None:
         noise = view.noise
@@ -94,7 +90,7 @@ def linear_view(view: View, beliefs: Mapping[str, Belief] | None = None) -> Line
 
 
 def joint_part(columns: Sequence[Column], gain: FloatArray) -> FloatArray:
-    """Covariances between the noise of columns that a joint law drew together; 0 for all others, and on the diagonal."""
+    """Return the covariances between the noise of columns that a joint law drew together; 0 for all others, and on the diagonal."""
     out = np.zeros((len(columns), len(columns)))
     for i, first in enumerate(columns):
         for j, second in enumerate(columns):
@@ -104,13 +100,13 @@ def joint_part(columns: Sequence[Column], gain: FloatArray) -> FloatArray:
     return out
 
 
-def line_of(belief: Belief) -> tuple[float, float, float]:
-    """(a, b, v): E[w | x] = a x + b, and v the variance of (w − b)/a around x, on average over the prior."""
+def fit_line(belief: Belief) -> tuple[float, float, float]:
+    """Return (a, b, v): E[w | x] = a x + b, and v the variance of (w − b)/a around x, on average over the prior."""
     channel = belief.column.channel
     if belief.clear:
         return 1.0, 0.0, 0.0
     edges = belief.grid.finite_edges
-    probes = np.linspace(edges[0], edges[-1], PROBES)
+    probes = np.linspace(edges[0], edges[-1], 33)
     if channel is None:
         probes, law, centres = belief.grid.centres, belief.kernel.dense(), belief.observed.centres
     else:

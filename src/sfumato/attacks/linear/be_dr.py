@@ -37,4 +37,4 @@ class BayesEstimate(ValueAttack):
         if linear is None:
             return Claim(skipped="fewer than two numeric columns with complete rows")
         estimate = bayes_estimate(linear.values, linear.mean, linear.signal, linear.noise)
-        return Claim(linear.claimed(estimate), {"columns": len(linear.names)})
+        return Claim(linear.to_recoveries(estimate), {"columns": len(linear.names)})

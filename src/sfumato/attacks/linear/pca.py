@@ -12,7 +12,7 @@ from sfumato.attacks.linear._moments import FILTERED, linear_view
 from sfumato.counts import FloatArray
 
 
-def dominant(values: FloatArray, noise: FloatArray) -> int:
+def count_dominant(values: FloatArray, noise: FloatArray) -> int:
     """How many of the (descending) eigenvalues of Σ_x to keep: those that exceed the noise in their own direction.
 
     Keeping a direction costs its noise, dropping it costs its signal, so each is kept when signal ≥ noise; at least one.
@@ -31,7 +31,7 @@ class PCA(ValueAttack):
     remedy: ClassVar[Remedy] = FILTERED
 
     def run(self, view: View) -> Claim:
-        """One recovery a numeric column."""
+        """Return one recovery per numeric column."""
         linear = linear_view(view)
         if linear is None:
             return Claim(skipped="fewer than two numeric columns with complete rows")
@@ -40,6 +40,6 @@ class PCA(ValueAttack):
         values, vectors = np.linalg.eigh(linear.signal / np.outer(scale, scale))
         values, vectors = values[::-1], vectors[:, ::-1]
         noise = np.einsum("ij,ik,kj->j", vectors, linear.noise / np.outer(scale, scale), vectors)
-        kept = vectors[:, : dominant(values, noise)]
+        kept = vectors[:, : count_dominant(values, noise)]
         estimate = ((linear.values - linear.mean) / scale) @ kept @ kept.T * scale + linear.mean
-        return Claim(linear.claimed(estimate), {"components": int(kept.shape[1]), "columns": len(values)})
+        return Claim(linear.to_recoveries(estimate), {"components": int(kept.shape[1]), "columns": len(values)})

@@ -43,7 +43,7 @@ class Spectral(ValueAttack):
     remedy: ClassVar[Remedy] = FILTERED
 
     def run(self, view: View) -> Claim:
-        """One recovery a numeric column."""
+        """Return one recovery per numeric column."""
         linear = linear_view(view)
         if linear is None:
             return Claim(skipped="fewer than two numeric columns with complete rows")
@@ -53,4 +53,4 @@ class Spectral(ValueAttack):
         values, vectors = np.linalg.eigh(white.T @ white / n)
         signal = vectors[:, values > noise_bounds(1.0, n, d)[1]]
         estimate = white @ signal @ signal.T @ root + linear.mean
-        return Claim(linear.claimed(estimate), {"signal_directions": int(signal.shape[1]), "columns": d})
+        return Claim(linear.to_recoveries(estimate), {"signal_directions": int(signal.shape[1]), "columns": d})

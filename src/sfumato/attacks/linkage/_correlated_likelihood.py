@@ -189,7 +189,7 @@ class JointSecret:
         centres = rows[known].min(initial=0.0) + (cells + 0.5) * cell
         return cls(belief, rows, rest.known @ weights, deviation, known[order], starts.astype(np.int64), centres)
 
-    def mixed(self, weights: LogArray, part: slice, plain: FloatArray) -> FloatArray:
+    def mix(self, weights: LogArray, part: slice, plain: FloatArray) -> FloatArray:
         """Σ_rows w(row) P(p | y_s − w·r_o); `plain` is the answer for targets of whom a known value is missing."""
         out = plain.copy()
         if not len(self.starts):

@@ -1,6 +1,4 @@
-"""log P(released row | true record) through the channels, column by column or as the joint law says: what linkage and
-inference both rest on.
-"""
+"""log P(released row | true values) through the channels, column by column or by the joint law: linkage and inference rest on it."""
 
 from __future__ import annotations
 
@@ -19,9 +17,6 @@ from sfumato.attacks.linkage._logs import IMPOSSIBLE, LogArray
 from sfumato.channels import CorrelatedGaussian, TwoLevels
 from sfumato.counts import FloatArray, IntArray
 from sfumato.errors import UsageError
-
-CELLS = 500_000
-"""Targets × rows worked at a time."""
 
 
 class ColumnLogs(Protocol):
@@ -120,7 +115,7 @@ class _Clear:
 
 @dataclass(frozen=True, eq=False)
 class Likelihood:
-    """The sum over the columns that the intruder knows of the targets."""
+    """The sum over the columns that the attacker knows of the targets."""
 
     columns: Mapping[str, ColumnLogs]
     rows: int
@@ -133,7 +128,7 @@ class Likelihood:
         """Through the laws of the release, or through given beliefs about its columns."""
         beliefs = view.beliefs if beliefs is None else beliefs
         if not targets.known:
-            raise UsageError("linkage: the intruder knows no column of the targets; name at least one")
+            raise UsageError("linkage: the attacker knows no column of the targets; name at least one")
         columns: dict[str, ColumnLogs] = {}
         joints: dict[CorrelatedGaussian, list[str]] = {}
         for name, values in targets.known.items():
@@ -154,7 +149,7 @@ class Likelihood:
 
     def parts(self) -> Iterator[slice]:
         """The targets, a few at a time."""
-        step = max(1, CELLS // max(self.rows, 1))
+        step = max(1, 500_000 // max(self.rows, 1))  # targets × rows
         for begin in range(0, self.targets.size, step):
             yield slice(begin, min(begin + step, self.targets.size))
 

@@ -11,13 +11,10 @@ from numpy.typing import NDArray
 from sfumato.attacks.base import Targets, View
 from sfumato.counts import FloatArray, IntArray
 
-CELLS = 1_000_000
-"""Targets × rows worked at a time: their distances stay in the cache."""
-
 
 @dataclass(frozen=True, eq=False)
 class Space:
-    """Columns laid out for distances, in an order of rows that chance has chosen, so that ties fall by chance."""
+    """Columns prepared for distances, with the rows in random order, so that ties fall by chance."""
 
     numbers: tuple[tuple[str, NDArray[np.float32], float], ...]
     labels: tuple[tuple[str, NDArray[np.int32]], ...]
@@ -29,7 +26,7 @@ class Space:
         order = np.random.default_rng(seed).permutation(view.rows)
         numbers, labels = [], []
         for name in names:
-            column = view[name].at_its_word()
+            column = view[name].unadjusted()
             if column.attribute.kind.numeric:
                 both = np.concatenate([column.values, targets[name]])
                 known = both[~np.isnan(both)]
@@ -58,13 +55,13 @@ class Space:
         return out
 
     def nearest(self, targets: Targets, k: int) -> IntArray:
-        """For each target the `k` nearest rows, the nearest first."""
+        """Return for each target the `k` nearest rows, the nearest first."""
         size, rows = targets.size, len(self.order)
         k = min(k, rows - (targets.without is not None))
         place = np.empty(rows, np.int64)
         place[self.order] = np.arange(rows)
         out = np.empty((size, k), np.int64)
-        step = max(1, CELLS // max(rows, 1))
+        step = max(1, 1_000_000 // max(rows, 1))  # targets × rows at a time: their distances stay in the cache
         for begin in range(0, size, step):
             part = slice(begin, min(begin + step, size))
             distances = self.distances(targets.known, part)

@@ -1,4 +1,4 @@
-"""Value inference (attribute disclosure): the release tells a person's secret from what is known of them.
+"""Inference of values (attribute disclosure): the release tells a person's secret from what is known of them.
 
 Not every success is a breach: what follows from the patterns of the population follows for people outside the release too.
 So each attack has a control, the same attack on a release without the person.
@@ -16,7 +16,7 @@ from sfumato.attacks.base import Claim, Grants, Knowledge, Recovery, SecretAttac
 from sfumato.attacks.known_rows.learned_law import LearnsLaw
 from sfumato.attacks.linkage._correlated_likelihood import JointSecret
 from sfumato.attacks.linkage._likelihood import Likelihood
-from sfumato.attacks.linkage._logs import LogArray, weights_of
+from sfumato.attacks.linkage._logs import LogArray, posterior_weights
 from sfumato.attacks.linkage._neighbours import Space
 from sfumato.counts import FloatArray, IntArray
 
@@ -39,10 +39,10 @@ class LikelihoodInference(SecretAttack):
         names = grants.view.names
         if len(names) < 2 or grants.view.rows < 3:
             return "too few columns or rows to infer anything from"
-        return cls.granted(grants, targets=grants.of_people(names), secrets=names)
+        return cls.from_grants(grants, targets=grants.of_people(names), secrets=names)
 
     def run(self, view: View) -> Claim:
-        """One recovery a secret, one guess a target."""
+        """Return one recovery per secret, with one guess per target."""
         beliefs = self.beliefs(view)
         likelihood = Likelihood.of(view, self.targets, beliefs)
         shares = {s: _Shares.of(beliefs[s]) for s in self.secrets}
@@ -51,11 +51,11 @@ class LikelihoodInference(SecretAttack):
         for part in likelihood.parts():
             together = likelihood.logs(part)
             for secret in self.secrets:
-                weights = weights_of(likelihood.without(secret, together, part))
-                mixed = shares[secret].mixed(weights)
+                weights = posterior_weights(likelihood.without(secret, together, part))
+                mixed = shares[secret].mix(weights)
                 joint = together_with[secret]
-                posterior = mixed if joint is None else joint.mixed(weights, part, mixed)
-                found[secret].append(_guessed(beliefs[secret], posterior))
+                posterior = mixed if joint is None else joint.mix(weights, part, mixed)
+                found[secret].append(_guess(beliefs[secret], posterior))
         recoveries = []
         for secret, parts in found.items():
             means, picks = (np.concatenate(kind) for kind in zip(*parts, strict=True))
@@ -73,8 +73,8 @@ class LearnedInference(LikelihoodInference, LearnsLaw):
     knowledge: ClassVar[frozenset[Knowledge]] = frozenset({Knowledge.KNOWN_PEOPLE, Knowledge.KNOWN_ROWS})
 
 
-def _guessed(belief: Belief, posterior: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The mean and the best guess, a target each."""
+def _guess(belief: Belief, posterior: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the mean and the best guess for each target."""
     return posterior @ belief.grid.centres, best_guesses(belief.grid, posterior, belief.tolerance)
 
 
@@ -99,7 +99,7 @@ class _Shares:
         cells, starts = np.unique(belief.codes[order], return_index=True)
         return cls(belief, order, starts.astype(np.int64), cells)
 
-    def mixed(self, weights: LogArray) -> FloatArray:
+    def mix(self, weights: LogArray) -> FloatArray:
         """Σ_rows w(row) P(p | s(row)), normalised over the rows whose secret is there."""
         if not len(self.cells):
             return np.full((len(weights), self.belief.grid.size), 1.0 / self.belief.grid.size)
@@ -116,7 +116,7 @@ class _Shares:
 
 @dataclass(frozen=True)
 class NearestInference(SecretAttack):
-    """The secret of the nearest released row, taken at its word (Giomi et al. 2022)."""
+    """Take the secret of the nearest released row, unadjusted (Giomi et al. 2022)."""
 
     name: ClassVar[str] = "nearest-inference"
     title: ClassVar[str] = "Secret of the nearest row"
@@ -128,5 +128,5 @@ class NearestInference(SecretAttack):
     def run(self, view: View) -> Claim:
         """Return one guess per target."""
         space = Space.of(view, self.targets.known, list(self.targets.known), self.seed)
-        guess = view[self.secret].at_its_word().values[space.nearest(self.targets, 1)[:, 0]]
+        guess = view[self.secret].unadjusted().values[space.nearest(self.targets, 1)[:, 0]]
         return Claim((Recovery(self.secret, guess, guess),))

@@ -18,7 +18,7 @@ from sfumato.table import Column, Table
 
 @dataclass(frozen=True)
 class LeafClass(SecretAttack):
-    """Majority class of the leaf, in the tree that the miner would grow."""
+    """Guess the majority class of the person's leaf in the tree that a miner would grow."""
 
     name: ClassVar[str] = "leaf-class"
     title: ClassVar[str] = "Class inferred from the leaf"
@@ -33,7 +33,7 @@ class LeafClass(SecretAttack):
         return cls(grants.of_people([n for n in view.names if n != view.target]))
 
     def run(self, view: View) -> Claim:
-        """One guess a target."""
+        """Return one guess per target."""
         from sfumato.trees import byclass
 
         if self.targets.without is not None:

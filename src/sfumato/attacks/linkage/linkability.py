@@ -18,7 +18,7 @@ from sfumato.counts import FloatArray, IntArray
 
 @dataclass(frozen=True)
 class Linkability(LinkAttack):
-    """Whether the `neighbours` nearest rows by the columns of `left` and by those of `right` share one."""
+    """Test whether the `neighbours` nearest rows by the columns of `left` and by those of `right` share one."""
 
     name: ClassVar[str] = "linkability"
     title: ClassVar[str] = "Two partial records linked through the release"
@@ -57,7 +57,7 @@ class Linkability(LinkAttack):
         return {"left": list(self.left), "right": list(self.right), "neighbours": self.neighbours}
 
     def run(self, view: View) -> FloatArray:
-        """1 for each target whose two halves meet in a row, else 0."""
+        """Return 1 for each target whose two halves meet in a row, else 0."""
         found = []
         for i, names in enumerate((self.left, self.right)):
             half = Targets({n: self.targets.known[n] for n in names}, self.targets.without)
@@ -66,7 +66,7 @@ class Linkability(LinkAttack):
 
 
 def chance(rows: int, neighbours: int) -> float:
-    """The rate at which two random sets of `neighbours` out of `rows` meet: 1 − Π (n−k−i)/(n−i)."""
+    """Return the rate at which two random sets of `neighbours` out of `rows` meet: 1 − Π (n−k−i)/(n−i)."""
     if 2 * neighbours > rows:
         return 1.0
     i = np.arange(neighbours)

@@ -1,7 +1,7 @@
-"""Record linkage: which released row is this person's? By likelihood through the channel, and one-to-one on a sample.
+"""Linkage: which released row is this person's? By likelihood through the channel, and one-to-one on a sample.
 
-The intruder's posterior over rows Y for a target X is ∝ Π_a P(y_a | x_a) over the attributes known (Islam & Brankovic's
-intruder, with the law of the release in the place of theirs).
+The attacker's posterior over rows Y for a target X is ∝ Π_a P(y_a | x_a) over the known attributes (Islam & Brankovic's intruder,
+with the law of the release in the place of theirs).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from sfumato.attacks.base import Grants, Knowledge, LinkAttack, View
 from sfumato.attacks.known_rows.learned_law import LearnsLaw
 from sfumato.attacks.linkage._likelihood import Likelihood
-from sfumato.attacks.linkage._logs import floored
+from sfumato.attacks.linkage._logs import floor_logs
 from sfumato.attacks.linkage._neighbours import Space
 from sfumato.counts import FloatArray, IntArray
 
@@ -45,7 +45,7 @@ class Links:
 
 @dataclass(frozen=True)
 class LikelihoodLinkage(LinkAttack):
-    """The posterior over all rows of the release, for targets of whom some attributes are known."""
+    """Compute the posterior over all rows of the release for each target."""
 
     name: ClassVar[str] = "likelihood-linkage"
     title: ClassVar[str] = "Linkage by likelihood"
@@ -63,7 +63,7 @@ class LikelihoodLinkage(LinkAttack):
             logs = likelihood.logs(part)
             top = logs.max(axis=1)
             best[part], ties[part] = top, (logs >= top[:, None] - NEAR).sum(axis=1)
-            shifted = floored(logs - top[:, None])
+            shifted = floor_logs(logs - top[:, None])
             weights = np.exp(shifted)
             total = weights.sum(axis=1, dtype=np.float64)
             logsum[part] = top + np.log(total)
@@ -98,7 +98,7 @@ class LearnedLinkage(LikelihoodLinkage, LearnsLaw):
 
 @dataclass(frozen=True)
 class NearestLinkage(LinkAttack):
-    """The nearest row by Gower's distance; ties fall by chance."""
+    """Take the nearest row by Gower's distance; ties fall by chance."""
 
     name: ClassVar[str] = "nearest-linkage"
     title: ClassVar[str] = "Linkage to the nearest row"
@@ -106,14 +106,14 @@ class NearestLinkage(LinkAttack):
     seed: int = 0
 
     def run(self, view: View) -> IntArray:
-        """A row for each target."""
+        """Return a row for each target."""
         space = Space.of(view, self.targets.known, list(self.targets.known), self.seed)
         return space.nearest(self.targets, 1)[:, 0]
 
 
 @dataclass(frozen=True)
 class Assignment(LinkAttack):
-    """All targets of a sample at once: the one-to-one assignment of the greatest total likelihood."""
+    """Assign rows to all targets of a sample at once, one to one, by the greatest total likelihood."""
 
     name: ClassVar[str] = "assignment"
     title: ClassVar[str] = "One-to-one linkage of a sample"

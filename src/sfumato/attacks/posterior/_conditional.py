@@ -1,6 +1,6 @@
 """Bayes' rule where rows have priors of their own: P(p | s, g) ∝ K[s, p] π_g(p) for a row of group g with released cell s.
 
-A group is whatever an intruder can sort rows by: a label that stands beside the value, or what the rows around it say.
+A group is whatever an attacker can sort rows by: a label in another column, or what the rows around it say.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sfumato.attacks._belief import Belief, best_guesses, smallest_sets
 from sfumato.attacks.base import CHUNK, Recovery, View
 from sfumato.counts import FloatArray, Grid, IntArray
 
-MOST_CELLS = 1000
+MAX_CELLS = 1000
 """True cells (labels) beyond which priors of groups or rows are not worked out."""
 
 
@@ -84,12 +84,12 @@ class Conditional:
 
 def name_large(view: View) -> str:
     """Return a note on modified columns of too many labels for priors of groups or rows; empty where there are none."""
-    large = [c.name for c in view.columns if c.channel and view.beliefs[c.name].grid.size > MOST_CELLS]
-    return f"not tried on {', '.join(large)}: more than {MOST_CELLS:,} labels" if large else ""
+    large = [c.name for c in view.columns if c.channel and view.beliefs[c.name].grid.size > MAX_CELLS]
+    return f"not tried on {', '.join(large)}: more than {MAX_CELLS:,} labels" if large else ""
 
 
 def grouped_counts(groups: IntArray, codes: IntArray, size: tuple[int, int]) -> FloatArray:
-    """How many rows of each group have each released cell; rows without one of them are left out."""
+    """Count the rows of each group and released cell, shape `size`; rows without one of them are left out."""
     there = (groups >= 0) & (codes >= 0)
     flat = np.bincount(groups[there] * size[1] + codes[there], minlength=size[0] * size[1])
     return flat.reshape(size).astype(np.float64)

@@ -17,16 +17,6 @@ from sfumato.channels import Kernel
 from sfumato.counts import FloatArray, Grid
 from sfumato.reconstruction import em_step
 
-STEPS = (2, 6, 20, 60)
-"""Steps of EM after which a shape is tried: few keep to the distribution of all rows, many follow the group."""
-PSEUDO = 2.0
-"""Rows of the whole table's distribution that every group is given."""
-PLACES, SPREADS = 121, 16
-"""Means and widths of bells that are tried."""
-BROAD, BELIEVED = (0.02, 0.3, 0.6), (0.8, 0.1, 0.1)
-"""Shares of a group that may be like all rows (where a noisy label sorts them, many are), and how much each is believed."""
-POOLED = 3
-"""Rounds in which the groups tell one another which kinds of bells are usual."""
 TINY = 1e-300
 
 
@@ -37,12 +27,21 @@ class Bells:
     grid: Grid
     whole: FloatArray
     kernel: Kernel
+    means: int = 121
+    widths: int = 16
+    broad: tuple[float, ...] = (
+        0.02,
+        0.3,
+        0.6,
+    )  # shares of a group that may be like all rows: many, where a noisy label sorts them
+    weights: tuple[float, ...] = (0.8, 0.1, 0.1)  # how much each of these shares is believed beforehand
+    rounds: int = 3  # in which the groups tell one another which kinds of bells are usual
 
     @cached_property
     def places(self) -> FloatArray:
         """Means, from end to end of the domain."""
         edges = self.grid.finite_edges
-        return np.linspace(edges[0], edges[-1], PLACES)
+        return np.linspace(edges[0], edges[-1], self.means)
 
     @cached_property
     def spreads(self) -> FloatArray:
@@ -50,7 +49,7 @@ class Bells:
         edges = self.grid.finite_edges
         span = edges[-1] - edges[0]
         least = max(float(np.median(np.diff(edges))) / 2, span / 1000)
-        return np.geomspace(min(least, span / 4), span / 2, SPREADS)
+        return np.geomspace(min(least, span / 4), span / 2, self.widths)
 
     @cached_property
     def beforehand(self) -> FloatArray:
@@ -59,21 +58,21 @@ class Bells:
         Widths that noise hides cannot be told apart by any likelihood, so a width weighs as much as it is wide, lest the
         many small ones of a geometric row make a sure thing of what is not.
         """
-        return np.outer(BELIEVED, self.spreads / self.spreads.sum()).ravel()
+        return np.outer(self.weights, self.spreads / self.spreads.sum()).ravel()
 
     def bells(self, means: FloatArray, spread: float) -> FloatArray:
-        """One bell a mean, on the true cells."""
+        """Return one bell per mean, on the true cells."""
         from scipy.special import ndtr
 
         mass = np.diff(ndtr((self.grid.finite_edges[None, :] - means[:, None]) / spread), axis=1)
         total = mass.sum(axis=1, keepdims=True)
         return np.where(total > 1e-12, mass / np.maximum(total, TINY), self.whole)
 
-    def mixed(self, means: FloatArray, weights: FloatArray) -> FloatArray:
-        """For each mean the mixture of the kinds that stand around it, by its weights of them."""
-        by_share = weights.reshape(len(means), len(BROAD), SPREADS)
-        out = (by_share.sum(axis=2) @ np.array(BROAD))[:, None] * self.whole
-        of_bells = np.einsum("gbv,b->gv", by_share, 1 - np.array(BROAD))
+    def mix(self, means: FloatArray, weights: FloatArray) -> FloatArray:
+        """Return for each mean the mixture of the kinds around it, by its weights of them."""
+        by_share = weights.reshape(len(means), len(self.broad), self.widths)
+        out = (by_share.sum(axis=2) @ np.array(self.broad))[:, None] * self.whole
+        of_bells = np.einsum("gbv,b->gv", by_share, 1 - np.array(self.broad))
         for k, spread in enumerate(self.spreads):
             out += of_bells[:, k : k + 1] * self.bells(means, float(spread))
         return np.asarray(out)
@@ -88,49 +87,53 @@ class Bells:
         """log P(s) under each kind and place."""
         seen = self.table @ self.kernel.dense().T
         whole = self.kernel @ self.whole
-        return np.log(np.maximum(np.concatenate([(1 - b) * seen + b * whole for b in BROAD]), TINY))
+        return np.log(np.maximum(np.concatenate([(1 - b) * seen + b * whole for b in self.broad]), TINY))
 
     def likelihoods(self, counts: FloatArray) -> FloatArray:
-        """The log-likelihood of each group's counts: group, kind, place."""
+        """Return the log-likelihood of each group's counts: group, kind, place."""
         kinds, places, cells = self.logs.shape
         return (counts @ self.logs.reshape(-1, cells).T).reshape(len(counts), kinds, places)
 
-    def averaged(self, counts: FloatArray) -> FloatArray:
-        """For each group all of them averaged by their posterior weight, so that few rows make a broad prior, not a bold one.
+    def average_shapes(self, counts: FloatArray) -> FloatArray:
+        """Average all bells by their posterior weight for each group, so that few rows make a broad prior, not a bold one.
 
         All places are alike beforehand; which kinds are usual, the groups teach one another.
         """
         fit = self.likelihoods(counts)
         usual = self.beforehand
         likely = np.exp(fit - fit.max(axis=(1, 2), keepdims=True))
-        for _ in range(POOLED):
+        for _ in range(self.rounds):
             weight = likely * usual[None, :, None]
             weight /= weight.sum(axis=(1, 2), keepdims=True)
             usual = (self.beforehand + weight.sum(axis=2).mean(axis=0)) / 2
-        by_share = weight.reshape(len(counts), len(BROAD), SPREADS, PLACES)
-        of_bells = np.einsum("gbvp,b->gvp", by_share, 1 - np.array(BROAD))
-        of_whole = by_share.sum(axis=(2, 3)) @ np.array(BROAD)
+        by_share = weight.reshape(len(counts), len(self.broad), self.widths, self.means)
+        of_bells = np.einsum("gbvp,b->gvp", by_share, 1 - np.array(self.broad))
+        of_whole = by_share.sum(axis=(2, 3)) @ np.array(self.broad)
         return np.asarray(
             np.einsum("gvp,vpm->gm", of_bells, self.table, optimize=True) + of_whole[:, None] * self.whole
         )
 
 
-def drawn(belief: Belief, counts: FloatArray, stops: Sequence[int] = STEPS) -> list[FloatArray]:
-    """EM from the distribution of all rows, group by group, as it stands after so many steps."""
+def em_shapes(belief: Belief, counts: FloatArray, stops: Sequence[int] = (2, 6, 20, 60)) -> list[FloatArray]:
+    """Run EM from the distribution of all rows, group by group; return how it stands after each number of steps in `stops`.
+
+    After few steps a group keeps to the distribution of all rows, after many it follows its own.
+    """
+    pseudo_rows = 2.0  # of the whole table's distribution, which every group is given
     kernel, whole = belief.kernel, belief.prior
     n = counts.sum(axis=1, keepdims=True)
     mass = np.tile(whole, (len(counts), 1))
     out = []
     for step in range(1, max(stops) + 1):
-        mass = (em_step(kernel, counts, mass).mass + PSEUDO * whole) / (n + PSEUDO)
+        mass = (em_step(kernel, counts, mass).mass + pseudo_rows * whole) / (n + pseudo_rows)
         mass /= mass.sum(axis=1, keepdims=True)
         if step in stops:
             out.append(mass)
     return out
 
 
-def predicted(belief: Belief, priors: FloatArray, counts: FloatArray) -> float:
-    """The log-likelihood of counts under the priors of their groups."""
+def log_likelihood(belief: Belief, priors: FloatArray, counts: FloatArray) -> float:
+    """Return the log-likelihood of counts under the priors of their groups."""
     return float((counts * np.log(np.maximum(priors @ belief.kernel.T, TINY))).sum())
 
 
@@ -149,12 +152,12 @@ def group_priors(belief: Belief, halves: tuple[FloatArray, FloatArray]) -> Group
         bells = Bells(belief.grid, belief.prior, belief.kernel)
 
     def shapes(counts: FloatArray) -> list[FloatArray]:
-        out = drawn(belief, counts)
-        return out if bells is None else [*out, bells.averaged(counts)]
+        out = em_shapes(belief, counts)
+        return out if bells is None else [*out, bells.average_shapes(counts)]
 
     whole = np.tile(belief.prior, (len(halves[0]), 1))
     rounds = [
-        [predicted(belief, s, held) - predicted(belief, whole, held) for s in shapes(fitted)]
+        [log_likelihood(belief, s, held) - log_likelihood(belief, whole, held) for s in shapes(fitted)]
         for fitted, held in (halves, halves[::-1])
     ]
     gains = np.sum(rounds, axis=0)

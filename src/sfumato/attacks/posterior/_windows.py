@@ -1,4 +1,4 @@
-"""What the rows around a row say of it, the row itself left out: sums over windows from cumulative sums, linear in the rows."""
+"""What the rows around a row say about it, the row itself left out: sums over windows, in time linear in the rows."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ import numpy as np
 
 from sfumato.counts import FloatArray, IntArray
 
-SURE = 5.0
-"""Standard deviations by which a row must go with its neighbours before the order of the rows is held to say anything."""
-SLOPED_FROM = 8
-"""Half-widths from which a window may hold a slope as well as a mean."""
-FEWEST_ROWS = 50
+MIN_Z = 5.0
+"""z-score by which rows must go with their neighbours before the order of the rows is held to say anything."""
+MIN_ROWS = 50
+"""Rows below which the order is not looked at."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,15 +30,15 @@ def half_widths(rows: int) -> list[int]:
     return both or [1]
 
 
-def smoothed(values: FloatArray) -> Smoothed | None:
-    """The window that tells most about the row it leaves out, by least squares on the release itself; None if none surely does.
+def smooth_rows(values: FloatArray) -> Smoothed | None:
+    """Choose the window that tells most about the row it leaves out, by least squares on the release; None if none surely does.
 
     Of the regression of yᵢ on its neighbours' mᵢ the error left is Var(y)(1 − r²), so the best window is that of the largest
     r. Whether any tells something is judged by ranks, which no single far value decides: in an order that chance has made
     their r√n is nearly a standard normal.
     """
     present = ~np.isnan(values)
-    if present.sum() < FEWEST_ROWS or np.ptp(values[present]) == 0:
+    if present.sum() < MIN_ROWS or np.ptp(values[present]) == 0:
         return None
     mean = float(values[present].mean())
     ranks = np.zeros(len(values))
@@ -50,14 +49,14 @@ def smoothed(values: FloatArray) -> Smoothed | None:
     for half in half_widths(len(values)):
         for sloped, around in _fits(centred, present, half):
             there = present & ~np.isnan(around)
-            if there.sum() < FEWEST_ROWS:
+            if there.sum() < MIN_ROWS:
                 continue
             own, near = centred[there], around[there]
             if not sloped:
                 sureness = max(sureness, _correlation(ranks[there], near) * float(np.sqrt(len(own))))
             if (found := _correlation(own, near)) > most:
                 most, best = found, Smoothed(around + mean, half, sloped)
-    return best if sureness > SURE else None
+    return best if sureness > MIN_Z else None
 
 
 def _ranks(values: FloatArray) -> FloatArray:
@@ -77,6 +76,7 @@ def _fits(values: FloatArray, present: np.ndarray, half: int) -> Iterator[tuple[
 
     With offsets d = j − i: the mean is Σz/k, the line at d = 0 is (Σd² Σz − Σd Σdz)/(k Σd² − (Σd)²).
     """
+    min_half = 8  # of a window that may hold a slope as well as a mean
     rows = np.arange(len(values), dtype=np.int64)
     low, high = np.maximum(rows - half, 0), np.minimum(rows + half + 1, len(values))
     there = present.astype(np.int64)
@@ -89,7 +89,7 @@ def _fits(values: FloatArray, present: np.ndarray, half: int) -> Iterator[tuple[
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = np.where(number > 0, total(values) / number, np.nan)
         yield False, mean
-        if half < SLOPED_FROM:
+        if half < min_half:
             return
         first = total(there * rows) - rows * number
         # Whole numbers: the differences of their sums are exact however long the table is.
@@ -101,32 +101,29 @@ def _fits(values: FloatArray, present: np.ndarray, half: int) -> Iterator[tuple[
 
 
 def window_sums(table: FloatArray, codes: IntArray, rows: IntArray, half: int) -> FloatArray:
-    """Σ table[code of j] over the neighbours j of each of some rows, themselves left out; missing codes add nothing."""
+    """Return Σ table[code of j] over the neighbours j of each of some rows, themselves left out; missing codes add nothing."""
+    at_once = 64  # columns of the table that are summed along all rows at a time
     size = len(codes)
     low, high = np.maximum(rows - half, 0), np.minimum(rows + half + 1, size)
     padded = np.vstack([table, np.zeros(table.shape[1])])
     at = np.where(codes >= 0, codes, len(table))
     out = np.empty((len(rows), table.shape[1]))
-    for begin in range(0, table.shape[1], COLUMNS):
-        part = padded[:, begin : begin + COLUMNS]
+    for begin in range(0, table.shape[1], at_once):
+        part = padded[:, begin : begin + at_once]
         cumulative = np.vstack([np.zeros(part.shape[1]), np.cumsum(part[at], axis=0)])
-        out[:, begin : begin + COLUMNS] = cumulative[high] - cumulative[low] - part[at[rows]]
+        out[:, begin : begin + at_once] = cumulative[high] - cumulative[low] - part[at[rows]]
     return out
 
 
-COLUMNS = 64
-"""Columns of a table that are summed along all rows at a time."""
-
-
 def agreement(codes: IntArray, half: int) -> float:
-    """How far rows agree with their neighbours beyond chance, in standard deviations.
+    """Return how far rows agree with their neighbours beyond chance, in standard deviations.
 
     Over the P pairs at most `half` apart, e_i · e_j with e the indicator less the shares has mean 0 and variance
     tr Σ² = Σp² − 2Σp³ + (Σp²)² in an order that chance has made, and pairs are uncorrelated.
     """
     codes = codes[codes >= 0]
     n = len(codes)
-    if n < FEWEST_ROWS:
+    if n < MIN_ROWS:
         return 0.0
     half = min(half, n - 1)
     shares = np.bincount(codes) / n

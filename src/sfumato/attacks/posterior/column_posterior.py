@@ -1,7 +1,7 @@
 """The attack that works on every channel: Bayes' rule, one column at a time, with the reconstructed distribution as prior.
 
-It is calibrated: its 95 % sets hold the truth in 95 % of the rows (they are what the law leaves, no more and no less), so
-other attacks are measured by what they gain over it.
+It is calibrated: its 95 % sets hold the truth in 95 % of the rows. They are what the law leaves, so other attacks are measured by
+what they gain over it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks._belief import Belief, refined
+from sfumato.attacks._belief import Belief, refine_grid
 from sfumato.attacks.base import (
     Claim,
     Knowledge,
@@ -39,7 +39,7 @@ DISTRIBUTION = Remedy(
 
 @dataclass(frozen=True)
 class ColumnPosterior(ValueAttack):
-    """E[x | y] for the least squared error, the likeliest value for the most hits, the smallest 95 % set for its width."""
+    """Compute E[x | y] for the least squared error, the likeliest value for the most hits, and the smallest 95 % set."""
 
     name: ClassVar[str] = "posterior"
     title: ClassVar[str] = "Posterior of each column"
@@ -49,15 +49,15 @@ class ColumnPosterior(ValueAttack):
     remedy: ClassVar[Remedy] = DISTRIBUTION
 
     def run(self, view: View) -> Claim:
-        """One recovery per column whose law is stated: a guided column has none, so there is no posterior."""
+        """Return one recovery per column; a guided column states no law, so it has no posterior."""
         stated = [belief for name, belief in view.beliefs.items() if name not in view.guided]
         if not stated:
             return Claim(skipped="no column states a law of single values")
-        return Claim(tuple(recovered(belief) for belief in stated))
+        return Claim(tuple(recover_column(belief) for belief in stated))
 
 
-def recovered(belief: Belief) -> Recovery:
-    """What the belief says of each row; a value released as true is itself, with nothing left to guess."""
+def recover_column(belief: Belief) -> Recovery:
+    """Return what the belief says about each row; a value released as true is itself."""
     column = belief.column
     if belief.clear:
         nothing = np.where(np.isnan(column.values), np.nan, 0.0)
@@ -75,7 +75,7 @@ def recovered(belief: Belief) -> Recovery:
 
 @dataclass(frozen=True)
 class InformedPosterior(ValueAttack):
-    """Bayes' rule with the distribution of the true values as prior."""
+    """Apply Bayes' rule with the distribution of the true values as prior."""
 
     name: ClassVar[str] = "informed-posterior"
     title: ClassVar[str] = "Posterior, distribution known"
@@ -87,11 +87,11 @@ class InformedPosterior(ValueAttack):
     population: Mapping[str, tuple[Grid, FloatArray]]
 
     def run(self, view: View) -> Claim:
-        """One recovery for each modified column whose distribution is known."""
+        """Return one recovery per modified column whose distribution is known."""
         out = []
         for column in view.columns:
             if column.channel is None or column.name not in self.population:
                 continue
-            grid, mass = refined(*self.population[column.name], column.channel.interval_width(0.95))
-            out.append(recovered(Belief(column, column.transition(grid), mass)))
+            grid, mass = refine_grid(*self.population[column.name], column.channel.interval_width(0.95))
+            out.append(recover_column(Belief(column, column.transition(grid), mass)))
         return Claim(tuple(out)) if out else Claim(skipped="no column is modified")

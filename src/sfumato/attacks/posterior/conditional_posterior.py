@@ -1,8 +1,7 @@
-"""The posterior of a column given what stands beside it: the prior is that of the rows with the same label in another column.
+"""The posterior of a column given another one: the prior is that of the rows with the same label there.
 
-A release with a clear class tells how every column is distributed in each class, and so how to guess better in it. Noisy
-labels serve, too: they sort the rows less well, and the prior of a released label is reconstructed from the rows that bear
-it. Numbers are cut into classes.
+A release with a clear class tells how every column is distributed in each class, and so how to guess better in it. Noisy labels
+serve too. They sort the rows less well, and the prior of a released label is reconstructed from the rows that bear it.
 """
 
 from __future__ import annotations
@@ -13,29 +12,19 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.attacks.base import Claim, Remedy, Scope, ValueAttack, View
-from sfumato.attacks.posterior._conditional import MOST_CELLS, Conditional, grouped_counts, name_large
+from sfumato.attacks.posterior._conditional import MAX_CELLS, Conditional, grouped_counts, name_large
 from sfumato.attacks.posterior._group_priors import group_priors
 from sfumato.counts import FloatArray, IntArray
 from sfumato.findings import Note
 from sfumato.table import Column, drawn_together
 
-ROWS_A_GROUP = 20
-"""Rows of a label below which it teaches nothing of its own."""
-MOST_GROUPS = 100
-CLASSES = 20
-"""Classes into which numbers are cut, as far as each has enough rows."""
-SURE = 6.0
-"""Standard deviations by which two columns must go together before one is used for the other."""
-HALVES = (1763, 2311)
-"""A seed that nobody makes data with: rows are split in halves by it."""
-NATS = 5.0
-"""What the groups must gain on rows they were not fitted to."""
-
 
 @dataclass(frozen=True)
-class GivenAnother(ValueAttack):
-    """Bayes' rule with the reconstructed distribution of the rows that share a label (or a class of numbers) in the column
-    that tells most about this one, by the release itself.
+class ConditionalPosterior(ValueAttack):
+    """Guess a column from its released value and from one other released column.
+
+    The attacker reconstructs the column within each group of the other one (each label, or quantile bins of a number) and applies
+    Bayes' rule with that group's distribution as the prior. The other column is the one that the released values depend on most.
     """
 
     name: ClassVar[str] = "given-another"
@@ -53,10 +42,15 @@ class GivenAnother(ValueAttack):
         ),
         needs_gain=True,
     )
+    min_dependence: float = 6.0  # z-score of the dependence below which the other column is ignored
+    min_gain: float = 5.0  # nats that the groups must gain on rows they were not fitted to
+    bins: int = 20  # of a number, as far as each has enough rows
+    max_groups: int = 100  # more groups would be fitted to their own noise
+    min_rows: int = 20  # a label with fewer rows teaches nothing of its own
 
     def run(self, view: View) -> Claim:
-        """One recovery for each modified column that another one tells something about."""
-        groups = {c.name: groups_of(c) for c in view.columns}
+        """Return one recovery per modified column that another one tells something about."""
+        groups = {c.name: group_rows(c, self.bins, self.max_groups, self.min_rows) for c in view.columns}
         recoveries, given = [], {}
         together = drawn_together(view.columns)
         for column in view.columns:
@@ -64,15 +58,15 @@ class GivenAnother(ValueAttack):
             if column.channel is None:
                 continue
             belief = view.beliefs[name]
-            if not 1 < belief.grid.size <= MOST_CELLS:
+            if not 1 < belief.grid.size <= MAX_CELLS:
                 continue
             others = [n for n in groups if n != name and not (name in together and n in together)]
-            source = most_telling(groups[name], {n: groups[n] for n in others})
+            source = choose_source(groups[name], {n: groups[n] for n in others}, self.min_dependence)
             if source is None:
                 continue
-            found = _conditional(view, name, groups[source])
-            if found is not None:
-                recoveries.append(replace(found.recovery(), title=f"Posterior, given {source}"))
+            posterior = _fit_conditional(view, name, groups[source], self.min_gain)
+            if posterior is not None:
+                recoveries.append(replace(posterior.recovery(), title=f"Posterior, given {source}"))
                 given[name] = source
         untried = name_large(view)
         if not recoveries:
@@ -80,49 +74,52 @@ class GivenAnother(ValueAttack):
         return Claim(tuple(recoveries), {"given": given}, untried=untried)
 
 
-def _conditional(view: View, name: str, groups: IntArray) -> Conditional | None:
+def _fit_conditional(view: View, name: str, groups: IntArray, min_gain: float) -> Conditional | None:
+    """Fit the prior of each group; None where the groups do not predict released values better than all rows do."""
     belief = view.beliefs[name]
     size = (int(groups.max()) + 1, belief.observed.size)
-    half = np.random.default_rng(HALVES).random(len(groups)) < 0.5
+    # A seed that nobody makes data with splits the rows in halves.
+    half = np.random.default_rng((1763, 2311)).random(len(groups)) < 0.5
     halves = (
         grouped_counts(np.where(half, groups, -1), belief.codes, size),
         grouped_counts(np.where(half, -1, groups), belief.codes, size),
     )
     fitted = group_priors(belief, halves)
-    if fitted.gain < NATS:
+    if fitted.gain < min_gain:
         return None
     # Rows whose label is missing or rare keep the distribution of all rows.
     priors = np.vstack([fitted.priors, belief.prior])
     return Conditional(belief, priors, np.where(groups < 0, size[0], groups))
 
 
-def groups_of(column: Column) -> IntArray:
-    """The group of each row by a released column: its label, or its class among about `CLASSES` of as many rows; −1 for none."""
+def group_rows(column: Column, bins: int = 20, max_groups: int = 100, min_rows: int = 20) -> IntArray:
+    """Return the group of each row by a released column: its label, or its bin among quantile bins; −1 for none."""
     values = column.values
     present = ~np.isnan(values)
     out = np.full(len(values), -1, np.int64)
-    if column.attribute.kind.numeric and len(np.unique(values[present])) > CLASSES:
-        cuts = max(1, min(CLASSES, int(present.sum()) // ROWS_A_GROUP))
+    if column.attribute.kind.numeric and len(np.unique(values[present])) > bins:
+        cuts = max(1, min(bins, int(present.sum()) // min_rows))
         edges = np.unique(np.quantile(values[present], np.arange(1, cuts) / cuts))
         out[present] = np.searchsorted(edges, values[present], side="right")
         return out
     _, codes, sizes = np.unique(values[present], return_inverse=True, return_counts=True)
-    kept = np.argsort(-sizes, kind="stable")[:MOST_GROUPS]
-    kept = np.sort(kept[sizes[kept] >= ROWS_A_GROUP])
+    kept = np.argsort(-sizes, kind="stable")[:max_groups]
+    kept = np.sort(kept[sizes[kept] >= min_rows])
     place = np.full(len(sizes), -1, np.int64)
     place[kept] = np.arange(len(kept))
     out[present] = place[codes]
     return out
 
 
-def most_telling(own: IntArray, others: dict[str, IntArray]) -> str | None:
-    """The column whose groups go with the released values most, by the information they share; None if none surely does."""
-    found = [(told[0], name) for name, groups in others.items() if (told := shared(own, groups))[1] > SURE]
-    return max(found)[1] if found else None
+def choose_source(own: IntArray, others: dict[str, IntArray], min_dependence: float = 6.0) -> str | None:
+    """Return the column whose groups share most information with the released values; None if none surely does."""
+    measured = [(*measure_dependence(own, groups), name) for name, groups in others.items()]
+    sure = [(information, name) for information, z, name in measured if z > min_dependence]
+    return max(sure)[1] if sure else None
 
 
-def shared(first: IntArray, second: IntArray) -> tuple[float, float]:
-    """The mutual information of two groupings in nats, less what chance adds, and its distance from chance.
+def measure_dependence(first: IntArray, second: IntArray) -> tuple[float, float]:
+    """Return the mutual information of two groupings in nats, less what chance adds, and its z-score.
 
     2 n I is nearly χ² of f degrees of freedom where there is no information, of mean f and variance 2 f.
     """

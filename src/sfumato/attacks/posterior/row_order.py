@@ -1,8 +1,8 @@
 """The order of the rows as a witness: in a table sorted by income a row's neighbours say what its income is.
 
-Noise on single values leaves the order of the rows as it was. Where it means something, neighbours are alike, their noise
-averages out, and what they say is a prior for the row between them. The window is the one that predicts the released values
-it leaves out best, so that an order that chance has made says nothing.
+Noise on single values leaves the order of the rows as it was. Where the order means something, neighbours are alike, their noise
+averages out, and what they say is a prior for the row between them. The window is the one that best predicts the released values
+it leaves out, so a random order says nothing.
 """
 
 from __future__ import annotations
@@ -14,40 +14,33 @@ import numpy as np
 
 from sfumato.attacks._belief import Belief
 from sfumato.attacks.base import Claim, Recovery, Remedy, ValueAttack, View
-from sfumato.attacks.posterior._conditional import MOST_CELLS, Conditional, grouped_counts, name_large
+from sfumato.attacks.posterior._conditional import MAX_CELLS, Conditional, grouped_counts, name_large
 from sfumato.attacks.posterior._group_priors import Bells
 from sfumato.attacks.posterior._windows import (
-    FEWEST_ROWS,
-    SURE,
+    MIN_ROWS,
+    MIN_Z,
     Smoothed,
     agreement,
     half_widths,
-    smoothed,
+    smooth_rows,
     window_sums,
 )
-from sfumato.attacks.posterior.column_posterior import recovered
+from sfumato.attacks.posterior.column_posterior import recover_column
 from sfumato.counts import FloatArray, IntArray
 from sfumato.findings import Note
 
-BANDS = 32
+MAX_BANDS = 32
 """Groups of rows by what their neighbours say, in which the link to the row itself is learned."""
-ROWS_A_BAND = 25
-FINENESS = 2000
-"""Places of a domain at which priors are worked out."""
-APART = 0.1
-"""The share of bands, beforehand, whose width may be unlike the one that the bands have in common."""
-DRAWN = 1 - 1e-9
-"""A law that gives a released value more than this leaves nothing to chance, and has no noise to average out."""
-NATS = 10.0
-"""What the neighbours must add to the likelihood of all released values."""
+MIN_GAIN = 10.0
+"""Nats that the neighbours must add to the likelihood of all released values."""
 
 
 @dataclass(frozen=True)
 class RowOrder(ValueAttack):
-    """Bayes' rule with a prior for every row from the rows around it.
+    """Apply Bayes' rule with a prior for every row from the rows around it.
 
-    ``regardless`` names columns for which a guess is handed over even where the order says nothing (the posterior of the
-    column then), so that the attack can be compared with itself on rows in another order.
+    ``regardless`` names columns for which the column's posterior is returned where the order says nothing, so that the attack can be
+    compared with itself on rows in another order.
     """
 
     name: ClassVar[str] = "row-order"
@@ -64,18 +57,18 @@ class RowOrder(ValueAttack):
     regardless: tuple[str, ...] = ()
 
     def run(self, view: View) -> Claim:
-        """One recovery for each modified column whose neighbouring rows are alike."""
+        """Return one recovery per modified column whose neighbouring rows are alike."""
         recoveries, windows = [], {}
         for column in view.columns:
             belief = view.beliefs[column.name]
-            if column.channel is None or not 1 < belief.grid.size <= MOST_CELLS:
+            if column.channel is None or not 1 < belief.grid.size <= MAX_CELLS:
                 continue
-            found, about = along_rows(belief)
+            found, about = recover_from_neighbours(belief)
             if found is not None:
                 recoveries.append(found)
                 windows[column.name] = about
             elif column.name in self.regardless:
-                recoveries.append(recovered(belief))
+                recoveries.append(recover_column(belief))
         untried = name_large(view)
         if not recoveries:
             return Claim(skipped="neighbouring rows are no more alike than any others", untried=untried)
@@ -86,31 +79,35 @@ class RowOrder(ValueAttack):
         return RowOrder(tuple(r.attribute for r in claim.recoveries))
 
 
-def along_rows(belief: Belief) -> tuple[Recovery | None, dict[str, Any]]:
-    """What the neighbours say of each row, with the window that was chosen; None where the order says nothing."""
+def recover_from_neighbours(belief: Belief) -> tuple[Recovery | None, dict[str, Any]]:
+    """Return what the neighbours say of each row, and the window that was chosen; None where the order says nothing."""
+    certain = (
+        1 - 1e-9
+    )  # a law that gives a released value more leaves nothing to chance, and has no noise to average out
     if not belief.column.attribute.kind.numeric:
-        runs, about = along_runs(belief)
+        runs, about = recover_runs(belief)
         return None if runs is None else runs.recovery(), about
-    if np.all(belief.kernel.dense().max(axis=0) > DRAWN):
-        steps = between_steps(belief)
+    if np.all(belief.kernel.dense().max(axis=0) > certain):
+        steps = interpolate_steps(belief)
         return steps, {} if steps is None else {"sorted": True}
-    near = smoothed(belief.column.values)
-    found = None if near is None else _between(belief, near)
+    near = smooth_rows(belief.column.values)
+    found = None if near is None else _fit_neighbours(belief, near)
     if near is None or found is None:
         return None, {}
     return found.recovery(), {"rows_each_side": near.half, "sloped": near.sloped}
 
 
-def _between(belief: Belief, near: Smoothed) -> Conditional | None:
-    """x given the neighbours' m: a bell around a line c + b m, its width learned band by band from the rows' own values.
+def _fit_neighbours(belief: Belief, near: Smoothed) -> Conditional | None:
+    """Fit x given the neighbours' m: a bell around a line c + b m, its width learned band by band from the rows' own values.
 
     The neighbours' noise is none of the row's, so the released values of the rows of a band, through the law, tell how x
     lies around the line: their likelihood chooses c, b and the widths. In every law that draws at all E[y | x] is
     linear in x.
     """
+    min_rows = 25  # of a band
     usable = ~np.isnan(near.around) & (belief.codes >= 0)
     around = near.around[usable]
-    bands = max(2, min(BANDS, len(around) // ROWS_A_BAND))
+    bands = max(2, min(MAX_BANDS, len(around) // min_rows))
     edges = np.unique(np.quantile(around, np.arange(1, bands) / bands))
     band = np.full(len(near.around), -1, np.int64)
     band[usable] = np.searchsorted(edges, around, side="right")
@@ -122,27 +119,28 @@ def _between(belief: Belief, near: Smoothed) -> Conditional | None:
     fit = bells.likelihoods(counts)
     line = _line(bells, fit, middle, rows)
     weights, gain = _widths(bells, fit, line[0] + line[1] * middle, belief, counts)
-    if gain < NATS:
+    if gain < MIN_GAIN:
         return None
-    places, groups = _placed(belief, line[0] + line[1] * near.around, band)
-    priors = np.vstack([bells.mixed(places[:, 0], weights[places[:, 1].astype(np.int64)]), belief.prior])
+    places, groups = _round_means(belief, line[0] + line[1] * near.around, band)
+    priors = np.vstack([bells.mix(places[:, 0], weights[places[:, 1].astype(np.int64)]), belief.prior])
     return Conditional(belief, priors, np.where(groups < 0, len(places), groups))
 
 
-def _placed(belief: Belief, means: FloatArray, band: IntArray) -> tuple[FloatArray, IntArray]:
-    """The means rounded to `FINENESS` places of the domain, with their band, and which of them each row has; −1 for none."""
+def _round_means(belief: Belief, means: FloatArray, band: IntArray) -> tuple[FloatArray, IntArray]:
+    """Round the means to 2000 places of the domain; return them with their band, and which of them each row has (−1 for none)."""
+    places = 2000
     ends = belief.grid.finite_edges
-    step = (ends[-1] - ends[0]) / FINENESS
+    step = (ends[-1] - ends[0]) / places
     there = band >= 0
     place = np.rint((np.clip(means[there], ends[0], ends[-1]) - ends[0]) / step).astype(np.int64)
-    key, which = np.unique(place * BANDS + band[there], return_inverse=True)
+    key, which = np.unique(place * MAX_BANDS + band[there], return_inverse=True)
     groups = np.full(len(band), -1, np.int64)
     groups[there] = which
-    return np.column_stack([ends[0] + (key // BANDS) * step, key % BANDS]), groups
+    return np.column_stack([ends[0] + (key // MAX_BANDS) * step, key % MAX_BANDS]), groups
 
 
 def _at(bells: Bells, fit: FloatArray, means: FloatArray) -> FloatArray:
-    """The log-likelihood of each band and width at a mean between two of the bells' places."""
+    """Return the log-likelihood of each band and width at a mean between two of the bells' places."""
     at = np.interp(means, bells.places, np.arange(len(bells.places), dtype=np.float64))
     low = np.minimum(at.astype(np.int64), len(bells.places) - 2)
     part = (at - low)[:, None]
@@ -150,13 +148,13 @@ def _at(bells: Bells, fit: FloatArray, means: FloatArray) -> FloatArray:
     return np.asarray((1 - part) * fit[bands, :, low] + part * fit[bands, :, low + 1])
 
 
-def _averaged(logs: FloatArray, usual: FloatArray) -> FloatArray:
+def _average_likelihoods(logs: FloatArray, usual: FloatArray) -> FloatArray:
     top = logs.max(axis=1)
     return np.asarray(top + np.log((np.exp(logs - top[:, None]) * usual).sum(axis=1)))
 
 
 def _line(bells: Bells, fit: FloatArray, middle: FloatArray, rows: FloatArray) -> tuple[float, float]:
-    """c and b of the largest likelihood, from the line through the likeliest place of each band."""
+    """Return c and b of the largest likelihood, from the line through the likeliest place of each band."""
     from scipy.optimize import minimize
 
     usual = bells.beforehand
@@ -169,7 +167,7 @@ def _line(bells: Bells, fit: FloatArray, middle: FloatArray, rows: FloatArray) -
     def loss(at: FloatArray) -> float:
         means = at[0] + at[1] * (middle - centre) / spread
         beyond = np.maximum(np.abs(means - np.clip(means, bells.places[0], bells.places[-1])) / span, 0).sum()
-        return float(beyond - _averaged(_at(bells, fit, means), usual).sum())
+        return float(beyond - _average_likelihoods(_at(bells, fit, means), usual).sum())
 
     start = np.array([level, slope])
     simplex = start + span / 50 * np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
@@ -181,13 +179,14 @@ def _line(bells: Bells, fit: FloatArray, middle: FloatArray, rows: FloatArray) -
 def _widths(
     bells: Bells, fit: FloatArray, means: FloatArray, belief: Belief, counts: FloatArray
 ) -> tuple[FloatArray, float]:
-    """The weight of each width in each band, mostly the one they have in common, and the nats gained over the whole table."""
+    """Return the weight of each width in each band, mostly the one they have in common, and the nats gained over the whole table."""
+    apart = 0.1  # share of bands, beforehand, whose width may differ from the common one
     logs = _at(bells, fit, means)
     start = bells.beforehand
     common = _posterior(logs.sum(axis=0)[None, :], start)[0]
-    weights = _posterior(logs, (1 - APART) * common + APART * start)
+    weights = _posterior(logs, (1 - apart) * common + apart * start)
     alone = counts @ np.log(np.maximum(belief.evidence, 1e-300))
-    gain = float((_averaged(logs, start) - alone).sum())
+    gain = float((_average_likelihoods(logs, start) - alone).sum())
     return weights, gain
 
 
@@ -196,28 +195,25 @@ def _posterior(logs: FloatArray, usual: FloatArray) -> FloatArray:
     return np.asarray(weight / weight.sum(axis=1, keepdims=True))
 
 
-LOOKS = (1, 8, 64, 512)
-"""Half-widths at which runs are looked for."""
-ALIKE = (0.1, 0.3, 0.5, 0.7, 0.9, 0.97, 0.995)
-TRIED_ROWS = 6000
-"""Rows on which windows are compared."""
-MOST_NUMBERS = 30_000_000
-"""Rows times labels whose priors are held; of a larger table rows in equal steps are attacked."""
-TINY = 1e-300
-
-
-def along_runs(belief: Belief) -> tuple[Conditional | None, dict[str, Any]]:
-    """The priors of single rows from the labels around them; None where the order of the rows says nothing."""
+def recover_runs(belief: Belief) -> tuple[Conditional | None, dict[str, Any]]:
+    """Return the priors of single rows from the labels around them; None where the order of the rows says nothing."""
+    likeness = (0.1, 0.3, 0.5, 0.7, 0.9, 0.97, 0.995)  # tried shares of neighbours that have the row's own label
+    max_tried = 6000  # rows on which windows are compared
+    max_numbers = (
+        30_000_000  # rows times labels whose priors are held; of a larger table rows in equal steps are attacked
+    )
     codes = belief.codes
-    if max(agreement(codes, h) for h in LOOKS) < SURE:
+    if max(agreement(codes, half) for half in (1, 8, 64, 512)) < MIN_Z:
         return None, {}
     known = np.flatnonzero(codes >= 0)
-    tried = known[np.linspace(0, len(known) - 1, min(TRIED_ROWS, len(known))).astype(np.int64)]
-    best = max((_gain(belief, tried, half, alike), half, alike) for alike in ALIKE for half in half_widths(len(codes)))
-    if best[0] < NATS:
+    tried = known[np.linspace(0, len(known) - 1, min(max_tried, len(known))).astype(np.int64)]
+    best = max(
+        (_gain(belief, tried, half, alike), half, alike) for alike in likeness for half in half_widths(len(codes))
+    )
+    if best[0] < MIN_GAIN:
         return None, {}
     _, half, alike = best
-    most = max(1, MOST_NUMBERS // belief.grid.size)
+    most = max(1, max_numbers // belief.grid.size)
     rows = known if len(known) <= most else known[np.linspace(0, len(known) - 1, most).astype(np.int64)]
     groups = np.full(len(codes), -1, np.int64)
     groups[rows] = np.arange(len(rows))
@@ -227,33 +223,30 @@ def along_runs(belief: Belief) -> tuple[Conditional | None, dict[str, Any]]:
 
 def _priors(belief: Belief, rows: IntArray, half: int, alike: float) -> FloatArray:
     """π(p) Π_j (ρ K[s_j, p] + (1 − ρ) P(s_j)) over the neighbours j, brought to sum one."""
-    said = np.log(np.maximum(alike * belief.kernel.dense() + (1 - alike) * belief.evidence[:, None], TINY))
+    said = np.log(np.maximum(alike * belief.kernel.dense() + (1 - alike) * belief.evidence[:, None], 1e-300))
     logs = window_sums(said, belief.codes, rows, half)
-    logs += np.log(np.maximum(belief.prior, TINY))
+    logs += np.log(np.maximum(belief.prior, 1e-300))
     logs -= logs.max(axis=1, keepdims=True)
     np.exp(logs, out=logs)
     return np.asarray(logs / logs.sum(axis=1, keepdims=True))
 
 
 def _gain(belief: Belief, rows: IntArray, half: int, alike: float) -> float:
-    """Nats by which the neighbours predict released labels better than the whole table does."""
+    """Return the nats by which the neighbours predict released labels better than the whole table does."""
     own = belief.codes[rows]
     seen = (belief.kernel.rows(own) * _priors(belief, rows, half, alike)).sum(axis=1)
-    return float(np.log(np.maximum(seen, TINY) / np.maximum(belief.evidence[own], TINY)).sum())
+    return float(np.log(np.maximum(seen, 1e-300) / np.maximum(belief.evidence[own], 1e-300)).sum())
 
 
-FEWEST_STEPS = 2
-
-
-def between_steps(belief: Belief) -> Recovery | None:
-    """Values on straight lines from step to step; None where the released values neither only rise nor only fall."""
+def interpolate_steps(belief: Belief) -> Recovery | None:
+    """Return values on straight lines from step to step; None where the released values neither only rise nor only fall."""
     known = np.flatnonzero(belief.codes >= 0)
     codes = belief.codes[known]
     climbs = np.diff(codes)
-    if len(known) < FEWEST_ROWS or not (np.all(climbs >= 0) or np.all(climbs <= 0)):
+    if len(known) < MIN_ROWS or not (np.all(climbs >= 0) or np.all(climbs <= 0)):
         return None
     at = np.flatnonzero(climbs)
-    if len(at) < FEWEST_STEPS:
+    if len(at) < 2:
         return None
     edges = belief.grid.finite_edges
     holds = belief.kernel.dense() > 0

@@ -22,13 +22,10 @@ from sfumato.table import Column
 LogRows = Callable[[IntArray], FloatArray]
 """Released cells → log K, one row each."""
 
-SAME = 0.9
-"""From this share of equal cells on, two columns hold one and the same noise."""
-
 
 @dataclass(frozen=True)
 class Averaging(ValueAttack):
-    """Combine this release with others of the same rows, laid side by side by position."""
+    """Combine this release with others of the same rows, row by row."""
 
     name: ClassVar[str] = "averaging"
     title: ClassVar[str] = "Averaging over repeated releases"
@@ -55,27 +52,28 @@ class Averaging(ValueAttack):
         return cls(others) if others else "no other release of the same rows was given"
 
     def run(self, view: View) -> Claim:
-        """One recovery for each column that occurs, with fresh noise, in another release."""
+        """Return one recovery per column that another release has with fresh noise."""
         recoveries, fresh = [], {}
         for column in view.columns:
             if column.channel is None:
                 continue
-            views = independent(column, [s[column.name] for s in self.others if column.name in s.names])
+            views = keep_independent(column, [s[column.name] for s in self.others if column.name in s.names])
             fresh[column.name] = len(views)
             if len(views) > 1:
-                recoveries.append(combined(view.beliefs[column.name], views[1:]))
+                recoveries.append(combine_views(view.beliefs[column.name], views[1:]))
         if not recoveries:
             return Claim(notes={"views": fresh}, skipped="the other releases add no independent noise")
         return Claim(tuple(recoveries), {"views": fresh})
 
 
-def independent(column: Column, others: list[Column]) -> list[Column]:
-    """The column and those of the others whose noise differs from all before: the same noise again teaches nothing."""
+def keep_independent(column: Column, others: list[Column]) -> list[Column]:
+    """Return the column and those of the others whose noise differs from all before: the same noise again teaches nothing."""
+    max_equal = 0.9  # share of equal cells from which two columns hold the same noise
     kept = [column]
     for other in others:
         if len(other.values) != len(column.values):
             continue
-        if all(_equal_share(other, k) < SAME for k in kept):
+        if all(_equal_share(other, k) < max_equal for k in kept):
             kept.append(other)
     return kept
 
@@ -118,7 +116,7 @@ class Combined:
         step = CHUNK if self.belief.ranked is None else max(1, MAX_CELLS_AT_ONCE // self.belief.grid.size)
         for begin in range(0, len(known), step):
             rows = known[begin : begin + step]
-            yield rows, _normalised(start + sum(logs(codes[rows]) for logs, codes in self.views))
+            yield rows, _normalise(start + sum(logs(codes[rows]) for logs, codes in self.views))
 
     def covers(self, truth: FloatArray) -> FloatArray:
         """Whether the true value lies in the smallest 95 % set of its row."""
@@ -130,8 +128,8 @@ class Combined:
         return out
 
 
-def combined(belief: Belief, others: list[Column]) -> Recovery:
-    """The posterior from all views, row by row."""
+def combine_views(belief: Belief, others: list[Column]) -> Recovery:
+    """Return the posterior from all views, row by row."""
     views = Combined.of(belief, others)
     mean, pick, width = (np.full(len(belief.codes), np.nan) for _ in range(3))
     for rows, posterior in views.posteriors():
@@ -152,6 +150,6 @@ def _log_rows(kernel: Kernel) -> LogRows:
     return lambda codes: _logs(kernel.rows(codes))
 
 
-def _normalised(logs: FloatArray) -> FloatArray:
+def _normalise(logs: FloatArray) -> FloatArray:
     weights = np.exp(logs - logs.max(axis=1, keepdims=True))
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))

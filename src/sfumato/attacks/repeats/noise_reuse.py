@@ -1,6 +1,6 @@
-"""Noise that was used twice: two releases at two scales with one and the same draw give the original away.
+"""Noise that was used twice: two releases at two scales with the same draw give the original away.
 
-With y₁ = x + σ₁z and y₂ = x + σ₂z the intruder solves x = (σ₂ y₁ − σ₁ y₂)/(σ₂ − σ₁). The releases alone show whether it is so:
+With y₁ = x + σ₁z and y₂ = x + σ₂z the attacker solves x = (σ₂ y₁ − σ₁ y₂)/(σ₂ − σ₁). The releases alone show whether it is so:
 the variance of y₁ − y₂ is (σ₁ − σ₂)² then, and σ₁² + σ₂² when the draws are independent.
 """
 
@@ -19,8 +19,8 @@ from sfumato.findings import Note
 from sfumato.table import Column
 
 
-def solved(first: FloatArray, second: FloatArray, scales: tuple[float, float]) -> FloatArray:
-    """X = (s₂ y₁ − s₁ y₂)/(s₂ − s₁)."""
+def solve_for_original(first: FloatArray, second: FloatArray, scales: tuple[float, float]) -> FloatArray:
+    """Return x = (s₂ y₁ − s₁ y₂)/(s₂ − s₁)."""
     s1, s2 = scales
     return (s2 * first - s1 * second) / (s2 - s1)
 
@@ -48,7 +48,7 @@ class NoiseReuse(ValueAttack):
         return cls(others) if others else "no other release of the same rows was given"
 
     def run(self, view: View) -> Claim:
-        """One recovery for each column whose noise was used twice; notes on those that repeat the same values."""
+        """Return one recovery per column whose noise was used twice, and notes on those that repeat the same values."""
         recoveries, repeated, fresh = [], [], []
         for column in view.columns:
             for other in (s[column.name] for s in self.others if column.name in s.names):
@@ -56,8 +56,8 @@ class NoiseReuse(ValueAttack):
                     continue
                 if column.channel == other.channel and np.array_equal(column.values, other.values, equal_nan=True):
                     repeated.append(column.name)
-                elif (found := _shared(column, other)) is not None:
-                    recoveries.append(Recovery(column.name, found, found))
+                elif (values := _solve_shared(column, other)) is not None:
+                    recoveries.append(Recovery(column.name, values, values))
                 else:
                     fresh.append(column.name)
         notes = {"same_values_again": repeated, "independent_noise": fresh}
@@ -66,7 +66,7 @@ class NoiseReuse(ValueAttack):
         return Claim(tuple(recoveries), notes)
 
 
-def _shared(first: Column, second: Column) -> FloatArray | None:
+def _solve_shared(first: Column, second: Column) -> FloatArray | None:
     a, b = first.channel, second.channel
     if not (isinstance(a, Additive) and isinstance(b, Additive) and type(a) is type(b)):
         return None
@@ -80,4 +80,4 @@ def _shared(first: Column, second: Column) -> FloatArray | None:
     one_draw, two_draws = abs(s1 - s2), math.hypot(s1, s2)
     if measured - slack > (one_draw + two_draws) / 2:
         return None
-    return solved(first.values, second.values, (s1, s2))
+    return solve_for_original(first.values, second.values, (s1, s2))

@@ -1,7 +1,7 @@
 """Repeated perturbation (Dowd, Xu & Zhang 2006, section 4): blur the release again and again, hoping to come back to x.
 
-It works where f(f(x)) = x, as for a reflection. For a channel it cannot: the intruder's copy is a function of the release
-and of chance, so it knows no more than the release does.
+It works where f(f(x)) = x, as for a reflection. For a channel it cannot: the attacker's copy depends on the release and on chance
+alone, so it knows no more than the release does.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.attacks.base import Claim, Recovery, Remedy, ValueAttack, View
-from sfumato.attacks.naive import clipped
+from sfumato.attacks.naive import clip_to_domain
 from sfumato.findings import Note
 
 
 @dataclass(frozen=True)
 class RepeatedPerturbation(ValueAttack):
-    """Send the released values through the public law once more, `times` times over, with chance of the intruder's own."""
+    """Send the released values through the public law `times` more times, with the attacker's own chance."""
 
     name: ClassVar[str] = "repeated-perturbation"
     title: ClassVar[str] = "Perturbing the release again"
@@ -28,7 +28,7 @@ class RepeatedPerturbation(ValueAttack):
     seed: int = 0
 
     def run(self, view: View) -> Claim:
-        """One recovery for each modified column."""
+        """Return one recovery per modified column."""
         rng = np.random.default_rng(self.seed)
         out = []
         for column in view.columns:
@@ -38,6 +38,6 @@ class RepeatedPerturbation(ValueAttack):
             known = ~np.isnan(values)
             for _ in range(self.times):
                 words = rng.integers(0, 2**64, (int(known.sum()), 2), dtype=np.uint64)
-                values[known] = column.channel.sample(clipped(column, values[known]), words)
-            out.append(Recovery(column.name, values, clipped(column, values)))
+                values[known] = column.channel.sample(clip_to_domain(column, values[known]), words)
+            out.append(Recovery(column.name, values, clip_to_domain(column, values)))
         return Claim(tuple(out), {"times": self.times})

@@ -78,7 +78,7 @@ class Association:
 
     def as_true(self) -> Association:
         """The same column with its released values taken at their word."""
-        column = self.column.at_its_word()
+        column = self.column.unadjusted()
         return replace(self, column=column, grid=true_value_grid(column))
 
     @property
@@ -108,7 +108,7 @@ class Association:
         return self.transition.matrix
 
     @cached_property
-    def at_its_word(self) -> IntArray:
+    def unadjusted(self) -> IntArray:
         """The code of each observed cell if the released value were the true one; beyond the domain, its end.
 
         A report is no value, and stands for the first of those that it is likeliest from.

@@ -82,7 +82,7 @@ class Leaves:
         association = self.associations[a]
         if association.exact:
             return np.asarray(inside.astype(np.float64) @ weights.T)
-        present = inside[:, 1:][:, association.at_its_word].astype(np.float64)
+        present = inside[:, 1:][:, association.unadjusted].astype(np.float64)
         return np.asarray(present @ association.kernel @ weights[:, 1:].T + np.outer(inside[:, 0], weights[:, 0]))
 
 
@@ -109,7 +109,7 @@ def class_shares(codes: CodeArray, size: int, classes: IntArray, n_classes: int)
 
 def shown_cells(association: Association) -> CellArray:
     """The cell that a record shows, its released value taken at its word, by observed cell; the last is for none (−1)."""
-    return np.append(association.at_its_word + 1, 0).astype(np.int16)
+    return np.append(association.unadjusted + 1, 0).astype(np.int16)
 
 
 def tally(growth: Growth, shown: Mapping[int, CellArray], classes: IntArray) -> IntArray:

@@ -31,7 +31,7 @@ from sfumato.releases import Release
 from sfumato.schema import Attribute
 from sfumato.table import Table
 from sfumato.text import join_names
-from sfumato.trees import Tree, byclass, counted_tree, fit_auto, fit_joint, fit_mixture, global_, local, randomized
+from sfumato.trees import Tree, byclass, fit_auto, fit_joint, fit_mixture, global_, grow_counted_tree, local, randomized
 
 FORMAT = "sfumato-model"
 VERSION = 1
@@ -278,5 +278,5 @@ def mine(
 def _by_counts(release: Release, strategy: str, engine: Engine) -> Model:
     start = time.perf_counter()
     counted = release.counted(engine)
-    tree = replace(counted_tree(counted, strategy), target=counted.table.required_target.name)
+    tree = replace(grow_counted_tree(counted, strategy), target=counted.table.required_target.name)
     return Model(tree, strategy, release.manifest.data.rows, release.manifest.name, time.perf_counter() - start)

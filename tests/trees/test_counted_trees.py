@@ -16,7 +16,7 @@ from sfumato.schema import Attribute, Categories, Interval, Kind, Missing
 from sfumato.table import Column, Table
 from sfumato.trees.distributed import counted_growth as counted_module
 from sfumato.trees.distributed import order_statistics as selection
-from sfumato.trees.distributed.counted_growth import counted_tree
+from sfumato.trees.distributed.counted_growth import grow_counted_tree
 from sfumato.trees.grow.pruning import MDL
 from sfumato.trees.strategies import published as local_module
 from sfumato.trees.strategies.association import quantile_grid
@@ -99,14 +99,14 @@ MIXES = {
 @pytest.mark.parametrize("mix", MIXES)
 @pytest.mark.parametrize("strategy", ["byclass", "local", "global", "randomized"])
 def test_counts_of_blocks_grow_the_tree_of_the_rows(mix, strategy, monkeypatch):
-    monkeypatch.setattr(selection, "GATHERED", 300)  # so that ranks are looked for in several rounds
+    monkeypatch.setattr(selection, "MAX_GATHERED", 300)  # so that ranks are looked for in several rounds
     monkeypatch.setattr(counted_module, "MIN_ROWS", 300)
     monkeypatch.setattr(local_module, "MIN_ROWS", 300)
-    monkeypatch.setattr(counted_module, "MOST_CELLS", 30_000)  # so that wide levels come in parts
+    monkeypatch.setattr(counted_module, "MAX_LEVEL_CELLS", 30_000)  # so that wide levels come in parts
     table = people(3500, 5, MIXES[mix], gaps=0.03, classless=0.02)
     expected = STRATEGIES[strategy].fit(table)
     blocks = InBlocks(table)
-    found = counted_tree(blocks, strategy)
+    found = grow_counted_tree(blocks, strategy)
     assert found.to_dict() == expected.to_dict()
     assert expected.leaves > 3
 
@@ -116,9 +116,9 @@ def test_three_classes_and_complete_records(monkeypatch):
     monkeypatch.setattr(local_module, "MIN_ROWS", 500)
     table = people(5000, 9, MIXES["both"], labels=("low", "middle", "high"))
     for strategy in ("byclass", "local", "global"):
-        assert counted_tree(InBlocks(table), strategy).to_dict() == STRATEGIES[strategy].fit(table).to_dict()
+        assert grow_counted_tree(InBlocks(table), strategy).to_dict() == STRATEGIES[strategy].fit(table).to_dict()
     clear = people(5000, 9, {})
-    assert counted_tree(InBlocks(clear), "original").to_dict() == STRATEGIES["original"].fit(clear).to_dict()
+    assert grow_counted_tree(InBlocks(clear), "original").to_dict() == STRATEGIES["original"].fit(clear).to_dict()
 
 
 class KeepHopeful(MDL):
@@ -131,7 +131,7 @@ class KeepHopeful(MDL):
 def test_by_class_folds_once_a_level_after_its_associations():
     table = people(6000, 5, {"age": Gaussian(privacy=0.5)}, gaps=0.0)
     blocks = InBlocks(table)
-    tree = counted_tree(blocks, "byclass")
+    tree = grow_counted_tree(blocks, "byclass")
     grown = STRATEGIES["byclass"].fit(table, pruner=KeepHopeful())
     # Class counts; quantiles of the true columns and their neighbours; reconstruction and thresholds; one a level; the leaves.
     deepest = grown.depth
@@ -149,58 +149,58 @@ def test_equal_released_values_are_told_apart_by_their_rows():
         law = replace(Gaussian(sigma=2.0).on(attribute), step=step)
         table = Table((Column(attribute, law, values),), Column.of_codes("class", ("n", "y"), classes))
         for strategy in ("byclass", "local", "global"):
-            assert counted_tree(InBlocks(table), strategy).to_dict() == STRATEGIES[strategy].fit(table).to_dict()
+            assert grow_counted_tree(InBlocks(table), strategy).to_dict() == STRATEGIES[strategy].fit(table).to_dict()
 
 
 def test_too_many_equal_values_are_an_error_with_the_next_step(monkeypatch):
-    monkeypatch.setattr(selection, "GATHERED", 50)
-    monkeypatch.setattr(selection, "MOST_EQUAL", 50)
+    monkeypatch.setattr(selection, "MAX_GATHERED", 50)
+    monkeypatch.setattr(selection, "MAX_EQUAL_GATHERED", 50)
     attribute = Attribute("x", Kind.REAL, Interval(0.0, 10.0))
     values = np.repeat([3.0, 7.0], 2000)
     law = replace(Gaussian(sigma=2.0).on(attribute), step=0.0)
     table = Table((Column(attribute, law, values),), Column.of_codes("class", ("n", "y"), np.tile([0, 1], 2000)))
     with pytest.raises(DataError, match="have the same released value where a cut is to be made"):
-        counted_tree(InBlocks(table), "byclass")
+        grow_counted_tree(InBlocks(table), "byclass")
 
 
 def test_what_cannot_be_done_by_counts_is_named():
     table = people(500, 1, MIXES["noise"])
     with pytest.raises(UsageError, match="by counts there are byclass, global, local, randomized"):
-        counted_tree(InBlocks(table, (0,)), "mixture")
+        grow_counted_tree(InBlocks(table, (0,)), "mixture")
     with pytest.raises(UsageError, match="age, pay, level was perturbed"):
-        counted_tree(InBlocks(table, (0,)), "original")
+        grow_counted_tree(InBlocks(table, (0,)), "original")
     with pytest.raises(UsageError, match="needs a class"):
-        counted_tree(InBlocks(Table(table.columns), (0,)), "byclass")
+        grow_counted_tree(InBlocks(Table(table.columns), (0,)), "byclass")
     nobody = table.with_values({}, np.full(500, -1))
     with pytest.raises(DataError, match="no record has a class"):
-        counted_tree(InBlocks(nobody, (0,)), "byclass")
+        grow_counted_tree(InBlocks(nobody, (0,)), "byclass")
 
 
 def test_floats_and_their_numbers_are_in_the_same_order():
     values = np.array([-np.inf, -2.5, -1e-300, -0.0, 0.0, 5e-324, 1.0, np.nextafter(1.0, 2), np.inf])
-    words = selection.ordered_words(values)
+    words = selection.order_words(values)
     assert (np.diff(words.astype(object)) >= 0).all()
     assert words[3] == words[4]
-    np.testing.assert_array_equal(selection.floats_of(words), values)
+    np.testing.assert_array_equal(selection.unorder_words(words), values)
 
 
 @pytest.mark.parametrize("gathered", [1, 40, 10**6])
 def test_ranks_are_found_exactly(gathered, monkeypatch):
-    monkeypatch.setattr(selection, "GATHERED", gathered)
+    monkeypatch.setattr(selection, "MAX_GATHERED", gathered)
     rng = np.random.default_rng(3)
     values, lists = rng.normal(0, 1e3, 5000), rng.integers(-1, 4, 5000)
-    words, rows = selection.ordered_words(values), np.arange(5000)
+    words, rows = selection.order_words(values), np.arange(5000)
     sizes = np.bincount(lists[lists >= 0], minlength=4)
     which = np.repeat(np.arange(3), 7)  # of the last list nothing is asked
     ranks = np.concatenate([np.linspace(0, sizes[i] - 1, 7).astype(int) for i in range(3)])
-    asked = selection.Wanted(which, ranks, sizes, np.full(4, words.min()), np.full(4, words.max()))
+    asked = selection.WantedRanks(which, ranks, sizes, np.full(4, words.min()), np.full(4, words.max()))
     found = selection.select(
         {0: asked},
         lambda slots: {0: slots[0].counts(lists, words)},
         lambda slots: {0: selection.Gathered(*(lambda r, s: (s, words[r], rows[r]))(*slots[0].locate(lists, words)))},
     )[0]
     expected = [np.sort(values[lists == i])[r] for i, r in zip(which, ranks, strict=True)]
-    np.testing.assert_array_equal(selection.floats_of(found.words), expected)
+    np.testing.assert_array_equal(selection.unorder_words(found.words), expected)
     np.testing.assert_array_equal(values[found.rows], expected)
 
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from sfumato.counts import Grid
 from sfumato.errors import DataError, UsageError
-from sfumato.trees.grow import records
+from sfumato.trees.grow import coded_rows
+from sfumato.trees.grow.coded_rows import CodedRows
 from sfumato.trees.grow.growth import Limits, grow
 from sfumato.trees.grow.impurity import Entropy, Gini
 from sfumato.trees.grow.pruning import KeepAll
-from sfumato.trees.grow.records import CodedRecords
 from sfumato.trees.grow.splits import BinarySplitter
 
 
@@ -175,7 +175,7 @@ def assert_equal_growth(a, b):
 def test_sibling_subtraction_changes_nothing(monkeypatch):
     codes, grids, y = random_table(600)
     derived = grow(codes, grids, y, 3, pruner=KeepAll())
-    monkeypatch.setattr(records, "MOST_CELLS", 0)  # every node counted by itself
+    monkeypatch.setattr(coded_rows, "MAX_LEVEL_CELLS", 0)  # every node counted by itself
     assert_equal_growth(derived, grow(codes, grids, y, 3, pruner=KeepAll()))
 
 
@@ -200,7 +200,7 @@ def test_histograms_of_halves_add_up_to_those_of_the_whole():
     sizes = [g.size for g in grids]
 
     def counted(rows):
-        return next(CodedRecords.of([c[rows] for c in codes], sizes, y[rows], 3).counted())
+        return next(CodedRows.of([c[rows] for c in codes], sizes, y[rows], 3).count_open_nodes())
 
     whole, first, second = counted(slice(None)), counted(slice(0, 1111)), counted(slice(1111, None))
     for w, a, b in zip(whole, first, second, strict=True):

@@ -7,9 +7,9 @@ import pytest
 from tests.support import mined_tables as tables
 
 from sfumato.channels import Gaussian, Substitution, Uniform
+from sfumato.trees.grow.coded_rows import CodedRows, check_codes
 from sfumato.trees.grow.growth import Limits, grow_from
 from sfumato.trees.grow.pruning import MDL
-from sfumato.trees.grow.records import CodedRecords, checked
 from sfumato.trees.grow.splits import BinarySplitter
 from sfumato.trees.strategies.leaf_counts import Leaves, boxes, class_shares, leaf_of, sum_over_branches, with_leaves
 from sfumato.trees.strategies.published import byclass, local, original, prepare
@@ -33,9 +33,9 @@ def grown():
     table = released(columns, classes, NOISE)
     classes, associations = prepare(table)
     codes = [a.codes(classes, 2) for a in associations]
-    laid_out = checked(codes, [a.grid.size for a in associations], classes, 2, None)
+    laid_out = check_codes(codes, [a.grid.size for a in associations], classes, 2, None)
     unordered = frozenset(i for i, a in enumerate(associations) if not a.ordered)
-    growth = grow_from(CodedRecords(*laid_out), BinarySplitter(categorical=unordered), MDL(), Limits(min_leaf=20))
+    growth = grow_from(CodedRows(*laid_out), BinarySplitter(categorical=unordered), MDL(), Limits(min_leaf=20))
     assert set(growth.attribute[growth.attribute >= 0]) >= {0, 1, 4}
     return growth, associations, laid_out[0], classes
 

@@ -67,7 +67,7 @@ def test_a_long_list_that_decides_the_class_is_still_tested():
 def test_a_subset_of_a_long_list_must_save_more_bits_than_it_takes(monkeypatch):
     # Two records a label, of the same class: 4 labels of each class. One record of 16 takes one bit, so 16 are saved,
     # and naming one of 2^7 − 1 subsets takes 7. With one record a label 8 are saved, and with classes mixed none.
-    monkeypatch.setattr(splits, "LONG_LIST", 4)
+    monkeypatch.setattr(splits, "MAX_FREE_LABELS", 4)
     splitter = BinarySplitter(categorical=frozenset({0}))
     pure = np.zeros((1, 2, 9))
     pure[0, 0, 1:5] = pure[0, 1, 5:] = 2.0
@@ -77,7 +77,7 @@ def test_a_subset_of_a_long_list_must_save_more_bits_than_it_takes(monkeypatch):
     mixed[0, 0, 1:] = 5.0
     mixed[0, 1, 1:] = [5.0, 5.0, 5.0, 5.0, 4.0, 6.0, 4.0, 6.0]  # a tenth of a bit or so
     assert splitter.best([mixed], 1.0).attribute[0] == -1
-    monkeypatch.setattr(splits, "LONG_LIST", 8)
+    monkeypatch.setattr(splits, "MAX_FREE_LABELS", 8)
     assert splitter.best([mixed], 1.0).attribute[0] == 0
 
 

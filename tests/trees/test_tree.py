@@ -180,7 +180,7 @@ def test_python_source_agrees_with_predict(tree):
     nan = {**records(columns)[0], "level": float("nan"), "size": ""}
     none = {**nan, "level": None, "size": None}
     assert scope["decide"](nan) == scope["decide"](none)
-    with pytest.raises(UsageError, match="no name"):
+    with pytest.raises(UsageError, match="not a name for a Python function"):
         to_python(tree, "not a name")
 
 

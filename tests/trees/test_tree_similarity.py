@@ -147,5 +147,5 @@ def test_rules_are_set_side_by_side():
 
 
 def test_no_records_is_an_error():
-    with pytest.raises(DataError, match="without records"):
+    with pytest.raises(DataError, match="without rows"):
         compare_trees(c45(TEN), c45(TEN), TEN.take(np.zeros(0, np.int64)))

@@ -18,7 +18,7 @@ from sfumato.errors import DataError, UsageError
 from sfumato.reconstruction import reconstruct_by_class
 from sfumato.schema import Attribute
 from sfumato.table import Table
-from sfumato.trees import Columns, encoded, strategy
+from sfumato.trees import Columns, encode, strategy
 
 FORMAT = "sfumato-naive-bayes"
 NAIVE_BAYES = "naive-bayes"
@@ -60,7 +60,7 @@ class NaiveBayes:
 
     def log_joint(self, columns: Columns) -> FloatArray:
         """log P(class) + Σ log P(cell | class), missing values left out; shape (rows, classes)."""
-        values, rows = encoded(self.attributes, [a.name for a in self.attributes], columns)
+        values, rows = encode(self.attributes, [a.name for a in self.attributes], columns)
         out = np.tile(np.log(self.prior), (rows, 1))
         for attribute, grid, mass in zip(self.attributes, self.grids, self.mass, strict=True):
             known = ~np.isnan(values[attribute.name])

@@ -142,7 +142,7 @@ class Manifest:
         try:
             file = data["data"]["file"]
             if not isinstance(file, str) or Path(file).name != file or file in ("", ".."):
-                raise DataError(f"the manifest speaks of the file {file!r}, which is no name of a file beside it")
+                raise DataError(f"the manifest speaks of the file {file!r}, which is not the name of a file beside it")
             columns = tuple(ReleasedColumn.from_dict(c) for c in data["attributes"])
             joint = CorrelatedGaussian.from_dict(data["joint"]) if data.get("joint") else None
             return cls(

@@ -18,7 +18,7 @@ from sfumato.randomness import Entities, SecretKey, random_words, uniform
 from sfumato.releases import Reader, content_values, sketch_of
 from sfumato.releasing.base import Tally
 from sfumato.table import Table
-from sfumato.trees import LARGEST_WORD, Asked, Cuts, Gathered, Tree
+from sfumato.trees import LARGEST_WORD, CodeThresholds, Gathered, SlotsByColumn, Tree
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +106,7 @@ class RankCount:
 
     leaves: tuple[Leaf, ...]
     chance: Chance
-    slots: Asked
+    slots: SlotsByColumn
     gathers: bool
 
     def __call__(self, table: Table, rows: IntArray) -> Arrays:
@@ -135,7 +135,7 @@ class Deal:
     """How one leafed column is drawn anew: dealt out by rank, or drawn from its leaf's law, then moved or flipped."""
 
     leaf: Leaf
-    cuts: Cuts | None
+    cuts: CodeThresholds | None
     """Thresholds by node: a leaf's values dealt out in random order. None where each is drawn on its own."""
     laws: FloatArray | None
     """By node, where values are drawn."""

@@ -51,7 +51,7 @@ from sfumato.releasing.whole_table import guided_entry, guided_manifest
 from sfumato.schema import Consent, Kind, Role
 from sfumato.table import Table, labels_of
 from sfumato.text import join_names
-from sfumato.trees import ALWAYS, LARGEST_WORD, NEVER, Asked, Cuts, Wanted, c45, select
+from sfumato.trees import ALWAYS, LARGEST_WORD, NEVER, CodeThresholds, SlotsByColumn, WantedRanks, c45, select
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,7 +299,7 @@ def _segments(leaf: Leaf, counts: FloatArray) -> Segments:
 
 def _thresholds(
     leaves: tuple[Leaf, ...], counts: list[FloatArray], counted: CountedTable, chance: Chance
-) -> list[Cuts]:
+) -> list[CodeThresholds]:
     """Return for each leaf the rows, in keyed order, at which one value's share ends and the next begins."""
     wanted, bounds = {}, []
     for i, table in enumerate(counts):
@@ -310,9 +310,9 @@ def _thresholds(
         low = np.zeros(len(size), np.uint64)
         bounds.append((ends, inner))
         if len(node):
-            wanted[i] = Wanted(node, ends[inner], size, low, np.full(len(size), LARGEST_WORD))
+            wanted[i] = WantedRanks(node, ends[inner], size, low, np.full(len(size), LARGEST_WORD))
 
-    def ask(slots: Asked, *, gathers: bool) -> dict[int, Any]:
+    def ask(slots: SlotsByColumn, *, gathers: bool) -> dict[int, Any]:
         tables = counted.fold(RankCount(leaves, chance, slots, gathers)).tables
         return dict(zip(slots, tables, strict=True))
 
@@ -323,5 +323,5 @@ def _thresholds(
         rows = np.where(ends > 0, NEVER[1], ALWAYS[1])
         if i in thresholds:
             words[inner], rows[inner] = thresholds[i].words, thresholds[i].rows
-        out.append(Cuts(words, rows))
+        out.append(CodeThresholds(words, rows))
     return out

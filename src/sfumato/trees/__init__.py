@@ -19,7 +19,17 @@ Start with tree.py, then strategies/published.py. Trees know nothing of mining, 
 ['yes', 'no']
 """
 
-from sfumato.trees.distributed import ALWAYS, LARGEST_WORD, NEVER, Asked, Cuts, Gathered, Wanted, counted_tree, select
+from sfumato.trees.distributed import (
+    ALWAYS,
+    LARGEST_WORD,
+    NEVER,
+    CodeThresholds,
+    Gathered,
+    SlotsByColumn,
+    WantedRanks,
+    grow_counted_tree,
+    select,
+)
 from sfumato.trees.grow import (
     MDL,
     BinarySplitter,
@@ -32,10 +42,10 @@ from sfumato.trees.grow import (
     grow,
     grow_from,
 )
-from sfumato.trees.inputs import Columns, encoded
+from sfumato.trees.inputs import Columns, encode
 from sfumato.trees.rules import Condition, Rule, rules
 from sfumato.trees.show import rules_text, svg, text, to_javascript, to_python, to_sql
-from sfumato.trees.similarity import Similarity, compare_trees, record_similarities
+from sfumato.trees.similarity import Similarity, compare_trees, row_similarities
 from sfumato.trees.strategies import (
     STRATEGIES,
     Strategy,
@@ -54,11 +64,10 @@ __all__ = [
     "MDL",
     "NEVER",
     "STRATEGIES",
-    "Asked",
     "BinarySplitter",
+    "CodeThresholds",
     "Columns",
     "Condition",
-    "Cuts",
     "Entropy",
     "Gathered",
     "Gini",
@@ -68,21 +77,22 @@ __all__ = [
     "Node",
     "Rule",
     "Similarity",
+    "SlotsByColumn",
     "Strategy",
     "Test",
     "Tree",
-    "Wanted",
+    "WantedRanks",
     "byclass",
     "c45",
     "compare_trees",
-    "counted_tree",
-    "encoded",
+    "encode",
     "grow",
+    "grow_counted_tree",
     "grow_from",
     "local",
     "original",
     "randomized",
-    "record_similarities",
+    "row_similarities",
     "rules",
     "rules_text",
     "select",

@@ -18,14 +18,14 @@ Columns = Mapping[str, Any] | Table
 """Columns by name (arrays, lists, a dataframe), or the table of a release."""
 
 
-def encoded(
+def encode(
     attributes: Sequence[Attribute], wanted: Sequence[str], columns: Columns
 ) -> tuple[dict[str, FloatArray], int]:
-    """Numbers for the wanted columns (category codes, days, NaN where missing or unknown), and the number of rows."""
+    """Return numbers for the wanted columns (category codes, days, NaN where missing or unknown), and the number of rows."""
     table = isinstance(columns, Table)
     names = [c.name for c in columns.columns] if isinstance(columns, Table) else list(columns.keys())
-    if absent := [name for name in wanted if name not in names]:
-        raise DataError(f"column {join_names(absent)} is missing; the tree asks for {join_names(wanted)}")
+    if lacking := [name for name in wanted if name not in names]:
+        raise DataError(f"column {join_names(lacking)} is missing; the tree asks for {join_names(wanted)}")
     out: dict[str, FloatArray] = {}
     for attribute in attributes:
         if attribute.name not in wanted:
@@ -43,14 +43,14 @@ def encoded(
 
 
 def _from_release(attribute: Attribute, column: Column) -> FloatArray:
-    own = column.attribute
-    if attribute.kind.numeric != own.kind.numeric:
-        raise DataError(f"{attribute.name}: the tree takes it as {attribute.kind}, the table as {own.kind}")
-    if attribute.kind.numeric or own.categories == attribute.categories:
+    released = column.attribute
+    if attribute.kind.numeric != released.kind.numeric:
+        raise DataError(f"{attribute.name}: the tree takes it as {attribute.kind}, the table as {released.kind}")
+    if attribute.kind.numeric or released.categories == attribute.categories:
         return column.values
     known = {label: float(i) for i, label in enumerate(attribute.categories)}
-    own_missing = float(len(attribute.categories)) if attribute.missing is Missing.CATEGORY else np.nan
-    table = np.array([*(known.get(label, np.nan) for label in own.categories), own_missing, own_missing])
+    missing = float(len(attribute.categories)) if attribute.missing is Missing.CATEGORY else np.nan
+    table = np.array([*(known.get(label, np.nan) for label in released.categories), missing, missing])
     places = np.where(np.isnan(column.values), len(table) - 1, column.values).astype(np.int64)
     return table[places]
 
@@ -69,7 +69,7 @@ def _from_values(attribute: Attribute, values: Any) -> FloatArray:
 def _numbers(attribute: Attribute, array: NDArray[Any]) -> FloatArray:
     if array.dtype.kind in "iufb":
         return array.astype(np.float64)
-    texts = np.array([np.nan if absent(v) else v for v in array.tolist()], dtype=object)
+    texts = np.array([np.nan if is_absent(v) else v for v in array.tolist()], dtype=object)
     try:
         return texts.astype(np.float64)
     except (TypeError, ValueError):
@@ -84,9 +84,9 @@ def _days(attribute: Attribute, array: NDArray[Any]) -> FloatArray:
         days = array.astype("datetime64[D]")
         return np.where(np.isnat(days), np.nan, days.astype(np.int64).astype(np.float64))
     try:
-        return np.array([np.nan if absent(v) else day_number(v) for v in array.tolist()], dtype=np.float64)
+        return np.array([np.nan if is_absent(v) else day_number(v) for v in array.tolist()], dtype=np.float64)
     except ValueError:
-        place, value = _first_wrong(array, lambda v: absent(v) or day_number(v))
+        place, value = _first_wrong(array, lambda v: is_absent(v) or day_number(v))
         why = f"{value!r} is not a date; write it as 2000-05-16, or leave it empty"
         raise CellError(attribute.name, place, why) from None
 
@@ -110,15 +110,15 @@ def _categories(attribute: Attribute, array: NDArray[Any]) -> FloatArray:
 
 
 def _code(known: Mapping[Any, float], value: object, lost: float) -> float:
-    """A declared label wins over its reading as "missing"; a number that is a label in text is that label."""
+    """Return a label's code: a declared label wins over its reading as "missing"; a number that is a label in text is that label."""
     if isinstance(value, str):
-        return known.get(value, lost if absent(value) else np.nan)
-    if absent(value):
+        return known.get(value, lost if is_absent(value) else np.nan)
+    if is_absent(value):
         return lost
     text = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
     return known.get(str(value), known.get(text, np.nan))
 
 
-def absent(value: object) -> bool:
-    """Whether a cell holds nothing: None, NaN (of any maker), or an empty text."""
+def is_absent(value: object) -> bool:
+    """Return whether a cell holds nothing: None, NaN (of any maker), or an empty text."""
     return value is None or value == "" or value != value or type(value).__name__ in ("NAType", "NaTType")

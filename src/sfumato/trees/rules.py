@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sfumato.counts import FloatArray
 from sfumato.schema import Attribute
 from sfumato.table import MISSING_LABEL
-from sfumato.trees.inputs import Columns, encoded
+from sfumato.trees.inputs import Columns, encode
 from sfumato.trees.tree import Test, Tree
 
 
@@ -20,7 +20,7 @@ from sfumato.trees.tree import Test, Tree
 class Condition:
     """What a rule asks of one attribute: an interval, or one of some labels.
 
-    ``missing`` says whether a missing value, or an unknown label, satisfies it too, because every test on the way sends
+    `missing` says whether a missing value, or an unknown label, satisfies it too, because every test on the way sends
     it along.
     """
 
@@ -32,8 +32,8 @@ class Condition:
     labels: tuple[str, ...] | None = None
     missing: bool = True
 
-    def narrowed(self, test: Test, branch: int) -> Condition:
-        """The condition together with one more test."""
+    def narrow(self, test: Test, branch: int) -> Condition:
+        """Return the condition together with one more test."""
         missing = self.missing and test.missing == branch
         if test.threshold is None:
             group = set(test.groups[branch])
@@ -48,7 +48,7 @@ class Condition:
         return replace(self, low=test.threshold, low_open=test.closed, missing=missing)
 
     def holds(self, attribute: Attribute, values: FloatArray) -> NDArray[np.bool_]:
-        """Which of the values (labels as their codes, NaN for missing or unknown) satisfy it."""
+        """Return which of the values (labels as their codes, NaN for missing or unknown) satisfy it."""
         if self.labels is None:
             above = values > self.low if self.low_open else values >= self.low
             below = values <= self.high if self.high_closed else values < self.high
@@ -61,7 +61,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Rule:
-    """If all conditions hold, the class is `label`; `counts` are the training records it covers, by class."""
+    """If all conditions hold, the class is `label`; `counts` are the training rows it covers, by class."""
 
     conditions: tuple[Condition, ...]
     label: str
@@ -70,7 +70,7 @@ class Rule:
 
     @property
     def total(self) -> float:
-        """How many training records the rule covers."""
+        """The number of training rows that the rule covers."""
         return math.fsum(self.counts)
 
     @property
@@ -79,8 +79,8 @@ class Rule:
         return max(self.counts) / self.total if self.total else math.nan
 
     def covers(self, tree: Tree, columns: Columns) -> NDArray[np.bool_]:
-        """Which rows satisfy all conditions."""
-        values, rows = encoded(tree.attributes, [c.attribute for c in self.conditions], columns)
+        """Return which rows satisfy all conditions."""
+        values, rows = encode(tree.attributes, [c.attribute for c in self.conditions], columns)
         out = np.ones(rows, bool)
         for condition in self.conditions:
             out &= condition.holds(tree.attribute(condition.attribute), values[condition.attribute])
@@ -88,7 +88,7 @@ class Rule:
 
 
 def rules(tree: Tree) -> tuple[Rule, ...]:
-    """One rule a leaf, in the order of the drawing from top to bottom."""
+    """Return one rule per leaf, in the order of the drawing from top to bottom."""
     out = []
     for leaf, path in tree.paths():
         label = tree.labels[int(tree.node_classes[leaf])]
@@ -97,12 +97,12 @@ def rules(tree: Tree) -> tuple[Rule, ...]:
 
 
 def conditions(tree: Tree, path: Sequence[tuple[Test, int]]) -> tuple[Condition, ...]:
-    """The tests of a path, those on one attribute joined, in the order in which the attributes first occur."""
-    found: dict[str, Condition] = {}
+    """Return the tests of a path, those on one attribute joined, in the order in which the attributes first occur."""
+    joined: dict[str, Condition] = {}
     for test, branch in path:
         attribute = tree.attribute(test.attribute)
-        if test.attribute not in found:
+        if test.attribute not in joined:
             labels = None if test.threshold is not None else (*attribute.categories, MISSING_LABEL)
-            found[test.attribute] = Condition(test.attribute, labels=labels)
-        found[test.attribute] = found[test.attribute].narrowed(test, branch)
-    return tuple(found.values())
+            joined[test.attribute] = Condition(test.attribute, labels=labels)
+        joined[test.attribute] = joined[test.attribute].narrow(test, branch)
+    return tuple(joined.values())

@@ -1,4 +1,4 @@
-"""A finished tree: tests in true units, counts of classes, and what follows from them for a record.
+"""A finished tree: tests in true units, counts of classes, and what follows from them for a row.
 
 A `Tree` is plain data. It knows nothing of how it was grown, and a person can apply it to true values on their own
 machine, where these need not be disclosed (Agrawal & Srikant 2000, section 4.3).
@@ -21,7 +21,7 @@ from sfumato.errors import DataError, UsageError
 from sfumato.schema import Attribute, Kind
 from sfumato.table import MISSING_LABEL
 from sfumato.text import join_names
-from sfumato.trees.inputs import Columns, encoded
+from sfumato.trees.inputs import Columns, encode
 
 if TYPE_CHECKING:
     from sfumato.trees.grow import Growth
@@ -32,11 +32,11 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class Test:
-    """What a node asks of a record.
+    """What a node asks of a row.
 
     Either a `threshold`: the first child takes values below it (or up to it, where `closed`), the second the others. Or
     `groups` of labels, one for each child. A value that is missing, or a label in no group, goes to child `missing`: the
-    one with most training records.
+    one with most training rows.
     """
 
     __test__ = False  # not a test in pytest's sense
@@ -54,7 +54,7 @@ class Test:
 
 @dataclass(frozen=True)
 class Node:
-    """Class counts of the training records that came here, and the test with its children, unless it is a leaf."""
+    """Class counts of the training rows that came here, and the test with its children, unless it is a leaf."""
 
     counts: tuple[float, ...]
     test: Test | None = None
@@ -62,13 +62,35 @@ class Node:
 
     @property
     def total(self) -> float:
-        """How many records."""
+        """The number of training rows."""
         return math.fsum(self.counts)
 
 
 @dataclass(frozen=True)
 class Tree:
-    """Nodes with the root first, the columns they ask about, and the labels of the class."""
+    """Nodes with the root first, the columns they ask about, and the labels of the class.
+
+    Parameters
+    ----------
+    attributes : tuple of Attribute
+        The inputs, in table order.
+    labels : tuple of str
+        The classes, in the order of the nodes' counts.
+    nodes : tuple of Node
+        The root first, every child after its parent.
+    strategy : str
+        How the tree was grown.
+    target : str
+        The name of the target column.
+
+    Examples
+    --------
+    >>> from sfumato.schema import Attribute, Interval, Kind
+    >>> age = Attribute("age", Kind.INTEGER, Interval(0, 120))
+    >>> tree = Tree((age,), ("no", "yes"), (Node((2, 6), Test("age", 40.0), (1, 2)), Node((0, 5)), Node((2, 1))))
+    >>> tree.leaves, tree.depth, tree.predict({"age": [30, 60]}).tolist()
+    (2, 1, ['yes', 'no'])
+    """
 
     attributes: tuple[Attribute, ...]
     labels: tuple[str, ...]
@@ -84,7 +106,7 @@ class Tree:
                 raise UsageError(f"the tree tests {node.test.attribute!r}, which is not among its inputs")
             expected = 0 if node.test is None else len(node.test.groups) or 2
             if len(node.children) != expected or len(node.counts) != len(self.labels):
-                raise UsageError(f"node {number} of the tree does not fit: {expected} children, one count a class")
+                raise UsageError(f"node {number} of the tree does not fit: {expected} children, one count per class")
             if any(not number < child < len(self.nodes) or child in reached for child in node.children):
                 raise UsageError(f"node {number} of the tree has children {node.children}; each node has one parent")
             reached.update(node.children)
@@ -117,7 +139,7 @@ class Tree:
 
     @property
     def leaves(self) -> int:
-        """How many leaves."""
+        """The number of leaves."""
         return sum(node.test is None for node in self.nodes)
 
     @cached_property
@@ -141,11 +163,11 @@ class Tree:
         return tuple(a.name for a in self.attributes if a.name in tested)
 
     def attribute(self, name: str) -> Attribute:
-        """One of the inputs."""
+        """Return one of the inputs."""
         return next(a for a in self.attributes if a.name == name)
 
     def paths(self) -> Iterator[tuple[int, tuple[tuple[Test, int], ...]]]:
-        """Every leaf from first to last, with the tests on the way and the branch taken at each."""
+        """Yield every leaf from first to last, with the tests on the way and the branch taken at each."""
         stack: list[tuple[int, tuple[tuple[Test, int], ...]]] = [(0, ())]
         while stack:
             number, path = stack.pop()
@@ -162,39 +184,39 @@ class Tree:
         return np.argmax(self._shares(0.0), axis=1)
 
     def apply(self, columns: Columns) -> IntArray:
-        """The number of the leaf that each row falls into."""
-        values, rows = encoded(self.attributes, self.used, columns)
+        """Return the number of the leaf that each row falls into."""
+        values, rows = encode(self.attributes, self.used, columns)
         out = np.zeros(rows, np.int64)
         stack = [(0, np.arange(rows))]
         while stack:
-            number, here = stack.pop()
+            number, rows_here = stack.pop()
             node = self.nodes[number]
             if node.test is None:
-                out[here] = number
+                out[rows_here] = number
                 continue
-            branch = self._branch(node.test, values[node.test.attribute][here])
-            stack.extend((child, here[branch == b]) for b, child in enumerate(node.children))
+            branch = self._branch(node.test, values[node.test.attribute][rows_here])
+            stack.extend((child, rows_here[branch == b]) for b, child in enumerate(node.children))
         return out
 
     def predict_codes(self, columns: Columns) -> IntArray:
-        """The number of the predicted class of each row."""
+        """Return the number of the predicted class of each row."""
         return self.node_classes[self.apply(columns)]
 
     def predict(self, columns: Columns) -> NDArray[np.str_]:
-        """The label of the predicted class of each row.
+        """Return the label of the predicted class of each row.
 
         `columns` maps names to true values: numbers (dates as days, datetime64 or ISO texts) and texts for categories;
         NaN and None are missing. A `Table` works, too. Missing values and labels that the tree does not know
-        follow the branch with most training records.
+        follow the branch with most training rows.
         """
         return np.asarray(self.labels)[self.predict_codes(columns)]
 
     def predict_proba(self, columns: Columns, smoothing: float = 0.0) -> FloatArray:
-        """Class shares of each row's leaf, one column a label; `smoothing` is added to every count."""
+        """Return class shares of each row's leaf, shape (rows, labels); `smoothing` is added to every count."""
         return self._shares(smoothing)[self.apply(columns)]
 
     def accuracy(self, columns: Columns, classes: IntArray) -> float:
-        """The share of rows whose class number is predicted right."""
+        """Return the share of rows whose class number is predicted right."""
         if not len(classes):
             raise DataError("accuracy of no rows is undefined; give at least one")
         return float(np.mean(self.predict_codes(columns) == classes))
@@ -202,13 +224,13 @@ class Tree:
     def _shares(self, smoothing: float) -> FloatArray:
         shares = np.array([node.counts for node in self.nodes], dtype=np.float64)
         totals = shares.sum(axis=1)
-        for number, node in enumerate(self.nodes):  # children come after their parents, so the parent's row is settled
+        for number, node in enumerate(self.nodes):  # children come after their parents, so the parent's row is final
             for child in node.children:
                 if totals[child] <= 0:
                     shares[child] = shares[number]
         shares += smoothing
-        whole = shares.sum(axis=1, keepdims=True)
-        return np.asarray(np.divide(shares, whole, out=np.full_like(shares, 1 / len(self.labels)), where=whole > 0))
+        totals = shares.sum(axis=1, keepdims=True)
+        return np.asarray(np.divide(shares, totals, out=np.full_like(shares, 1 / len(self.labels)), where=totals > 0))
 
     def _branch(self, test: Test, values: FloatArray) -> IntArray:
         if test.threshold is not None:
@@ -223,7 +245,7 @@ class Tree:
         return table[np.where(np.isnan(values), len(table) - 1, values).astype(np.int64)]
 
     def to_dict(self) -> dict[str, Any]:
-        """The documented JSON form; `from_dict` reads it.
+        """Return the documented JSON form; `from_dict` reads it.
 
         ``inputs`` are attributes as in a manifest. A node has ``counts`` in the order of ``labels``; an inner one also
         ``test`` and ``children`` (places in ``nodes``). A test is ``{"attribute", "below": t}`` (first child if value < t),
@@ -249,7 +271,7 @@ class Tree:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Tree:
-        """Read the JSON form, with a clear word where it is not one."""
+        """Return the tree that the JSON form describes; raise DataError where it is not one."""
         if data.get("format") != FORMAT:
             raise DataError(f"this is not a {FORMAT} model (its format is {data.get('format')!r}); give a model file")
         if data.get("version") != VERSION:

@@ -39,7 +39,7 @@ from sfumato.parameters import parameter
 from sfumato.randomness import Stream
 from sfumato.schema import Attribute, Role
 from sfumato.table import Table
-from sfumato.trees import c45, record_similarities
+from sfumato.trees import c45, row_similarities
 
 SMALL = ("climb", "blind", "suppress", "keep")
 
@@ -126,7 +126,7 @@ class LeafSwap(TreeMethod):
         best = self._settle(table, leaves, deal, stream)
         if not self.redraws:
             return best
-        alike = record_similarities(leaves.tree, c45(best.table), table)
+        alike = row_similarities(leaves.tree, c45(best.table), table)
         for _ in range(self.redraws):
             lost = np.unique(leaves.number[alike < 1])
             if not len(lost):
@@ -135,7 +135,7 @@ class LeafSwap(TreeMethod):
                 deal, table, np.isin(leaves.number, lost), leaves.number, stream, labels=self.labels
             )
             done = self._settle(table, leaves, tried, stream)
-            found = record_similarities(leaves.tree, c45(done.table), table)
+            found = row_similarities(leaves.tree, c45(done.table), table)
             if found.mean() > alike.mean():
                 deal, best, alike = tried, done, found
         return best

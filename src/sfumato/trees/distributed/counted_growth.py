@@ -1,8 +1,9 @@
-"""The strategies of the 2000 paper from counts alone: the same trees as from the records, which nobody holds.
+"""The strategies of the 2000 paper from counts alone: the same trees as from the rows, which no one machine holds.
 
-One fold over the rows a level counts records by node, class and cell. Associating values with intervals takes a few more:
-one for the counts that are reconstructed, then those that find the thresholds (`selection`). By class and global do it once;
-local does it at every level that has a node large enough. A last fold counts what the leaves show (`leaves`).
+One fold over the rows per level counts them by node, class and cell. Associating values with intervals takes a few more:
+one for the counts that are reconstructed, then those that find the thresholds (`order_statistics`). By class and global do
+it once; local does it at every level that has a node large enough. A last fold counts what the leaves show
+(`strategies.leaf_counts`).
 """
 
 from __future__ import annotations
@@ -22,20 +23,20 @@ from sfumato.hashing import WordArray
 from sfumato.reconstruction import fit_groups, paper_size
 from sfumato.table import Column, Table, drawn_together, refuse_correlated_noise
 from sfumato.text import join_names
-from sfumato.trees.distributed.order_statistics import Found, Wanted, floats_of, ordered_words, select
+from sfumato.trees.distributed.order_statistics import RankedRows, WantedRanks, order_words, select, unorder_words
 from sfumato.trees.distributed.replay import (
     ALWAYS,
     NEVER,
-    Cuts,
+    CodeThresholds,
+    ColumnRule,
     GroupCells,
+    GrowthStep,
     Histograms,
-    Keeps,
-    Questions,
-    Rule,
+    History,
+    KeepThresholds,
+    RankQuestions,
     ShownLeaves,
-    Step,
     Sums,
-    Told,
 )
 from sfumato.trees.grow import MDL, BinarySplitter, Growth, Limits, Pruner, Splits, child_counts, grow_from
 from sfumato.trees.strategies import (
@@ -51,24 +52,25 @@ from sfumato.trees.strategies import (
 )
 from sfumato.trees.tree import Tree
 
-MOST_CELLS = 2**20
+MAX_LEVEL_CELLS = 2**20
 """Histograms of a level larger than this are folded part by part."""
-LARGEST_DRAW = np.uint64(2**53 - 1)
 NO_GRID = Grid(edges=np.array([-np.inf, np.inf]))
 
 
 class Countable(Protocol):
-    """A table that can be counted: `releases.reading.CountedTable` on any engine."""
+    """A table that can be counted: `releases.CountedTable` on any engine."""
 
     @property
     def table(self) -> Table:
         """Columns, laws and labels, without rows."""
 
     def fold(self, count: Callable[[Table, IntArray], Any], /) -> Any:
-        """The sum of the counts of all rows."""
+        """Return the sum of the counts of all rows."""
 
 
-def counted_tree(counted: Countable, strategy: str, limits: Limits | None = None, pruner: Pruner | None = None) -> Tree:
+def grow_counted_tree(
+    counted: Countable, strategy: str, limits: Limits | None = None, pruner: Pruner | None = None
+) -> Tree:
     """Grow the tree of a strategy; see `strategies` for what each means."""
     by_counts = sorted(s.name for s in STRATEGIES.values() if s.needs is Needs.COUNTS and not s.true_values)
     if strategy not in (*by_counts, "original"):
@@ -101,17 +103,17 @@ def counted_tree(counted: Countable, strategy: str, limits: Limits | None = None
         raise DataError("no record has a class; check the target column of the release")
     grids = _true_grids(counted, columns, seen)
     associations = [_association(c, i, n, grids.get(i)) for i, c in enumerate(columns)]
-    source = FoldedRecords(counted, associations, totals, strategy)
+    source = FoldedRows(counted, associations, totals, strategy)
     unordered = frozenset(i for i, a in enumerate(associations) if not a.ordered)
     limits = limits or Limits.for_rows(n)
     growth = grow_from(source, BinarySplitter(categorical=unordered), pruner or MDL(), limits)
     if strategy in ("byclass", "local") and not drawn_together(columns):
-        growth = source.with_leaves(growth)
+        growth = source.reconstruct_leaves(growth)
     return Tree.of(growth, [c.attribute for c in columns], [a.grid for a in associations], table.labels, strategy)
 
 
 def _association(column: Column, place: int, n: int, grid: Grid | None) -> Association:
-    """As `Association.of`, for a column whose values are elsewhere."""
+    """Return `Association.of` for a column whose values are elsewhere."""
     none = np.empty(0, np.uint64)
     if grid is not None:
         return Association(column, grid, none, place)
@@ -119,44 +121,44 @@ def _association(column: Column, place: int, n: int, grid: Grid | None) -> Assoc
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class TrueValueCounts:
     """Class counts, and of columns of true numbers: how many values, their range, and all of them where they are few."""
 
     sums: Sums
     distinct: Mapping[int, WordArray | None]
 
-    def __add__(self, other: Seen) -> Seen:
+    def __add__(self, other: TrueValueCounts) -> TrueValueCounts:
         both = {i: _union(d, other.distinct[i]) for i, d in self.distinct.items()}
-        return Seen(self.sums + other.sums, both)
+        return TrueValueCounts(self.sums + other.sums, both)
 
 
 def _union(a: WordArray | None, b: WordArray | None) -> WordArray | None:
-    return None if a is None or b is None else _few(np.union1d(a, b))
+    return None if a is None or b is None else _if_few(np.union1d(a, b))
 
 
-def _few(words: WordArray) -> WordArray | None:
+def _if_few(words: WordArray) -> WordArray | None:
     return words if len(words) <= TRUE_CELLS else None
 
 
 @dataclass(frozen=True)
 class TrueValues:
-    """Counts what the grids of true columns are cut by."""
+    """Count what the grids of true columns are cut by."""
 
     columns: tuple[int, ...]
 
-    def __call__(self, table: Table, rows: IntArray) -> Seen:  # noqa: ARG002 - where rows stand says nothing here
-        """Of the records that have a class."""
+    def __call__(self, table: Table, rows: IntArray) -> TrueValueCounts:  # noqa: ARG002 - where rows stand says nothing here
+        """Count the rows that have a class."""
         known = table.codes >= 0
         arrays: dict[Any, NDArray[Any]] = {"classes": np.bincount(table.codes[known], minlength=len(table.labels))}
         distinct = {}
         for i in self.columns:
             values = table.columns[i].values[known]
-            words = np.unique(ordered_words(values[~np.isnan(values)]))
+            words = np.unique(order_words(values[~np.isnan(values)]))
             arrays["present", i] = np.array([int((~np.isnan(values)).sum())])
             arrays["min", i] = words[:1] if len(words) else np.array([2**64 - 1], np.uint64)
             arrays["max", i] = words[-1:] if len(words) else np.zeros(1, np.uint64)
-            distinct[i] = _few(words)
-        return Seen(Sums(arrays), distinct)
+            distinct[i] = _if_few(words)
+        return TrueValueCounts(Sums(arrays), distinct)
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,67 +169,67 @@ class Neighbours:
     last: Mapping[int, WordArray]
 
     def __call__(self, table: Table, rows: IntArray) -> Sums:  # noqa: ARG002
-        """Of the records that have a class."""
+        """Look among the rows that have a class."""
         known = table.codes >= 0
         arrays: dict[Any, NDArray[Any]] = {}
         for i, asked in self.values.items():
             values = table.columns[i].values[known]
-            words = np.unique(ordered_words(values[~np.isnan(values)]))
+            words = np.unique(order_words(values[~np.isnan(values)]))
             place = np.searchsorted(words, asked, side="right")
             arrays["min", i] = np.append(words, np.uint64(2**64 - 1))[place]
             arrays["max", i] = np.append(np.zeros(1, np.uint64), words)[np.searchsorted(words, self.last[i])]
         return Sums(arrays)
 
 
-def _true_grids(counted: Countable, columns: tuple[Column, ...], seen: Seen) -> dict[int, Grid]:
-    """`true_value_grid` of the columns released as true, by counts: the cuts stand between the very same values."""
+def _true_grids(counted: Countable, columns: tuple[Column, ...], seen: TrueValueCounts) -> dict[int, Grid]:
+    """Return `true_value_grid` of the columns released as true, by counts: the cuts stand between the same values."""
     grids: dict[int, Grid] = {}
-    many: dict[int, Wanted] = {}
+    many: dict[int, WantedRanks] = {}
     for i, words in seen.distinct.items():
         n, interval = int(seen.sums.arrays["present", i][0]), columns[i].attribute.interval
         if words is not None and len(words) < 2:
             one = interval.low == interval.high
             grids[i] = NO_GRID if one else Grid.cells(interval.low, interval.high, 1)
         elif words is not None:
-            values = floats_of(words)
+            values = unorder_words(words)
             grids[i] = cut_between(values[:-1], values[1:])
         else:
             # A cut stands where a new value begins, at the first such place from the quantile on: after the last record
             # that has the value of the one just before it.
             ranks = np.unique(np.ceil(quantile_places(n)).astype(np.int64) - 1)
             low, high = seen.sums.arrays["min", i], seen.sums.arrays["max", i]
-            many[i] = Wanted(np.zeros(len(ranks), np.int64), ranks, np.array([n]), low, high, by_row=False)
+            many[i] = WantedRanks(np.zeros(len(ranks), np.int64), ranks, np.array([n]), low, high, by_row=False)
     if not many:
         return grids
-    rules = tuple(Rule(i, NO_GRID, NO_GRID, discrete=False, exact=True) for i in range(len(columns)))
+    rules = tuple(ColumnRule(i, NO_GRID, NO_GRID, discrete=False, exact=True) for i in range(len(columns)))
     groups = {i: np.zeros((1, len(counted.table.labels)), np.int64) for i in many}
-    found = _selected(counted, Told(rules, ()), groups, many, {})
-    before = {i: np.unique(f.words) for i, f in found.items()}
+    ranked = _select(counted, History(rules, ()), groups, many, {})
+    before = {i: np.unique(f.words) for i, f in ranked.items()}
     last = {i: seen.sums.arrays["max", i] for i in many}
     beside = counted.fold(Neighbours(before, last)).arrays
     for i, words in before.items():
         above = beside["min", i]
         at_end = words == last[i][0]
         below = np.where(at_end, beside["max", i][0], words)
-        grids[i] = cut_between(floats_of(below), floats_of(np.where(at_end, words, above)))
+        grids[i] = cut_between(unorder_words(below), unorder_words(np.where(at_end, words, above)))
     return grids
 
 
-def _selected(
+def _select(
     counted: Countable,
-    told: Told,
+    history: History,
     groups: Mapping[int, IntArray],
-    wanted: Mapping[int, Wanted],
-    moving: Mapping[int, Keeps],
-) -> dict[int, Found]:
+    wanted: Mapping[int, WantedRanks],
+    moving: Mapping[int, KeepThresholds],
+) -> dict[int, RankedRows]:
     return select(
         {i: w for i, w in wanted.items() if len(w.ranks)},
-        lambda asked: counted.fold(Questions(told, groups, asked, moving, gathers=False)).arrays,
-        lambda asked: counted.fold(Questions(told, groups, asked, moving, gathers=True)).columns,
+        lambda asked: counted.fold(RankQuestions(history, groups, asked, moving, gathers=False)).arrays,
+        lambda asked: counted.fold(RankQuestions(history, groups, asked, moving, gathers=True)).columns,
     )
 
 
-class FoldedRecords:
+class FoldedRows:
     """A source of counts for `grow.grow_from` that folds over the rows anew for every level."""
 
     def __init__(self, counted: Countable, associations: list[Association], totals: FloatArray, strategy: str) -> None:
@@ -236,39 +238,39 @@ class FoldedRecords:
         self.sizes = tuple(a.grid.size for a in associations)
         self._local = strategy == "local"
         self._rules = tuple(
-            Rule(a.stream, a.grid, a.observed_grid, isinstance(a.column.channel, Discrete), a.exact)
+            ColumnRule(a.stream, a.grid, a.observed_grid, isinstance(a.column.channel, Discrete), a.exact)
             for a in associations
         )
         root = np.zeros((1, self.n_classes), np.int64)
         if strategy != "global":
             root = np.arange(self.n_classes)[None, :]
         groups = {i: root for i, a in enumerate(associations) if not a.exact}
-        first = Step(None, None, groups, {})
-        self._steps: tuple[Step, ...] = (replace(first, assigned=self._associated((first,), groups)),)
+        first = GrowthStep(None, None, groups, {})
+        self._steps: tuple[GrowthStep, ...] = (replace(first, assigned=self._associate((first,), groups)),)
         self._open = 1
         self._tested = np.zeros((1, len(associations)), bool)
         self._parts: list[list[FloatArray]] = []
         self._shares: list[FloatArray] = []
 
     def totals(self) -> FloatArray:
-        """Class counts of all records."""
+        """Return class counts of all rows."""
         return self._totals
 
-    def counted(self) -> Iterator[list[FloatArray]]:
-        """Histograms of the open nodes, by one fold where they are not too many."""
-        at_once = max(1, MOST_CELLS // (self.n_classes * sum(size + 1 for size in self.sizes)))
-        told = Told(self._rules, self._steps)
+    def count_open_nodes(self) -> Iterator[list[FloatArray]]:
+        """Yield histograms of the open nodes, by one fold where they are not too many."""
+        at_once = max(1, MAX_LEVEL_CELLS // (self.n_classes * sum(size + 1 for size in self.sizes)))
+        history = History(self._rules, self._steps)
         self._parts = []
         for first in range(0, self._open, at_once):
-            count = Histograms(told, first, min(at_once, self._open - first))
-            found = self._counted.fold(count).arrays
-            self._parts.append([found[i].astype(np.float64) for i in range(len(self.sizes))])
+            count = Histograms(history, first, min(at_once, self._open - first))
+            histograms = self._counted.fold(count).arrays
+            self._parts.append([histograms[i].astype(np.float64) for i in range(len(self.sizes))])
             if not self._shares:
                 self._shares = [counts[0] for counts in self._parts[-1]]
             yield self._parts[-1]
 
-    def with_leaves(self, growth: Growth) -> Growth:
-        """What the leaves hold, reconstructed (`leaves`), by one more fold."""
+    def reconstruct_leaves(self, growth: Growth) -> Growth:
+        """Return the tree with the counts of its leaves reconstructed, by one more fold."""
         leaves = Leaves(self._associations, self._shares.__getitem__)
         asked = leaves.attributes_to_count(growth)
         if not asked:
@@ -278,21 +280,21 @@ class FoldedRecords:
         return leaves.reconstruct(growth, seen)
 
     def descend(self, splits: Splits, is_open: NDArray[np.bool_]) -> None:
-        """Note where records go; with local, associate those of large nodes anew."""
-        step = Step(splits, is_open, {}, {})
+        """Note where rows go; with local, associate those of large nodes anew."""
+        step = GrowthStep(splits, is_open, {}, {})
         if self._local:
-            step = self._anew(splits, is_open)
+            step = self._associate_children(splits, is_open)
         self._steps = (*self._steps, step)
         self._open = int(is_open.sum())
 
-    def _anew(self, splits: Splits, is_open: NDArray[np.bool_]) -> Step:
+    def _associate_children(self, splits: Splits, is_open: NDArray[np.bool_]) -> GrowthStep:
         made = splits.attribute >= 0
         family = np.repeat(np.flatnonzero(made), splits.children[made])
         tested = self._tested.copy()
         tested[made, splits.attribute[made]] = True
         self._tested = tested[family][is_open]
-        whole = [np.concatenate(same) for same in zip(*self._parts, strict=True)]
-        large = child_counts(splits, whole).sum(axis=1)[is_open] >= MIN_ROWS
+        level = [np.concatenate(same) for same in zip(*self._parts, strict=True)]
+        large = child_counts(splits, level).sum(axis=1)[is_open] >= MIN_ROWS
         groups = {}
         for i, association in enumerate(self._associations):
             fresh = large & ~self._tested[:, i]
@@ -300,15 +302,17 @@ class FoldedRecords:
                 continue
             number = np.cumsum(fresh) - 1
             groups[i] = np.where(fresh[:, None], number[:, None] * self.n_classes + np.arange(self.n_classes), -1)
-        step = Step(splits, is_open, groups, {})
-        return replace(step, assigned=self._associated((*self._steps, step), groups))
+        step = GrowthStep(splits, is_open, groups, {})
+        return replace(step, assigned=self._associate((*self._steps, step), groups))
 
-    def _associated(self, steps: tuple[Step, ...], groups: Mapping[int, IntArray]) -> Mapping[int, Cuts | Keeps]:
-        """Reconstruct every group's distribution, and find the thresholds that give its records their codes."""
+    def _associate(
+        self, steps: tuple[GrowthStep, ...], groups: Mapping[int, IntArray]
+    ) -> Mapping[int, CodeThresholds | KeepThresholds]:
+        """Reconstruct every group's distribution, and find the thresholds that give its rows their codes."""
         if not groups:
             return {}
-        told = Told(self._rules, steps)
-        seen = self._counted.fold(GroupCells(told, groups)).arrays
+        history = History(self._rules, steps)
+        seen = self._counted.fold(GroupCells(history, groups)).arrays
         counts = {i: seen["sum", i] for i in groups}
         targets = {
             i: whole_counts(fit_groups(self._associations[i].kernel, c.astype(np.float64)), c.sum(axis=1))
@@ -322,55 +326,59 @@ class FoldedRecords:
                 wanted[i] = _within(kept[i], c, *ends[i])
             else:
                 wanted[i] = _across(np.cumsum(targets[i], axis=1)[:, :-1], c, *ends[i])
-        found = _selected(self._counted, told, groups, wanted, {})
-        out: dict[int, Cuts | Keeps] = {
-            i: Cuts(*_thresholds(np.cumsum(targets[i], axis=1)[:, :-1], c.sum(axis=1)[:, None], found.get(i)))
+        ranked = _select(self._counted, history, groups, wanted, {})
+        out: dict[int, CodeThresholds | KeepThresholds] = {
+            i: CodeThresholds(
+                *_thresholds(np.cumsum(targets[i], axis=1)[:, :-1], c.sum(axis=1)[:, None], ranked.get(i))
+            )
             for i, c in counts.items()
             if i not in kept
         }
-        keeps = {i: Keeps(*_thresholds(k, counts[i], found.get(i))) for i, k in kept.items()}
+        keeps = {i: KeepThresholds(*_thresholds(k, counts[i], ranked.get(i))) for i, k in kept.items()}
         bounds = {i: np.cumsum(targets[i] - k, axis=1)[:, :-1] for i, k in kept.items()}
         moving = {i: (counts[i] - k).sum(axis=1) for i, k in kept.items()}
         others = {
-            i: _within(bounds[i], moving[i][:, None], np.zeros(len(n), np.uint64), np.full(len(n), LARGEST_DRAW))
+            i: _within(
+                bounds[i], moving[i][:, None], np.zeros(len(n), np.uint64), np.full(len(n), np.uint64(2**53 - 1))
+            )
             for i, n in moving.items()
         }
-        dealt = _selected(self._counted, told, groups, others, keeps)
-        for i, own in keeps.items():
-            out[i] = replace(own, moved=Cuts(*_thresholds(bounds[i], moving[i][:, None], dealt.get(i))))
+        moved = _select(self._counted, history, groups, others, keeps)
+        for i, keep in keeps.items():
+            out[i] = replace(keep, moved=CodeThresholds(*_thresholds(bounds[i], moving[i][:, None], moved.get(i))))
         return out
 
 
-def _inner(bounds: IntArray, sizes: IntArray) -> NDArray[np.bool_]:
-    """Bounds that part a list: neither before its first record nor after its last."""
+def _inside(bounds: IntArray, sizes: IntArray) -> NDArray[np.bool_]:
+    """Return which bounds cut a list in two: neither before its first row nor after its last."""
     return np.asarray((bounds > 0) & (bounds < sizes))
 
 
-def _within(bounds: IntArray, sizes: IntArray, low: WordArray, high: WordArray) -> Wanted:
-    """Ranks in the lists themselves: one bound a list, or, where `sizes` is a column, many."""
-    inner = _inner(bounds, sizes)
+def _within(bounds: IntArray, sizes: IntArray, low: WordArray, high: WordArray) -> WantedRanks:
+    """Return ranks in the lists themselves: one bound per list, or, where `sizes` is a column, many."""
+    inner = _inside(bounds, sizes)
     lists = np.arange(bounds.size).reshape(bounds.shape) if sizes.shape == bounds.shape else None
     if lists is None:
         lists = np.broadcast_to(np.arange(len(bounds))[:, None], bounds.shape)
-    return Wanted(lists[inner], bounds[inner], sizes.ravel(), low, high)
+    return WantedRanks(lists[inner], bounds[inner], sizes.ravel(), low, high)
 
 
-def _across(bounds: IntArray, counts: IntArray, low: WordArray, high: WordArray) -> Wanted:
-    """Ranks in whole groups, whose records are parted by cells: the cell that holds each, and the rank there."""
+def _across(bounds: IntArray, counts: IntArray, low: WordArray, high: WordArray) -> WantedRanks:
+    """Return ranks in whole groups, whose rows are split by cells: the cell that holds each, and the rank there."""
     sizes = counts.sum(axis=1)
-    group, boundary = np.nonzero(_inner(bounds, sizes[:, None]))
+    group, boundary = np.nonzero(_inside(bounds, sizes[:, None]))
     ranks = bounds[group, boundary]
     ends = np.cumsum(counts, axis=1)[group]
     cell = (ends <= ranks[:, None]).sum(axis=1)
     before = np.where(cell > 0, np.take_along_axis(ends, np.maximum(cell - 1, 0)[:, None], 1)[:, 0], 0)
-    return Wanted(group * counts.shape[1] + cell, ranks - before, counts.ravel(), low, high)
+    return WantedRanks(group * counts.shape[1] + cell, ranks - before, counts.ravel(), low, high)
 
 
-def _thresholds(bounds: IntArray, sizes: IntArray, found: Found | None) -> tuple[WordArray, IntArray]:
-    """The record at each bound; before all records where the bound is 0, after all where it is the size."""
+def _thresholds(bounds: IntArray, sizes: IntArray, ranked: RankedRows | None) -> tuple[WordArray, IntArray]:
+    """Return the row at each bound; before all rows where the bound is 0, after all where it is the size."""
     words = np.where(bounds > 0, NEVER[0], ALWAYS[0])
     rows = np.where(bounds > 0, NEVER[1], ALWAYS[1])
-    if found is not None:
-        inner = _inner(bounds, sizes)
-        words[inner], rows[inner] = found.words, found.rows
+    if ranked is not None:
+        inner = _inside(bounds, sizes)
+        words[inner], rows[inner] = ranked.words, ranked.rows
     return words, rows

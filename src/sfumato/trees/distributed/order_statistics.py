@@ -1,7 +1,7 @@
-"""Which value stands at a rank, among records that nobody holds together: found by counting, exactly.
+"""Which value stands at a rank, among rows that no one machine holds: found by counting, exactly.
 
-Values are turned into whole numbers in the same order. A slot is a range of them that holds a rank in question; one fold
-counts its 256 parts, and the part that holds the rank is the next slot. When few enough records are left in all slots, one
+Values are turned into whole numbers in the same order. A slot is a range of them that holds a wanted rank; one fold
+counts its 256 parts, and the part that holds the rank is the next slot. When few enough rows are left in all slots, one
 more fold brings their numbers together, and the rank is looked up.
 """
 
@@ -19,30 +19,35 @@ from sfumato.hashing import WordArray
 
 PARTS_BITS = 8
 PARTS = 1 << PARTS_BITS
-GATHERED = 1 << 17
+MAX_GATHERED = 1 << 17
 """Numbers of one column that may be brought together."""
-MOST_EQUAL = 1 << 22
+MAX_EQUAL_GATHERED = 1 << 22
 """The same where they are all equal and only their rows can tell them apart."""
-TOP = np.uint64(1 << 63)
+SIGN_BIT = np.uint64(1 << 63)
 LARGEST_WORD = np.uint64(2**64 - 1)
 
 
-def ordered_words(values: FloatArray) -> WordArray:
-    """Floats as whole numbers in the same order: negative ones with all bits turned, others with the sign bit set."""
+def order_words(values: FloatArray) -> WordArray:
+    """Return floats as whole numbers in the same order: negative ones with all bits flipped, others with the sign bit set."""
     bits = (values + 0.0).view(np.uint64)  # −0.0 and 0.0 are one value
-    return np.where(bits & TOP, ~bits, bits | TOP)
+    return np.where(bits & SIGN_BIT, ~bits, bits | SIGN_BIT)
 
 
-def floats_of(words: WordArray) -> FloatArray:
-    """The inverse of `ordered_words`."""
-    return np.where(words & TOP, words ^ TOP, ~words).view(np.float64)
+def unorder_words(words: WordArray) -> FloatArray:
+    """Return the floats of `order_words`.
+
+    >>> import numpy as np
+    >>> unorder_words(order_words(np.array([-1.5, 0.0, 2.0]))).tolist()
+    [-1.5, 0.0, 2.0]
+    """
+    return np.where(words & SIGN_BIT, words ^ SIGN_BIT, ~words).view(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class Layer:
     """Slots of numbers from `low` to `low + width`, each in at most 256 parts of 2^shift numbers.
 
-    ``below`` gives the slot of the next layer that a part is, or −1.
+    `below` gives the slot of the next layer that a part is, or −1.
     """
 
     low: WordArray
@@ -56,31 +61,31 @@ class Layer:
         return np.maximum(bits - PARTS_BITS, 0).astype(np.uint64)
 
     def part(self, slot: IntArray, words: WordArray) -> IntArray:
-        """The part of its slot that each number is in."""
+        """Return the part of its slot that each number is in."""
         return ((words - self.low[slot]) >> self.shift[slot]).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class Slots:
-    """Layers of slots; `first` gives each list of records its slot in the first one, −1 where no rank is asked for."""
+    """Layers of slots; `first` gives each list of rows its slot in the first one, −1 where no rank is wanted."""
 
     first: IntArray
     layers: tuple[Layer, ...]
 
     @classmethod
     def over(cls, asked: IntArray, lists: int, low: WordArray, high: WordArray) -> Slots:
-        """One slot for each list in `asked`, over all numbers from low to high."""
+        """Return one slot for each list in `asked`, over all numbers from low to high."""
         first = np.full(lists, -1)
         first[asked] = np.arange(len(asked))
         return cls(first, (Layer(low, high - low),))
 
     @property
     def size(self) -> int:
-        """How many slots the last layer has."""
+        """The number of slots in the last layer."""
         return len(self.layers[-1].low)
 
     def locate(self, lists: IntArray, words: WordArray) -> tuple[IntArray, IntArray]:
-        """Which records are in a slot of the last layer, and in which."""
+        """Return which rows are in a slot of the last layer, and in which."""
         rows = np.flatnonzero(lists >= 0)
         slot = self.first[lists[rows]]
         rows, slot = rows[slot >= 0], slot[slot >= 0]
@@ -91,13 +96,13 @@ class Slots:
         return rows, slot
 
     def counts(self, lists: IntArray, words: WordArray) -> IntArray:
-        """Records by slot and part."""
+        """Count rows by slot and part."""
         rows, slot = self.locate(lists, words)
         part = self.layers[-1].part(slot, words[rows])
         return np.bincount(slot * PARTS + part, minlength=self.size * PARTS).reshape(self.size, PARTS)
 
     def finer(self, slot: IntArray, part: IntArray) -> tuple[Slots, IntArray]:
-        """The slots that the given parts are, and the new slot of each."""
+        """Return the slots that the given parts are, and the new slot of each."""
         layer = self.layers[-1]
         keys, new = np.unique(slot * PARTS + part, return_inverse=True)
         below = np.full((self.size, PARTS), -1)
@@ -110,8 +115,8 @@ class Slots:
 
 
 @dataclass(frozen=True, eq=False)
-class Wanted:
-    """Ranks in question: in which list of records, at which place from 0 on, and how many records the list holds."""
+class WantedRanks:
+    """Ranks that are wanted: in which list of rows, at which place from 0 on, and how many rows the list holds."""
 
     lists: IntArray
     ranks: IntArray
@@ -125,7 +130,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class RankedRows:
     """The number at each wanted rank, and the row that has it; equal numbers stand in the order of their rows."""
 
     words: WordArray
@@ -134,7 +139,7 @@ class Found:
 
 @dataclass(frozen=True, eq=False)
 class Gathered:
-    """Slots, numbers and rows of the records that are left."""
+    """Slots, numbers and rows of the rows that are left."""
 
     slot: IntArray
     words: WordArray
@@ -145,16 +150,16 @@ class Gathered:
         return Gathered(*(np.concatenate(pair) for pair in pairs))
 
 
-Asked = Mapping[int, Slots]
+SlotsByColumn = Mapping[int, Slots]
 """Slots by column."""
 
 
 def select(
-    wanted: Mapping[int, Wanted],
-    count: Callable[[Asked], Mapping[int, IntArray]],
-    gather: Callable[[Asked], Mapping[int, Gathered]],
-) -> dict[int, Found]:
-    """The records at the wanted ranks of several columns; `count` and `gather` are folds over all records."""
+    wanted: Mapping[int, WantedRanks],
+    count: Callable[[SlotsByColumn], Mapping[int, IntArray]],
+    gather: Callable[[SlotsByColumn], Mapping[int, Gathered]],
+) -> dict[int, RankedRows]:
+    """Return the rows at the wanted ranks of several columns; `count` and `gather` are folds over all rows."""
     slots, place, rank, left = {}, {}, {}, {}
     for column, asked in wanted.items():
         lists, number = np.unique(asked.lists, return_inverse=True)
@@ -163,10 +168,10 @@ def select(
         left[column] = int(asked.sizes[lists].sum())
 
     def single(column: int) -> bool:
-        """Whether every slot is one number, which cannot be parted further."""
+        """Return whether every slot is one number, which cannot be split further."""
         return not slots[column].layers[-1].width.any()
 
-    while wide := [c for c in wanted if left[c] > GATHERED and not single(c)]:
+    while wide := [c for c in wanted if left[c] > MAX_GATHERED and not single(c)]:
         counted = count({c: slots[c] for c in wide})
         for column in wide:
             table = counted[column]
@@ -179,22 +184,22 @@ def select(
             sizes = np.zeros(slots[column].size, np.int64)
             sizes[place[column]] = held
             left[column] = int(sizes.sum())
-    if stuck := [c for c, asked in wanted.items() if asked.by_row and left[c] > MOST_EQUAL]:
+    if stuck := [c for c, asked in wanted.items() if asked.by_row and left[c] > MAX_EQUAL_GATHERED]:
         raise DataError(
-            f"column {stuck[0] + 1}: more than {MOST_EQUAL:,} records have the same released value where a cut is to be "
+            f"column {stuck[0] + 1}: more than {MAX_EQUAL_GATHERED:,} records have the same released value where a cut is to be "
             "made; mine on one machine with engine=Local()"
         )
     few = {c: s for c, s in slots.items() if wanted[c].by_row or not single(c)}
-    found = gather(few) if few else {}
+    gathered = gather(few) if few else {}
     out = {}
     for column in wanted:
         if column not in few:
             words = slots[column].layers[-1].low[place[column]]
-            out[column] = Found(words, np.full(len(words), -1))
+            out[column] = RankedRows(words, np.full(len(words), -1))
             continue
-        records = found[column]
+        records = gathered[column]
         order = np.lexsort((records.rows, records.words, records.slot))
         first = np.searchsorted(records.slot[order], np.arange(slots[column].size))
         chosen = order[first[place[column]] + rank[column]]
-        out[column] = Found(records.words[chosen], records.rows[chosen])
+        out[column] = RankedRows(records.words[chosen], records.rows[chosen])
     return out

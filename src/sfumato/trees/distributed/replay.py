@@ -1,8 +1,8 @@
-"""Any worker can find a record's node and codes from what the tree has been told so far: no state is kept of a record.
+"""A worker finds a row's node and codes from the history of the tree so far: no state is kept of a row.
 
-A tree grows in steps. A step sends records to their children, and may associate records of some nodes anew with cells of
-their true values. Associations are lists of thresholds (see `assign` for what they mean, `selection` for how they are found),
-so that a record's code follows from its released value, its row number and its node.
+A tree grows in steps. A step sends rows to their children, and may associate rows of some nodes anew with cells of
+their true values. Associations are lists of thresholds (see `strategies.association` for what they mean,
+`order_statistics` for how they are found), so that a row's code follows from its released value, its number and its node.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from sfumato.channels import inner_cuts
 from sfumato.counts import Grid, IntArray
 from sfumato.hashing import WordArray, draw_uniform, row_marks
 from sfumato.table import Column, Table
-from sfumato.trees.distributed.order_statistics import LARGEST_WORD, Asked, Gathered, Slots, ordered_words
+from sfumato.trees.distributed.order_statistics import LARGEST_WORD, Gathered, Slots, SlotsByColumn, order_words
 from sfumato.trees.grow import CellArray, Growth, Splits
 from sfumato.trees.strategies import CodeArray, spread, tally
 
-DRAW_SCALE = 2.0**53
 ALWAYS = (np.uint64(0), np.int64(-1))
 NEVER = (LARGEST_WORD, np.iinfo(np.int64).max)
+"""Thresholds, as (word, row), that every row has reached, and that no row reaches."""
 
 
 @dataclass(frozen=True, eq=False)
-class Rule:
+class ColumnRule:
     """How one column becomes codes: its grids, and whether its law has finitely many outputs or none at all."""
 
     place: int
@@ -38,7 +38,7 @@ class Rule:
     exact: bool
 
     def cells(self, column: Column) -> IntArray:
-        """The observed cell of each record, −1 where the value is missing."""
+        """Return the observed cell of each row, −1 where the value is missing."""
         if self.discrete or self.exact:
             return column.located(self.observed)
         cells = np.searchsorted(inner_cuts(self.observed), column.values, side="right").astype(np.int64)
@@ -47,14 +47,14 @@ class Rule:
 
 
 @dataclass(frozen=True, eq=False)
-class Cuts:
-    """Thresholds by group and boundary: a record's code is the number of them that it does not lie below."""
+class CodeThresholds:
+    """Thresholds by group and boundary: a row's code is the number of them that it does not lie below."""
 
     words: WordArray
     rows: IntArray
 
     def codes(self, group: IntArray, words: WordArray, rows: IntArray) -> IntArray:
-        """Codes of records of the given groups."""
+        """Return codes of rows of the given groups."""
         order = np.argsort(group, kind="stable")
         ends = np.searchsorted(group[order], np.arange(len(self.words) + 1))
         out = np.empty(len(group), np.int64)
@@ -69,33 +69,35 @@ class Cuts:
 
 
 @dataclass(frozen=True, eq=False)
-class Keeps:
-    """Records before the threshold of their group and shown category keep it; those that move are dealt out by `moved`."""
+class KeepThresholds:
+    """Rows before the threshold of their group and shown category keep it; `moved` gives the others their codes."""
 
     words: WordArray
     rows: IntArray
-    moved: Cuts | None = None
+    moved: CodeThresholds | None = None
 
     def stay(self, group: IntArray, cells: IntArray, words: WordArray, rows: IntArray) -> NDArray[np.bool_]:
-        """Which records keep the category they show."""
+        """Return which rows keep the category they show."""
         at, row = self.words[group, cells], self.rows[group, cells]
         return np.asarray((words < at) | ((words == at) & (rows < row)))
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
-    """Where records go (nowhere in the first step), and which groups are associated anew: by column a table of (node, class)."""
+class GrowthStep:
+    """Where rows go (nowhere in the first step), and which groups are associated anew: by column a table of (node, class)."""
 
     splits: Splits | None
     is_open: NDArray[np.bool_] | None
     groups: Mapping[int, IntArray]
-    assigned: Mapping[int, Cuts | Keeps]
+    assigned: Mapping[int, CodeThresholds | KeepThresholds]
 
 
-class Records:
-    """The records of one block, at the nodes that the steps so far lead them to."""
+class ReplayedRows:
+    """The rows of one block, at the nodes that the steps so far lead them to."""
 
-    def __init__(self, table: Table, rows: IntArray, rules: tuple[Rule, ...], steps: tuple[Step, ...]) -> None:
+    def __init__(
+        self, table: Table, rows: IntArray, rules: tuple[ColumnRule, ...], steps: tuple[GrowthStep, ...]
+    ) -> None:
         known = np.flatnonzero(table.codes >= 0)
         self.rules = rules
         self.columns = [c.take(known) for c in table.columns]
@@ -110,9 +112,9 @@ class Records:
         self._cells: dict[int, IntArray] = {}
         self._words: dict[tuple[int, int], WordArray] = {}
         for step in steps:
-            self._take(step)
+            self._apply_step(step)
 
-    def _take(self, step: Step) -> None:
+    def _apply_step(self, step: GrowthStep) -> None:
         if step.splits is not None and step.is_open is not None:
             self._route(step.splits, step.is_open)
         for column, assigned in step.assigned.items():
@@ -121,7 +123,7 @@ class Records:
             some = np.flatnonzero((group >= 0) & (cells >= 0))
             at, group = self.at[some], group[some]
             words = self.words(column, 0)[at]
-            if isinstance(assigned, Cuts):
+            if isinstance(assigned, CodeThresholds):
                 self.codes[column][at] = assigned.codes(group, words, self.rows[at])
                 continue
             stays = assigned.stay(group, cells[some], words, self.rows[at])
@@ -137,32 +139,32 @@ class Records:
         at, slot, attribute = self.at[going], self.slot[going], attribute[going]
         cell = np.empty(len(at), np.int64)
         for column in np.unique(attribute).tolist():
-            here = attribute == column
-            cell[here] = self.codes[column][at[here]] + 1
+            tested = attribute == column
+            cell[tested] = self.codes[column][at[tested]] + 1
         number = np.where(splits.attribute >= 0, splits.children, 0)
         child = (np.cumsum(number) - number)[slot] + splits.branch[slot, cell]
         new = np.where(is_open, np.cumsum(is_open) - 1, -1)[child]
         self.at, self.slot = at[new >= 0], new[new >= 0]
 
     def group(self, table: IntArray) -> IntArray:
-        """The group of each record in an open node, −1 for none."""
+        """Return the group of each row in an open node, −1 for none."""
         return table[self.slot, self.classes[self.at]]
 
     def cells(self, column: int) -> IntArray:
-        """The observed cell of each record in an open node."""
+        """Return the observed cell of each row in an open node."""
         if column not in self._cells:
             self._cells[column] = self.rules[column].cells(self.columns[column])
         return self._cells[column][self.at]
 
     def words(self, column: int, turn: int) -> WordArray:
-        """The numbers by which all records are sorted: by released value, or by a draw of theirs; `turn` 1 is another draw."""
+        """Return the numbers by which all rows are sorted: by released value, or by a draw; `turn` 1 is another draw."""
         if (column, turn) not in self._words:
-            rule, own = self.rules[column], self.columns[column]
+            rule, released = self.rules[column], self.columns[column]
             draw = draw_uniform(row_marks(self.rows), 2 * rule.place + turn)
             if rule.discrete:
-                words = (draw * DRAW_SCALE).astype(np.uint64)  # draws are multiples of 2⁻⁵³, so this is exact
+                words = (draw * 2.0**53).astype(np.uint64)  # draws are multiples of 2⁻⁵³, so this is exact
             else:
-                words = ordered_words(own.values if rule.exact else spread(own, own.values, draw))
+                words = order_words(released.values if rule.exact else spread(released, released.values, draw))
             self._words[column, turn] = words
         return self._words[column, turn]
 
@@ -174,10 +176,10 @@ class Sums:
     arrays: Mapping[Any, NDArray[Any]]
 
     def __add__(self, other: Sums) -> Sums:
-        return Sums({k: _merged(k, v, other.arrays[k]) for k, v in self.arrays.items()})
+        return Sums({k: _merge(k, v, other.arrays[k]) for k, v in self.arrays.items()})
 
 
-def _merged(name: Any, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+def _merge(name: Any, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     kind = name[0] if isinstance(name, tuple) else name
     if kind == "min":
         return np.minimum(a, b)
@@ -185,34 +187,34 @@ def _merged(name: Any, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class History:
     """What every count of a growing tree starts from: rules, and the steps so far."""
 
-    rules: tuple[Rule, ...]
-    steps: tuple[Step, ...]
+    rules: tuple[ColumnRule, ...]
+    steps: tuple[GrowthStep, ...]
 
-    def records(self, table: Table, rows: IntArray) -> Records:
-        """The records of a block at their nodes."""
-        return Records(table, rows, self.rules, self.steps)
+    def records(self, table: Table, rows: IntArray) -> ReplayedRows:
+        """Return the rows of a block at their nodes."""
+        return ReplayedRows(table, rows, self.rules, self.steps)
 
 
 @dataclass(frozen=True, eq=False)
 class Histograms:
-    """Records by node, class and cell of every column, for the open nodes from `first` on."""
+    """Count rows by node, class and cell of every column, for the open nodes from `first` on."""
 
-    told: Told
+    history: History
     first: int
     nodes: int
 
     def __call__(self, table: Table, rows: IntArray) -> Sums:
-        """One array a column."""
-        records = self.told.records(table, rows)
+        """Return one array per column."""
+        records = self.history.records(table, rows)
         k = len(table.labels)
         some = (records.slot >= self.first) & (records.slot < self.first + self.nodes)
         at = records.at[some]
         base = (records.slot[some] - self.first) * k + records.classes[at]
         out = {}
-        for column, rule in enumerate(self.told.rules):
+        for column, rule in enumerate(self.history.rules):
             size = rule.grid.size + 1
             counts = np.bincount(base * size + records.codes[column][at] + 1, minlength=self.nodes * k * size)
             out[column] = counts.reshape(self.nodes, k, size)
@@ -221,33 +223,33 @@ class Histograms:
 
 @dataclass(frozen=True, eq=False)
 class ShownLeaves:
-    """Records by class and the leaf that their released values lead to, taken at their word."""
+    """Count rows by class and the leaf that their released values lead to, unadjusted."""
 
-    rules: tuple[Rule, ...]
+    rules: tuple[ColumnRule, ...]
     growth: Growth
     shown: Mapping[int, CellArray]
     """For every attribute that is tested, the shown cell of each observed one (`leaves.shown_cells`)."""
 
     def __call__(self, table: Table, rows: IntArray) -> Sums:
-        """One array."""
-        records = Records(table, rows, self.rules, ())
+        """Return one array."""
+        records = ReplayedRows(table, rows, self.rules, ())
         shown = {a: cells[records.cells(a)] for a, cells in self.shown.items()}
         return Sums({"seen": tally(self.growth, shown, records.classes)})
 
 
 @dataclass(frozen=True, eq=False)
 class GroupCells:
-    """Records by group and observed cell of some columns, with the least and the largest number in each."""
+    """Count rows by group and observed cell of some columns, with the least and the largest number in each."""
 
-    told: Told
+    history: History
     groups: Mapping[int, IntArray]
 
     def __call__(self, table: Table, rows: IntArray) -> Sums:
-        """Three arrays a column."""
-        records = self.told.records(table, rows)
+        """Return three arrays per column."""
+        records = self.history.records(table, rows)
         out: dict[Any, NDArray[Any]] = {}
         for column, groups in self.groups.items():
-            size, total = self.told.rules[column].observed.size, int(groups.max()) + 1
+            size, total = self.history.rules[column].observed.size, int(groups.max()) + 1
             group, cells = records.group(groups), records.cells(column)
             some = (group >= 0) & (cells >= 0)
             key = group[some] * size + cells[some]
@@ -262,46 +264,46 @@ class GroupCells:
 
 
 @dataclass(frozen=True, eq=False)
-class Questions:
-    """Where records stand among the ranks in question: by group and cell, or among those that move."""
+class RankQuestions:
+    """Where rows stand among the wanted ranks: by group and cell, or among those that move."""
 
-    told: Told
+    history: History
     groups: Mapping[int, IntArray]
-    slots: Asked
-    moving: Mapping[int, Keeps]
+    slots: SlotsByColumn
+    moving: Mapping[int, KeepThresholds]
     gathers: bool
 
     def __call__(self, table: Table, rows: IntArray) -> Any:
-        """Counts by slot and part, or the records themselves where few are left."""
-        records = self.told.records(table, rows)
+        """Return counts by slot and part, or the rows themselves where few are left."""
+        records = self.history.records(table, rows)
         out: dict[int, Any] = {}
         for column, slots in self.slots.items():
             lists, words = self._lists(records, column)
-            out[column] = self._gathered(slots, lists, words, records) if self.gathers else slots.counts(lists, words)
-        return Together(out) if self.gathers else Sums(out)
+            out[column] = self._gather(slots, lists, words, records) if self.gathers else slots.counts(lists, words)
+        return GatheredColumns(out) if self.gathers else Sums(out)
 
-    def _lists(self, records: Records, column: int) -> tuple[IntArray, WordArray]:
+    def _lists(self, records: ReplayedRows, column: int) -> tuple[IntArray, WordArray]:
         group, cells = records.group(self.groups[column]), records.cells(column)
-        size = self.told.rules[column].observed.size
+        size = self.history.rules[column].observed.size
         words = records.words(column, 0)[records.at]
         none = (group < 0) | (cells < 0)
-        if self.told.rules[column].exact:
+        if self.history.rules[column].exact:
             return np.where(none, -1, 0), words
         if column not in self.moving:
             return np.where(none, -1, group * size + cells), words
         stays = self.moving[column].stay(np.maximum(group, 0), np.maximum(cells, 0), words, records.rows[records.at])
         return np.where(none | stays, -1, group), records.words(column, 1)[records.at]
 
-    def _gathered(self, slots: Slots, lists: IntArray, words: WordArray, records: Records) -> Gathered:
+    def _gather(self, slots: Slots, lists: IntArray, words: WordArray, records: ReplayedRows) -> Gathered:
         rows, slot = slots.locate(lists, words)
         return Gathered(slot, words[rows], records.rows[records.at[rows]])
 
 
 @dataclass(frozen=True, eq=False)
-class Together:
-    """Gathered records by column."""
+class GatheredColumns:
+    """Gathered rows by column."""
 
     columns: Mapping[int, Gathered]
 
-    def __add__(self, other: Together) -> Together:
-        return Together({c: g + other.columns[c] for c, g in self.columns.items()})
+    def __add__(self, other: GatheredColumns) -> GatheredColumns:
+        return GatheredColumns({c: g + other.columns[c] for c, g in self.columns.items()})

@@ -1,18 +1,30 @@
-"""Room."""
+"""How a tree grows: level by level, from counts alone.
+
+impurity.py     how mixed the classes of a node are (gini, entropy)
+splits.py       where to cut: the best binary test of every node of a level
+gain_ratio.py   C4.5's choice of a test
+growth.py       the loop: find tests, open children, count again, prune
+pruning.py      how much of a tree to keep: MDL, or C4.5's pessimistic bound
+coded_rows.py   a source of counts: rows with one small integer per attribute
+sorted_rows.py  a source of exact cuts: rows in the order of every number
+c45.py          all of it together, as C4.5 has it
+
+Start with growth.py (`grow_from`). Nothing here knows a law: strategies decide which counts a tree grows from.
+"""
 
 from sfumato.trees.grow.c45 import c45
+from sfumato.trees.grow.coded_rows import BLOCK_ROWS, CellArray, CodedRows, check_codes
 from sfumato.trees.grow.growth import Growth, Limits, grow, grow_from
 from sfumato.trees.grow.impurity import Entropy, Gini
 from sfumato.trees.grow.pruning import MDL, KeepAll, Pruner
-from sfumato.trees.grow.records import BLOCK, CellArray, CodedRecords, checked
 from sfumato.trees.grow.splits import BinarySplitter, Splits, child_counts
 
 __all__ = [
-    "BLOCK",
+    "BLOCK_ROWS",
     "MDL",
     "BinarySplitter",
     "CellArray",
-    "CodedRecords",
+    "CodedRows",
     "Entropy",
     "Gini",
     "Growth",
@@ -21,7 +33,7 @@ __all__ = [
     "Pruner",
     "Splits",
     "c45",
-    "checked",
+    "check_codes",
     "child_counts",
     "grow",
     "grow_from",

@@ -16,7 +16,7 @@ from sfumato.text import join_names
 from sfumato.trees.grow.gain_ratio import GainRatioSplitter
 from sfumato.trees.grow.growth import Growth, Limits, grow_from
 from sfumato.trees.grow.pruning import KeepAll, Pessimistic, Pruner
-from sfumato.trees.grow.sorted_records import Coded, SortedRecords
+from sfumato.trees.grow.sorted_rows import Coded, SortedRows
 from sfumato.trees.tree import Node, Test, Tree
 
 
@@ -28,33 +28,38 @@ def c45(
     prune: bool = True,
     max_depth: int | None = None,
 ) -> Tree:
-    """The tree of a table of true values; records without a class are left out.
+    """Grow the tree of a table of true values; rows without a class are left out.
 
     Parameters
     ----------
     table
         Columns released as true (or not released at all), and a target.
     min_leaf
-        At least two branches of a test hold so many records.
+        At least two branches of a test hold this many rows.
     confidence
         CF of the pessimistic error bound; smaller prunes more.
     prune, max_depth
         Whether to collapse and prune, and where to stop at the latest.
+
+    Returns
+    -------
+    Tree
+        Tests in true units, with the class counts of every node.
     """
-    table = classified(table)
+    table = with_known_class(table)
     pruner: Pruner = Pessimistic(confidence) if prune else KeepAll()
     coded = Coded.of(
         [c.values for c in table.columns],
         [c.attribute.kind.numeric for c in table.columns],
         [0 if c.attribute.kind.numeric else len(labels_of(c.attribute)) for c in table.columns],
     )
-    source = SortedRecords(coded, table.codes, len(table.labels))
+    source = SortedRows(coded, table.codes, len(table.labels))
     growth = grow_from(source, GainRatioSplitter(), pruner, Limits(min_leaf=min_leaf, max_depth=max_depth))
-    return tree_of(growth, [c.attribute for c in table.columns], coded, table.required_target)
+    return build_tree(growth, [c.attribute for c in table.columns], coded, table.required_target)
 
 
-def classified(table: Table) -> Table:
-    """The records that have a class, after a check that a tree can be grown from them."""
+def with_known_class(table: Table) -> Table:
+    """Return the rows that have a class; raise an error unless a tree can be grown from them."""
     if table.target is None:
         raise UsageError("a tree needs a class; name the target column")
     if noisy := [c.name for c in table.columns if c.channel is not None]:
@@ -64,8 +69,8 @@ def classified(table: Table) -> Table:
     return table if (table.codes >= 0).all() else table.take(np.flatnonzero(table.codes >= 0))
 
 
-def tree_of(growth: Growth, attributes: list[Attribute], coded: Coded, target: Column) -> Tree:
-    """Codes turned into thresholds and labels."""
+def build_tree(growth: Growth, attributes: list[Attribute], coded: Coded, target: Column) -> Tree:
+    """Return the tree in true units: codes become thresholds and labels."""
     total = growth.counts.sum(axis=1)
     nodes = []
     for i, (a, counts) in enumerate(zip(growth.attribute.tolist(), growth.counts.tolist(), strict=True)):

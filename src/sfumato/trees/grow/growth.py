@@ -1,6 +1,6 @@
 """In what order to grow: level by level, from counts alone.
 
-One pass over the records a level counts them by (node, class, cell) for every attribute; all decisions follow from these
+One pass over the rows per level counts them by (node, class, cell) for every attribute; all decisions follow from these
 histograms. Criterion, splitter and pruner are objects that can be exchanged, and so is the source of counts.
 """
 
@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.errors import UsageError
+from sfumato.trees.grow.coded_rows import CodedRows
 from sfumato.trees.grow.pruning import MDL, Pruner
-from sfumato.trees.grow.records import CodedRecords
-from sfumato.trees.grow.splits import LEAST_GAIN, BinarySplitter, BranchArray, Splits, Splitter
+from sfumato.trees.grow.splits import MIN_GAIN, BinarySplitter, BranchArray, Splits, Splitter
 
 Counted = TypeVar("Counted")
 Counted_co = TypeVar("Counted_co", covariant=True)
@@ -28,7 +28,7 @@ Counted_co = TypeVar("Counted_co", covariant=True)
 class Limits:
     """Where growth ends at the latest.
 
-    ``max_leaves`` keeps the splits that gain most, as growing best-first would have chosen them.
+    `max_leaves` keeps the splits that gain most, as growing best-first would have chosen them.
     """
 
     max_depth: int | None = None
@@ -37,7 +37,7 @@ class Limits:
 
     @classmethod
     def for_rows(cls, n: float) -> Limits:
-        """No limit but the size of a leaf: a record in five thousand, as finer ones would be pruned again."""
+        """Return no limit but the size of a leaf: one row in five thousand, as finer ones would be pruned again."""
         return cls(min_leaf=max(1.0, n // 5000))
 
     def __post_init__(self) -> None:
@@ -51,12 +51,12 @@ class Limits:
 
 @dataclass(frozen=True, eq=False)
 class Growth:
-    """A tree in codes, as arrays over its nodes: the root is 0, levels follow one another, siblings stand side by side.
+    """A tree in codes, as arrays over its nodes: the root is 0, levels follow one another, siblings are consecutive.
 
     Attributes
     ----------
     counts
-        Records (or weight) by node and class.
+        Rows (or weight) by node and class.
     depth, first_child, children
         Distance from the root; the number of the first child and how many there are.
     attribute
@@ -84,16 +84,16 @@ class Growth:
 
     @property
     def size(self) -> int:
-        """How many nodes."""
+        """The number of nodes."""
         return len(self.depth)
 
     @property
     def leaves(self) -> int:
-        """How many leaves."""
+        """The number of leaves."""
         return int((self.attribute < 0).sum())
 
     def levels(self) -> list[IntArray]:
-        """The nodes of each depth."""
+        """Return the nodes of each depth."""
         return np.split(np.arange(self.size), np.flatnonzero(np.diff(self.depth)) + 1)
 
     def parents(self) -> IntArray:
@@ -101,12 +101,12 @@ class Growth:
         return np.concatenate([[-1], np.repeat(np.arange(self.size), self.children)])
 
     def children_of(self, node: int) -> range:
-        """The numbers of a node's children."""
+        """Return the numbers of a node's children."""
         first = int(self.first_child[node])
         return range(first, first + int(self.children[node]))
 
-    def ended(self, leaf: NDArray[np.bool_]) -> Growth:
-        """The tree that ends at the given nodes; what hung below is gone."""
+    def end_at(self, leaf: NDArray[np.bool_]) -> Growth:
+        """Return the tree that ends at the given nodes, without what was below them."""
         kept = np.ones(self.size, bool)
         inner = (self.attribute >= 0) & ~leaf
         parent = self.parents()
@@ -126,7 +126,7 @@ class Growth:
 
 
 class Source(Protocol[Counted_co]):
-    """Counts records by node, class and cell; the only part that ever sees them."""
+    """Count rows by node, class and cell; the only part that ever sees them."""
 
     sizes: tuple[int, ...]
     """How many codes each attribute has."""
@@ -134,20 +134,20 @@ class Source(Protocol[Counted_co]):
     n_classes: int
 
     def totals(self) -> FloatArray:
-        """Class counts of all records."""
+        """Return class counts of all rows."""
         ...
 
-    def counted(self) -> Iterator[Counted_co]:
-        """What the splitter reads, for the open nodes in order, first the root.
+    def count_open_nodes(self) -> Iterator[Counted_co]:
+        """Yield what the splitter reads, for the open nodes in order, first the root.
 
-        For `BinarySplitter` that is histograms: one array (nodes, classes, 1 + cells) an attribute.
+        For `BinarySplitter` that is histograms: one array (nodes, classes, 1 + cells) per attribute.
 
         A level too large for the memory comes in several parts.
         """
         ...
 
     def descend(self, splits: Splits, is_open: NDArray[np.bool_]) -> None:
-        """Send every record to its child. Children of all split nodes are numbered through; `is_open` says which go on."""
+        """Send every row to its child. Children of all split nodes are numbered consecutively; `is_open` says which go on."""
         ...
 
 
@@ -163,22 +163,36 @@ def grow(
     splitter: Splitter[list[FloatArray]] | None = None,
     ordered: Sequence[bool] | None = None,
 ) -> Growth:
-    """Grow and prune a tree on coded records, or on the weighted cells of a distribution.
+    """Grow and prune a tree on coded rows, or on the weighted cells of a distribution.
 
     Parameters
     ----------
     codes
-        For each attribute the cell of every record on its grid; −1 where the value is missing.
+        For each attribute the cell of every row on its grid; −1 where the value is missing.
     grids
         The grid of each attribute. One with labels is unordered, unless `ordered` says otherwise.
     classes, n_classes
-        The class of every record, 0 to n_classes − 1.
+        The class of every row, 0 to n_classes − 1.
     weights
-        How many records each entry stands for; one each unless given. Pruning reads the sum as the number of records.
+        How many rows each entry stands for; one each unless given. Pruning reads the sum as the number of rows.
     limits, pruner, splitter
         Where to stop, what to keep (MDL unless said otherwise), and how to split (gini, two branches).
+
+    Returns
+    -------
+    Growth
+        The tree in codes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sfumato.counts import Grid
+    >>> codes, classes = np.repeat([0, 1, 2, 3], 25), np.repeat([0, 1], 50)
+    >>> growth = grow([codes], [Grid.cells(0, 4, 4)], classes, 2)
+    >>> growth.leaves, growth.counts.tolist()
+    (2, [[50.0, 50.0], [50.0, 0.0], [0.0, 50.0]])
     """
-    source = CodedRecords.of(codes, [g.size for g in grids], classes, n_classes, weights)
+    source = CodedRows.of(codes, [g.size for g in grids], classes, n_classes, weights)
     flags = [g.labels is None for g in grids] if ordered is None else ordered
     unordered = frozenset(a for a, flag in enumerate(flags) if not flag)
     splitter = BinarySplitter(categorical=unordered) if splitter is None else splitter
@@ -186,7 +200,7 @@ def grow(
 
 
 def grow_from(source: Source[Counted], splitter: Splitter[Counted], pruner: Pruner, limits: Limits) -> Growth:
-    """The growth loop: find the tests of a level, open their children, count again; then prune."""
+    """Grow from any source: find the tests of a level, open their children, count again; then prune."""
     attributes = len(source.sizes)
     least_bits = splitter.least_bits(source.sizes)
     nodes = _Nodes(max(source.sizes) + 1, attributes)
@@ -196,18 +210,18 @@ def grow_from(source: Source[Counted], splitter: Splitter[Counted], pruner: Prun
         if limits.max_depth is not None and depth >= limits.max_depth:
             return np.zeros(len(counts), bool)
         n = counts.sum(axis=1)
-        mixed = n - counts.max(axis=1) > LEAST_GAIN * n
+        mixed = n - counts.max(axis=1) > MIN_GAIN * n
         return mixed & (n >= 2 * limits.min_leaf) & ~pruner.hopeless(counts, attributes, least_bits)
 
     depth = 0
     frontier = np.flatnonzero(open_ones(nodes.last_counts(), 0))
     while len(frontier):
-        found, below = [], []
-        for counted in source.counted():
+        parts, below = [], []
+        for counted in source.count_open_nodes():
             splits = splitter.best(counted, limits.min_leaf)
-            found.append(splits)
+            parts.append(splits)
             below.append(splitter.below(splits, counted))
-        splits, counts = Splits.joined(found), np.concatenate(below)
+        splits, counts = Splits.join(parts), np.concatenate(below)
         if not len(counts):
             break
         depth += 1
@@ -219,11 +233,11 @@ def grow_from(source: Source[Counted], splitter: Splitter[Counted], pruner: Prun
     growth = nodes.growth()
     if limits.max_leaves is not None:
         growth = best_first(growth, limits.max_leaves)
-    return growth.ended(pruner.leaves(growth))
+    return growth.end_at(pruner.leaves(growth))
 
 
 def best_first(growth: Growth, max_leaves: int) -> Growth:
-    """The tree that best-first growth would have reached: a node's test does not depend on when it is made."""
+    """Return the tree that best-first growth would have reached: a node's test does not depend on when it is made."""
     leaf = np.ones(growth.size, bool)
     queue = [(-float(growth.gain[0]), 0)] if growth.attribute[0] >= 0 else []
     leaves = 1
@@ -236,7 +250,7 @@ def best_first(growth: Growth, max_leaves: int) -> Growth:
         for child in growth.children_of(node):
             if growth.attribute[child] >= 0:
                 heapq.heappush(queue, (-float(growth.gain[child]), child))
-    return growth.ended(leaf)
+    return growth.end_at(leaf)
 
 
 class _Nodes:
@@ -249,7 +263,7 @@ class _Nodes:
         self._levels: list[dict[str, NDArray[Any]]] = []
 
     def add(self, counts: FloatArray, depth: int) -> IntArray:
-        """Append a level of leaves; returns their numbers."""
+        """Append a level of leaves; return their numbers."""
         n = len(counts)
         self._levels.append(
             {
@@ -287,6 +301,6 @@ class _Nodes:
             level["cut"][here] = splits.cut[made]
 
     def growth(self) -> Growth:
-        """The finished arrays."""
+        """Return the finished arrays."""
         joined = {name: np.concatenate([level[name] for level in self._levels]) for name in self._levels[0]}
         return Growth(**joined, attributes=self._attributes)

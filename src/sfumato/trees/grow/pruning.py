@@ -22,27 +22,27 @@ NODE_BITS = 1.0
 
 
 class Pruner(Protocol):
-    """Decides which grown nodes become leaves."""
+    """Decide which grown nodes become leaves."""
 
     def hopeless(self, counts: FloatArray, attributes: int, least_bits: float) -> NDArray[np.bool_]:
-        """Nodes (one row of class counts each) below which nothing that may grow can survive pruning."""
+        """Return the nodes (one row of class counts each) below which nothing that may grow can survive pruning."""
         ...
 
     def leaves(self, growth: Growth) -> NDArray[np.bool_]:
-        """Which nodes are to end as leaves."""
+        """Return which nodes are to end as leaves."""
         ...
 
 
 @dataclass(frozen=True)
 class KeepAll:
-    """No pruning."""
+    """Prune nothing."""
 
     def hopeless(self, counts: FloatArray, attributes: int, least_bits: float) -> NDArray[np.bool_]:  # noqa: ARG002
-        """None."""
+        """Return no node."""
         return np.zeros(len(counts), bool)
 
     def leaves(self, growth: Growth) -> NDArray[np.bool_]:
-        """Those that never split."""
+        """Return the nodes that never split."""
         return growth.attribute < 0
 
 
@@ -51,9 +51,9 @@ class MDL:
     """Minimum description length pruning (Mehta, Rissanen & Agrawal 1995): a subtree stays if it shortens the message."""
 
     def hopeless(self, counts: FloatArray, attributes: int, least_bits: float) -> NDArray[np.bool_]:
-        """Leaves no longer than the shortest subtree conceivable: one split into two leaves without any error.
+        """Return leaves no longer than the shortest subtree conceivable: one split into two leaves without any error.
 
-        Growing such a node and pruning it again would come to the same leaf. Of the two leaves the larger has n/2 records
+        Growing such a node and pruning it again would come to the same leaf. Of the two leaves the larger has n/2 rows
         or more, and states its shares. A third leaf could save at most (k−1)/2 log2(3/2) bits there and costs at least 2,
         which settles it up to seven classes; beyond, the shares are not counted.
         """
@@ -63,7 +63,7 @@ class MDL:
         return np.asarray(NODE_BITS + leaf_bits(counts) <= shortest)
 
     def leaves(self, growth: Growth) -> NDArray[np.bool_]:
-        """Bottom up: a node ends where its own code is no longer than that of the subtree below it."""
+        """Return which nodes end, bottom up: a node ends where its own code is no longer than that of the subtree below it."""
         own = NODE_BITS + leaf_bits(growth.counts)
         leaf = growth.attribute < 0
         best = own.copy()
@@ -79,7 +79,7 @@ class MDL:
 
 
 def leaf_bits(counts: FloatArray) -> FloatArray:
-    """Σ n_c log2(n/n_c) + (k−1)/2 log2(n/2) + log2(π^{k/2}/Γ(k/2)): the classes of a leaf, one row of counts each.
+    """Return Σ n_c log2(n/n_c) + (k−1)/2 log2(n/2) + log2(π^{k/2}/Γ(k/2)) for the classes of a leaf, one row of counts each.
 
     The first term is the code given the class shares, the rest is what it costs to state the k shares.
     """
@@ -89,7 +89,7 @@ def leaf_bits(counts: FloatArray) -> FloatArray:
 
 
 def parameter_bits(n: FloatArray, classes: int) -> FloatArray:
-    """(k−1)/2 log2(n/2) + log2(π^{k/2}/Γ(k/2)); an empty leaf, or a single class, has nothing to state."""
+    """Return (k−1)/2 log2(n/2) + log2(π^{k/2}/Γ(k/2)); an empty leaf, or a single class, has nothing to state."""
     if classes < 2:
         return np.zeros(np.shape(n))
     constant = (classes / 2 * math.log(math.pi) - math.lgamma(classes / 2)) / math.log(2)
@@ -99,12 +99,12 @@ def parameter_bits(n: FloatArray, classes: int) -> FloatArray:
 
 
 def split_bits(attributes: int, cut_bits: FloatArray | float) -> FloatArray:
-    """log2 d for the attribute, and the bits of the cut: log2(cuts), or log2(2^(v−1) − 1) for a subset of v categories."""
+    """Return log2 d for the attribute plus the bits of the cut: log2(cuts), or log2(2^(v−1) − 1) for a subset of v categories."""
     return np.asarray(math.log2(max(attributes, 1)) + cut_bits)
 
 
 def children_sum(values: FloatArray, first: IntArray, number: IntArray) -> FloatArray:
-    """Sums of `values` over each node's children, which stand side by side."""
+    """Return sums of `values` over each node's children, which are consecutive."""
     total = np.zeros(len(first))
     for child in range(int(number.max(initial=0))):
         has = number > child
@@ -112,17 +112,12 @@ def children_sum(values: FloatArray, first: IntArray, number: IntArray) -> Float
     return total
 
 
-if TYPE_CHECKING:
-    from sfumato.trees.grow.growth import Growth
-
-COLLAPSE_MARGIN = 1e-3
-REPLACE_MARGIN = 0.1
-"""A leaf may be expected to make a tenth of an error more than the subtree it replaces."""
-
-
 @dataclass(frozen=True)
 class Pessimistic:
-    """First collapse subtrees that make no fewer training errors than a leaf, then replace subtrees bottom up."""
+    """Prune as C4.5 does: a subtree stays if it errs less than a leaf would, by the upper ends of their error rates.
+
+    First collapse subtrees that make no fewer training errors than a leaf, then replace subtrees bottom up.
+    """
 
     confidence: float = 0.25
     collapse: bool = True
@@ -132,37 +127,38 @@ class Pessimistic:
             raise UsageError(f"confidence = {self.confidence} is outside (0, 0.5]; C4.5's is 0.25")
 
     def hopeless(self, counts: FloatArray, attributes: int, least_bits: float) -> NDArray[np.bool_]:  # noqa: ARG002
-        """None: no bound is known without growing."""
+        """Return no node: no bound is known without growing."""
         return np.zeros(len(counts), bool)
 
     def leaves(self, growth: Growth) -> NDArray[np.bool_]:
-        """Which nodes are to end as leaves."""
+        """Return which nodes are to end as leaves."""
         leaf = growth.attribute < 0
         total = growth.counts.sum(axis=1)
         errors = total - growth.counts.max(axis=1)
+        collapse_margin, replace_margin = 1e-3, 0.1  # errors that a leaf may make more than the subtree it replaces
         if self.collapse:
             below = errors.copy()
             for nodes in reversed(growth.levels()):
                 inner = nodes[growth.attribute[nodes] >= 0]
                 below[inner] = children_sum(below, growth.first_child[inner], growth.children[inner])
-            leaf |= below >= errors - COLLAPSE_MARGIN
+            leaf |= below >= errors - collapse_margin
         own = errors + added_errors(total, errors, self.confidence)
         expected = own.copy()
         for nodes in reversed(growth.levels()):
             inner = nodes[~leaf[nodes]]
             subtree = children_sum(expected, growth.first_child[inner], growth.children[inner])
-            replaced = own[inner] <= subtree + REPLACE_MARGIN + 1e-6
+            replaced = own[inner] <= subtree + replace_margin + 1e-6
             leaf[inner] = replaced
             expected[inner] = np.where(replaced, own[inner], subtree)
         return leaf
 
 
 def added_errors(total: FloatArray, errors: FloatArray, confidence: float) -> FloatArray:
-    """How many errors more a leaf of `total` records with `errors` must be expected to make (Quinlan 1993, section 4.2).
+    """Return how many errors more a leaf of `total` rows with `errors` must be expected to make (Quinlan 1993, section 4.2).
 
     The upper end of the binomial's one-sided interval at level CF: exact, N(1 − CF^{1/N}), for no errors; linear between
     none and one; and from one on by the normal approximation with continuity correction,
-    r = (f + z²/2N + z √(f/N − f²/N + z²/4N²)) / (1 + z²/N), f = (e + ½)/N, never more than all records.
+    r = (f + z²/2N + z √(f/N − f²/N + z²/4N²)) / (1 + z²/N), f = (e + ½)/N, never more than all rows.
     """
     n, e = np.asarray(total, np.float64), np.asarray(errors, np.float64)
     some = n > 0

@@ -1,6 +1,6 @@
 """Where to cut a node: the best test over the cells of every attribute, for all nodes of a level at once.
 
-A histogram is an array (nodes, classes, 1 + cells): cell 0 holds the records whose value is missing, cell 1 + i those
+A histogram is an array (nodes, classes, 1 + cells): cell 0 holds the rows whose value is missing, cell 1 + i those
 with code i.
 """
 
@@ -22,13 +22,13 @@ BranchArray = NDArray[np.uint8]
 Counted = TypeVar("Counted", contravariant=True)
 """What a source of counts hands to its splitter: histograms here, sorted records for exact cuts."""
 
-TIE = 1e-11
+TIE_TOLERANCE = 1e-11
 """Scores this close, relative to the node's size, are equal: rounding must not choose between attributes."""
 
-LONG_LIST = 256
+MAX_FREE_LABELS = 256
 """A subset of more labels than this must say more about the classes than it takes to write it down."""
 
-LEAST_GAIN = 1e-9
+MIN_GAIN = 1e-9
 """A gain below this share of a node's records is rounding, not a gain."""
 
 
@@ -43,9 +43,9 @@ class Splits:
     gain, bits
         What the criterion gains, and the bits it takes to say which test of the attribute it is.
     branch
-        The child's number for every cell of the tested attribute (cell 0: missing), one row a node.
+        The child's number for every cell of the tested attribute (cell 0: missing), one row per node.
     children
-        How many children.
+        The number of children.
     cut
         Where cells are too many to list: the last code that goes to the first child. None for splitters that list them.
     """
@@ -58,8 +58,8 @@ class Splits:
     cut: IntArray | None = None
 
     @classmethod
-    def joined(cls, parts: Sequence[Splits]) -> Splits:
-        """The tests of several runs of nodes, one after another."""
+    def join(cls, parts: Sequence[Splits]) -> Splits:
+        """Return the tests of several runs of nodes, one after another."""
         if len(parts) == 1:
             return parts[0]
         values = {f.name: [getattr(part, f.name) for part in parts] for f in fields(cls)}
@@ -70,18 +70,18 @@ class Splits:
 
 
 class Splitter(Protocol[Counted]):
-    """Finds the test of each node from what its source counted."""
+    """Find the test of each node from what its source counted."""
 
     def best(self, counted: Counted, min_leaf: float, /) -> Splits:
-        """The test of every node that has one; each side holds at least `min_leaf` records."""
+        """Return the test of every node that has one; each side holds at least `min_leaf` rows."""
         ...
 
     def below(self, splits: Splits, counted: Counted, /) -> FloatArray:
-        """Class counts of the children of all split nodes, in order."""
+        """Return class counts of the children of all split nodes, in order."""
         ...
 
     def least_bits(self, sizes: Sequence[int]) -> float:
-        """A lower bound on `Splits.bits`, given how many cells each attribute has."""
+        """Return a lower bound on `Splits.bits`, given how many cells each attribute has."""
         ...
 
 
@@ -90,7 +90,7 @@ class BinarySplitter:
     """Two children: a cut between neighbouring cells of an ordered attribute, a subset of an unordered one's categories.
 
     Equal scores go to the attribute with the lowest index and there to the lowest cut. Missing values, and categories
-    that no record of the node has, follow the heavier side.
+    that no row of the node has, follow the heavier side.
 
     For two classes the best of all subsets is found by ordering categories by class share (Breiman et al. 1984,
     theorem 4.5). For more classes the order by each class's share is tried and the best cut of all is taken: that is
@@ -101,7 +101,7 @@ class BinarySplitter:
     categorical: frozenset[int] = frozenset()
 
     def least_bits(self, sizes: Sequence[int]) -> float:
-        """log2(cells − 1) of the smallest ordered attribute; a subset can be down to a choice of one."""
+        """Return log2(cells − 1) of the smallest ordered attribute; a subset can be down to a choice of one."""
         least = [0.0 if a in self.categorical else math.log2(max(size - 1, 1)) for a, size in enumerate(sizes)]
         return min(least, default=0.0)
 
@@ -121,24 +121,24 @@ class BinarySplitter:
         for a, histogram in enumerate(histograms):
             if histogram.shape[2] < 3:
                 continue
-            find = self._subset if a in self.categorical else self._cut
+            find = self._best_subset if a in self.categorical else self._best_cut
             score, gain, left, bits = find(histogram[:, :, 1:], sizes, min_leaf)
-            better = (score > best_score + TIE * sizes) & self._pays(a, histogram, left, bits)
+            better = (score > best_score + TIE_TOLERANCE * sizes) & self._pays(a, histogram, left, bits)
             best_score[better] = score[better]
             out.attribute[better], out.gain[better], out.bits[better] = a, gain[better], bits[better]
             out.branch[better] = 0
             out.branch[better, 1 : left.shape[1] + 1] = ~left[better]
-        out.attribute[out.gain <= LEAST_GAIN * sizes] = -1
+        out.attribute[out.gain <= MIN_GAIN * sizes] = -1
         self._send_missing(histograms, out)
         return out
 
     def _pays(self, a: int, histogram: FloatArray, left: NDArray[np.bool_], bits: FloatArray) -> NDArray[np.bool_]:
-        """Whether a test says more about the classes than it takes to write down, which is asked of long lists only.
+        """Return whether a test says more about the classes than it takes to write down, which is asked of long lists only.
 
-        With many labels and few records of each, the best of 2^(v−1) − 1 subsets tells the classes apart by chance, and better
-        than any true cut. It would win the node, and pruning, which counts the bits, would then undo all that hangs below.
+        With many labels and few rows of each, the best of 2^(v−1) − 1 subsets separates the classes by chance, and better
+        than any true cut. It would win the node, and pruning, which counts the bits, would then undo all that is below.
         """
-        if a not in self.categorical or histogram.shape[2] - 1 <= LONG_LIST:
+        if a not in self.categorical or histogram.shape[2] - 1 <= MAX_FREE_LABELS:
             return np.ones(len(bits), bool)
         known = histogram[:, :, 1:]
         first = np.einsum("ncb,nb->nc", known, left.astype(np.float64))
@@ -147,20 +147,20 @@ class BinarySplitter:
         return np.asarray(saved > bits)
 
     def below(self, splits: Splits, histograms: Sequence[FloatArray]) -> FloatArray:
-        """Sums of the histograms over each child's cells."""
+        """Return sums of the histograms over each child's cells."""
         return child_counts(splits, histograms)
 
-    def _cut(
+    def _best_cut(
         self, cells: FloatArray, sizes: FloatArray, min_leaf: float
     ) -> tuple[FloatArray, FloatArray, NDArray[np.bool_], FloatArray]:
         score, gain = self._scores(cells, min_leaf)
-        cut = first_best(score, TIE * sizes)
+        cut = first_best(score, TIE_TOLERANCE * sizes)
         nodes = np.arange(len(cut))
         left = np.arange(cells.shape[2]) <= cut[:, None]
         bits = np.full(len(cut), math.log2(max(cells.shape[2] - 1, 1)))
         return score[nodes, cut], gain[nodes, cut], left, bits
 
-    def _subset(
+    def _best_subset(
         self, cells: FloatArray, sizes: FloatArray, min_leaf: float
     ) -> tuple[FloatArray, FloatArray, NDArray[np.bool_], FloatArray]:
         nodes, classes, size = cells.shape
@@ -172,10 +172,10 @@ class BinarySplitter:
             share = np.where(present, cells[:, c] / np.where(present, weight, 1.0), np.inf)
             order = np.argsort(share, axis=1, kind="stable")
             score, gain = self._scores(np.take_along_axis(cells, order[:, None, :], axis=2), min_leaf)
-            cut = first_best(score, TIE * sizes)
+            cut = first_best(score, TIE_TOLERANCE * sizes)
             rank = np.empty_like(order)
             np.put_along_axis(rank, order, np.arange(size)[None, :], axis=1)
-            better = score[at, cut] > best[0] + TIE * sizes
+            better = score[at, cut] > best[0] + TIE_TOLERANCE * sizes
             for whole, part in zip(best, (score[at, cut], gain[at, cut], rank <= cut[:, None]), strict=True):
                 whole[better] = part[better]
         # A category that no record here has goes where most records go.
@@ -188,7 +188,7 @@ class BinarySplitter:
         return best[0], best[1], left, subset_bits(present.sum(axis=1))
 
     def _scores(self, cells: FloatArray, min_leaf: float) -> tuple[FloatArray, FloatArray]:
-        """Score and gain of the cut after each cell but the last; −inf where a side is too small."""
+        """Return score and gain of the cut after each cell but the last; −inf where a side is too small."""
         below = np.cumsum(cells, axis=2)
         total, left = below[:, :, -1:], below[:, :, :-1]
         right = total - left
@@ -196,7 +196,7 @@ class BinarySplitter:
         impurity = self.criterion.impurity
         gain = impurity(total, 1) - impurity(left, 1) - impurity(right, 1)
         score = self.criterion.score(gain, n_left, n_right)
-        least = max(min_leaf, TIE)
+        least = max(min_leaf, TIE_TOLERANCE)
         return np.where((n_left >= least) & (n_right >= least), score, -np.inf), gain
 
     def _send_missing(self, histograms: Sequence[FloatArray], out: Splits) -> None:
@@ -209,7 +209,7 @@ class BinarySplitter:
 
 
 def child_counts(splits: Splits, histograms: Sequence[FloatArray]) -> FloatArray:
-    """Class counts of the children of all split nodes, in order."""
+    """Return class counts of the children of all split nodes, in order."""
     split = splits.attribute >= 0
     first = np.cumsum(np.where(split, splits.children, 0)) - np.where(split, splits.children, 0)
     out = np.zeros((int(splits.children[split].sum()), histograms[0].shape[1]))
@@ -224,16 +224,16 @@ def child_counts(splits: Splits, histograms: Sequence[FloatArray]) -> FloatArray
 
 
 def class_bits(counts: FloatArray) -> FloatArray:
-    """Σ n_c log2(n/n_c): the code of the classes, given their shares (one row of counts a node)."""
+    """Return Σ n_c log2(n/n_c): the code of the classes, given their shares (one row of counts per node)."""
     return np.asarray(xlog2x(counts.sum(axis=1)) - xlog2x(counts).sum(axis=1))
 
 
 def first_best(score: FloatArray, tolerance: FloatArray) -> IntArray:
-    """The first column of each row that comes within `tolerance` of the row's largest."""
+    """Return the first column of each row that comes within `tolerance` of the row's largest."""
     return np.argmax(score >= score.max(axis=1, keepdims=True) - tolerance[:, None], axis=1)
 
 
 def subset_bits(categories: IntArray) -> FloatArray:
-    """log2(2^(v−1) − 1): the ways to part v categories in two."""
+    """Return log2(2^(v−1) − 1): the ways to split v categories in two."""
     v = np.maximum(categories, 2) - 1.0
     return np.asarray(v + np.log2(-np.expm1(-v * math.log(2))))

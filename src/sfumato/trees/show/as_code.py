@@ -15,26 +15,24 @@ from sfumato.schema import Attribute, Kind, Missing
 from sfumato.table import MISSING_LABEL
 from sfumato.trees.tree import Test, Tree
 
-DEEPEST = 90
-"""Python reads at most a hundred levels of indentation."""
-
 
 def to_python(tree: Tree, name: str = "predict") -> str:
-    """Source of a function from a mapping (column name to true value) to the class label.
+    """Return the source of a function from a mapping (column name to true value) to the class label.
 
     Numbers may be numbers or texts of numbers, dates ISO texts or `datetime.date`; None, NaN and "" are missing.
     """
     if not name.isidentifier():
-        raise UsageError(f"{name!r} is no name for a Python function; use letters, digits and underscores")
-    if tree.depth > DEEPEST:
-        raise UsageError(f"a tree {tree.depth} tests deep is too deep for Python source; limit it to {DEEPEST}")
+        raise UsageError(f"{name!r} is not a name for a Python function; use letters, digits and underscores")
+    max_depth = 90  # Python reads at most a hundred levels of indentation
+    if tree.depth > max_depth:
+        raise UsageError(f"a tree {tree.depth} tests deep is too deep for Python source; limit it to {max_depth}")
     readers = {"number": "_number", "day": "_day", "label": "_label"}
     lines = [
         _PYTHON_HEAD,
         f"def {name}(row):",
         f'    """{tree.leaves} leaves; missing values take the heavier branch."""',
     ]
-    for i, attribute in enumerate(_used(tree)):
+    for i, attribute in enumerate(_used_attributes(tree)):
         lines.append(
             f"    a{i} = {readers[_reader(attribute)]}(row.get({attribute.name!r}){_default(attribute, repr)})"
         )
@@ -60,15 +58,15 @@ def to_python(tree: Tree, name: str = "predict") -> str:
 
 
 def to_javascript(tree: Tree, name: str = "predict") -> str:
-    """Source of a function from an object (column name to true value) to the class label.
+    """Return the source of a function from an object (column name to true value) to the class label.
 
     Dates are ISO texts; null, undefined, NaN and "" are missing.
     """
     if not name.isidentifier() or not name.isascii():
-        raise UsageError(f"{name!r} is no name for a JavaScript function; use letters, digits and underscores")
+        raise UsageError(f"{name!r} is not a name for a JavaScript function; use letters, digits and underscores")
     readers = {"number": "number", "day": "day", "label": "label"}
     lines = [f"function {name}(row) {{", _JAVASCRIPT_HEAD]
-    for i, attribute in enumerate(_used(tree)):
+    for i, attribute in enumerate(_used_attributes(tree)):
         default = _default(attribute, _script)
         lines.append(f"  const a{i} = {readers[_reader(attribute)]}(row[{_script(attribute.name)}]{default});")
     language = _Language(
@@ -91,7 +89,7 @@ def to_javascript(tree: Tree, name: str = "predict") -> str:
 
 
 def to_sql(tree: Tree) -> str:
-    """A CASE expression in standard SQL over the columns; NULL is missing.
+    """Return a CASE expression in standard SQL over the columns; NULL is missing.
 
     Dates are compared as ISO texts, which suits DATE columns and texts alike. Where a database knows NaN, turn it into NULL
     first.
@@ -119,7 +117,7 @@ def to_sql(tree: Tree) -> str:
         deeper = indent + "  "
         lines = ["CASE"]
         for branch, child in enumerate(node.children):
-            if branch != node.test.missing and _asked(node.test, branch):
+            if branch != node.test.missing and _can_be_entered(node.test, branch):
                 lines.append(f"{deeper}WHEN {condition(attribute, node.test, branch)} THEN {case(child, deeper)}")
         if len(lines) == 1:
             return case(node.children[node.test.missing], indent)
@@ -137,11 +135,11 @@ class _Language:
 
 
 def _branches(tree: Tree, test: Test, language: _Language) -> list[tuple[str, int]]:
-    """Conditions of all branches but the one for missing values, which comes last and has none."""
+    """Return the conditions of all branches; the one for missing values comes last and has none."""
     variable = f"a{tree.used.index(test.attribute)}"
     out = []
     for branch in range(len(test.groups) or 2):
-        if branch == test.missing or not _asked(test, branch):
+        if branch == test.missing or not _can_be_entered(test, branch):
             continue
         if test.threshold is None:
             out.append((language.among(variable, test.groups[branch]), branch))
@@ -156,12 +154,12 @@ def _above(variable: str, test: Test) -> str:
     return f"{variable} {'>' if test.closed else '>='} {test.threshold!r}"
 
 
-def _asked(test: Test, branch: int) -> bool:
-    """An empty group of labels can never be entered."""
+def _can_be_entered(test: Test, branch: int) -> bool:
+    """Return whether a branch can be entered: an empty group of labels never is."""
     return test.threshold is not None or bool(test.groups[branch])
 
 
-def _used(tree: Tree) -> list[Attribute]:
+def _used_attributes(tree: Tree) -> list[Attribute]:
     return [tree.attribute(name) for name in tree.used]
 
 
@@ -176,7 +174,7 @@ def _default(attribute: Attribute, quoted: Callable[[str], str]) -> str:
 
 
 def _script(value: str) -> str:
-    """A JavaScript string that may also stand inside an HTML page."""
+    """Return a JavaScript string that may also stand inside an HTML page."""
     return json.dumps(value).replace("</", "<\\/")
 
 

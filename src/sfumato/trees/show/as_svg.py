@@ -6,7 +6,7 @@ import math
 from html import escape
 
 from sfumato.trees.rules import conditions
-from sfumato.trees.show.as_text import amount, branch_text, condition_text, relation
+from sfumato.trees.show.as_text import branch_text, condition_text, format_amount, relation
 from sfumato.trees.tree import Tree
 
 ROW, COLUMN, LEAF, BAR, MARGIN, HEAD = 30, 190, 236, 72, 20, 54
@@ -28,17 +28,17 @@ STYLE = """
 
 
 def svg(tree: Tree, title: str = "") -> str:
-    """The drawing as one SVG document.
+    """Return the drawing as one SVG document.
 
-    A way's width grows with the share of records that take it; a leaf shows its class, its records, and the shares of the
-    classes in it. Hovering over anything says the rest.
+    A branch's width grows with the share of rows that take it; a leaf shows its class, its rows, and the shares of the
+    classes in it. Hovering over anything shows the rest.
     """
     places = _places(tree)
     bottom = HEAD + tree.leaves * ROW
     right = MARGIN + tree.depth * COLUMN + LEAF
     width = max(right + MARGIN, 2 * MARGIN + sum(34 + 8 * len(label) for label in tree.labels), 420)
     height = bottom + MARGIN + 18
-    heading = title or f"{tree.target}: {tree.leaves} leaves, {amount(tree.nodes[0].total)} records"
+    heading = title or f"{tree.target}: {tree.leaves} leaves, {format_amount(tree.nodes[0].total)} records"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="sft" width="{width}" height="{height}"',
         f'viewBox="0 0 {width} {height}" role="img" aria-label="{escape(heading)}">',
@@ -57,12 +57,12 @@ def svg(tree: Tree, title: str = "") -> str:
 
 
 def colour(index: int) -> str:
-    """A class's colour."""
+    """Return a class's colour."""
     return COLOURS[index % len(COLOURS)]
 
 
 def _places(tree: Tree) -> dict[int, tuple[float, float]]:
-    """Leaves stand in rows; an inner node half-way between its first and its last child."""
+    """Return the place of every node: leaves stand in rows; an inner node half-way between its first and its last child."""
     y: dict[int, float] = {leaf: HEAD + ROW * (row + 0.5) for row, (leaf, _) in enumerate(tree.paths())}
     for number in reversed(range(len(tree.nodes))):
         children = tree.nodes[number].children
@@ -94,7 +94,7 @@ def _ways(tree: Tree, number: int, places: dict[int, tuple[float, float]]) -> st
         thick = 1 + 9 * math.sqrt(tree.nodes[child].total / (tree.nodes[0].total or 1.0))
         words = relation(attribute, node.test, branch)
         parts.append(
-            f"<g><title>{escape(branch_text(attribute, node.test, branch))}: {amount(tree.nodes[child].total)} records"
+            f"<g><title>{escape(branch_text(attribute, node.test, branch))}: {format_amount(tree.nodes[child].total)} records"
             f'</title><path class="way" stroke-width="{thick:.1f}" d="M{start:.0f} {y:.1f}'
             f'C{bend:.0f} {y:.1f} {bend - 8:.0f} {to_y:.1f} {bend + 14:.0f} {to_y:.1f}H{to_x:.0f}"/>'
         )
@@ -131,7 +131,7 @@ def _leaf(tree: Tree, number: int, places: dict[int, tuple[float, float]]) -> st
         f'<rect class="card" x="{x}" y="{y - 12:.1f}" width="{LEAF - 6}" height="24" rx="12"/>'
         f"{_shares(tree, number, x + 12, y - 4, BAR, 8)}"
         f'<text x="{x + BAR + 20}" y="{y + 4.5:.1f}"><tspan class="name">{escape(_short(label, 9))}</tspan>'
-        f'<tspan class="soft" dx="6">{amount(total)} · {share:.0f} %</tspan></text></g>'
+        f'<tspan class="soft" dx="6">{format_amount(total)} · {share:.0f} %</tspan></text></g>'
     )
 
 
@@ -150,7 +150,7 @@ def _shares(tree: Tree, number: int, x: float, y: float, width: float, height: f
 
 def _counts(tree: Tree, number: int) -> str:
     pairs = zip(tree.labels, tree.nodes[number].counts, strict=True)
-    return escape(", ".join(f"{label} {amount(count)}" for label, count in pairs))
+    return escape(", ".join(f"{label} {format_amount(count)}" for label, count in pairs))
 
 
 def _card_width(name: str) -> int:

@@ -8,12 +8,9 @@ from sfumato.schema import Attribute, Kind
 from sfumato.trees.rules import Condition, Rule, rules
 from sfumato.trees.tree import Test, Tree
 
-MOST_LABELS = 20
-"""A longer set of labels is cut short for readers; the model's JSON has them all."""
-
 
 def text(tree: Tree) -> str:
-    """The tree, indented; each leaf with its class, its records and how many of them have another class.
+    """Return the tree, indented; each leaf with its class, its rows and how many of them have another class.
 
     Missing values follow the branch that is marked with an asterisk.
     """
@@ -41,14 +38,14 @@ def text(tree: Tree) -> str:
 
 
 def leaf_text(tree: Tree, number: int) -> str:
-    """``A (1,203 / 12)``."""
+    """Return a leaf in words: ``A (1,203 / 12)``."""
     counts = tree.nodes[number].counts
     predicted = int(tree.node_classes[number])
-    return f"{tree.labels[predicted]} ({amount(math.fsum(counts))} / {amount(math.fsum(counts) - counts[predicted])})"
+    return f"{tree.labels[predicted]} ({format_amount(math.fsum(counts))} / {format_amount(math.fsum(counts) - counts[predicted])})"
 
 
 def rules_text(tree: Tree, most: int | None = None) -> str:
-    """The rules, those that cover most records first."""
+    """Return the rules, those that cover most rows first."""
     ranked = sorted(rules(tree), key=lambda rule: -rule.total)
     lines = [rule_text(tree, rule) for rule in ranked[:most]]
     if most is not None and len(ranked) > most:
@@ -57,32 +54,32 @@ def rules_text(tree: Tree, most: int | None = None) -> str:
 
 
 def rule_text(tree: Tree, rule: Rule) -> str:
-    """``if age < 40 and salary ≥ 75000 then A (1,203 records, 99.0 % right)``."""
+    """Return a rule in words: ``if age < 40 and salary ≥ 75000 then A (1,203 records, 99.0 % right)``."""
     words = " and ".join(condition_text(tree.attribute(c.attribute), c) for c in rule.conditions)
     share = f", {100 * rule.confidence:.1f} % right" if rule.total else ""
     head = f"if {words} then " if words else "always "
-    return f"{head}{tree.target} = {rule.label} ({amount(rule.total)} records{share})"
+    return f"{head}{tree.target} = {rule.label} ({format_amount(rule.total)} records{share})"
 
 
 def branch_text(attribute: Attribute, test: Test, branch: int) -> str:
-    """What one branch of a test says."""
+    """Return what one branch of a test says."""
     return f"{attribute.name} {relation(attribute, test, branch)}"
 
 
 def relation(attribute: Attribute, test: Test, branch: int) -> str:
-    """``< 40``, ``≥ 40``, ``in {red, blue}``."""
+    """Return one branch without its attribute: ``< 40``, ``≥ 40``, ``in {red, blue}``."""
     if test.threshold is None:
         return _one_of(test.groups[branch])
     sign = ("≤" if test.closed else "<") if branch == 0 else (">" if test.closed else "≥")
-    return f"{sign} {number(attribute, test.threshold)}"
+    return f"{sign} {format_threshold(attribute, test.threshold)}"
 
 
 def condition_text(attribute: Attribute, condition: Condition) -> str:
-    """One condition of a rule."""
+    """Return one condition of a rule in words."""
     name = attribute.name
     if condition.labels is not None:
         return f"{name} {_one_of(condition.labels)}"
-    low, high = number(attribute, condition.low), number(attribute, condition.high)
+    low, high = format_threshold(attribute, condition.low), format_threshold(attribute, condition.high)
     below = f"{'≤' if condition.high_closed else '<'} {high}"
     if math.isinf(condition.low):
         return f"{name} {below}"
@@ -91,8 +88,8 @@ def condition_text(attribute: Attribute, condition: Condition) -> str:
     return f"{low} {'<' if condition.low_open else '≤'} {name} {below}"
 
 
-def number(attribute: Attribute, value: float) -> str:
-    """A threshold in the digits that matter: a thousandth of the domain's range, a calendar day for dates."""
+def format_threshold(attribute: Attribute, value: float) -> str:
+    """Return a threshold in the digits that matter: a thousandth of the domain's range, a calendar day for dates."""
     if math.isinf(value) or attribute.kind is not Kind.REAL:
         return str(value if math.isinf(value) else attribute.format_value(value))
     span = attribute.interval.range or abs(value) or 1.0
@@ -100,13 +97,14 @@ def number(attribute: Attribute, value: float) -> str:
     return f"{value:.{digits}f}"
 
 
-def amount(weight: float) -> str:
-    """A number of records: whole where it is."""
+def format_amount(weight: float) -> str:
+    """Return a number of rows, without a decimal point where it is whole."""
     return f"{weight:,.0f}" if abs(weight - round(weight)) < 1e-6 or weight >= 100 else f"{weight:,.1f}"
 
 
 def _one_of(labels: tuple[str, ...]) -> str:
     if len(labels) == 1:
         return f"= {labels[0]}"
-    more = f", … ({len(labels):,} in all)" if len(labels) > MOST_LABELS else ""
-    return f"in {{{', '.join(labels[: MOST_LABELS - 8 if more else None])}{more}}}"
+    max_labels = 20  # a longer set is cut short for readers; the model's JSON has them all
+    more = f", … ({len(labels):,} in all)" if len(labels) > max_labels else ""
+    return f"in {{{', '.join(labels[: max_labels - 8 if more else None])}{more}}}"

@@ -17,7 +17,7 @@ from sfumato.hashing import row_marks
 from sfumato.reconstruction import paper_size
 from sfumato.table import Table, drawn_together, refuse_correlated_noise
 from sfumato.text import join_names
-from sfumato.trees.grow import MDL, BinarySplitter, CodedRecords, Limits, Pruner, Splits, checked, grow_from
+from sfumato.trees.grow import MDL, BinarySplitter, CodedRows, Limits, Pruner, Splits, check_codes, grow_from
 from sfumato.trees.strategies.association import Association
 from sfumato.trees.strategies.base import strategy
 from sfumato.trees.strategies.leaf_counts import with_leaves
@@ -76,8 +76,8 @@ def _grow(table: Table, name: str, limits: Limits | None, pruner: Pruner | None,
     codes = [a.codes(group, groups) for a in associations]
     grids = [a.grid for a in associations]
     unordered = frozenset(i for i, a in enumerate(associations) if not a.ordered)
-    records = LocalRecords if name == "local" else CodedRecords
-    source = records(*checked(codes, [g.size for g in grids], classes, k, None))
+    records = LocalRecords if name == "local" else CodedRows
+    source = records(*check_codes(codes, [g.size for g in grids], classes, k, None))
     if isinstance(source, LocalRecords):
         source.associations = associations
     growth = grow_from(
@@ -112,7 +112,7 @@ MIN_ROWS = 1000
 """A node with fewer records keeps the association it inherits: "to avoid over-fitting, reconstruction is stopped"."""
 
 
-class LocalRecords(CodedRecords):
+class LocalRecords(CodedRows):
     """Coded records that reconstruct again, by class, at every open node of at least `FEWEST_RECORDS` records.
 
     An attribute already tested on the way to a node keeps its association: its records were chosen by it.

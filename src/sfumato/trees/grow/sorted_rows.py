@@ -1,9 +1,9 @@
-"""Records kept in the order of each number, a source for exact cuts: between any two distinct values, not between cells.
+"""Rows kept in the order of each number, a source for exact cuts: between any two distinct values, not between cells.
 
 A histogram of a column with 20,000 distinct values would be empty almost everywhere. Here every numeric column is sorted
-once, and each level only parts the sorted columns among the children, stably: linear work a level, no sort, no bins.
+once, and each level only splits the sorted columns among the children, stably: linear work per level, no sort, no bins.
 
-A record whose tested value is missing goes on in every child, with the weight that the known records of that child have
+A row whose tested value is missing goes on in every child, with the weight that the known rows of that child have
 (C4.5's fractional records).
 """
 
@@ -24,13 +24,10 @@ from sfumato.trees.grow.splits import Splits
 
 PlaceArray = NDArray[np.int32]
 
-LEAST_SHARE = 1e-6
-"""A branch with a smaller share of the known records gets no fraction of those whose value is missing."""
-
-BLOCK = 1 << 17
+BLOCK_PLACES = 1 << 17
 """Sorted places worked on at a time, over all columns of a block."""
 
-MOST_CELLS = 1 << 22
+MAX_TABLE_CELLS = 1 << 22
 """A contingency table of more cells is made for some of the nodes at a time."""
 
 
@@ -38,7 +35,7 @@ MOST_CELLS = 1 << 22
 class Coded:
     """A table for the builder: for each column the rank of every value among the distinct ones, or a category's number.
 
-    ``missing`` is −1 for categories and the largest rank of all, so last in order, for numbers.
+    `missing` is −1 for categories and the largest rank of all, so last in order, for numbers.
     """
 
     codes: PlaceArray
@@ -57,35 +54,35 @@ class Coded:
         if len(lengths) > 1:
             raise UsageError(f"columns of {join_names(sorted(lengths))} rows do not make a table")
         codes = np.empty((len(columns), lengths.pop()), np.int32)
-        kept, found = [], []
+        distinct, counts = [], []
         for a, (column, is_number) in enumerate(zip(columns, numeric, strict=True)):
             absent = np.isnan(column)
             if is_number:
                 values, ranks = np.unique(column[~absent], return_inverse=True)
                 codes[a, ~absent] = ranks
                 codes[a, absent] = len(values)
-                kept.append(values)
-                found.append(len(values))
+                distinct.append(values)
+                counts.append(len(values))
                 continue
             present = column[~absent]
             if len(present) and (present.min() < 0 or present.max() >= sizes[a] or (present % 1).any()):
                 raise UsageError(f"attribute {a} has category codes outside 0 … {sizes[a] - 1}; declare its categories")
             codes[a] = np.where(absent, -1.0, column).astype(np.int32)
-            kept.append(np.empty(0))
-            found.append(sizes[a])
-        return cls(codes, np.asarray(numeric, bool), tuple(found), tuple(kept))
+            distinct.append(np.empty(0))
+            counts.append(sizes[a])
+        return cls(codes, np.asarray(numeric, bool), tuple(counts), tuple(distinct))
 
     def absent(self, a: int) -> NDArray[np.bool_]:
-        """Which values of a column are missing."""
+        """Return which values of a column are missing."""
         return self.codes[a] == (self.sizes[a] if self.numeric[a] else -1)
 
 
 @dataclass(frozen=True, eq=False)
-class Cuts:
+class NumericCuts:
     """The best cut of each numeric column (first axis) in each node (second axis).
 
-    ``gain`` is in bits times records, −inf where no cut is allowed; ``left`` is the weight at or below the cut, ``known``
-    that of all known values, ``number`` counts the cuts that were allowed, and ``last`` is the code of the last value
+    `gain` is in bits times rows, −inf where no cut is allowed; `left` is the weight at or below the cut, `known`
+    that of all known values, `number` counts the cuts that were allowed, and `last` is the code of the last value
     below the cut, moved up to the last value of the whole table that is no larger than the middle.
     """
 
@@ -97,7 +94,7 @@ class Cuts:
 
 
 class Level:
-    """The open nodes of one level: their records sorted by node, and for each number sorted by node and value."""
+    """The open nodes of one level: their rows sorted by node, and for each number sorted by node and value."""
 
     def __init__(self, table: Coded, classes: IntArray, n_classes: int) -> None:
         self.table = table
@@ -119,7 +116,7 @@ class Level:
 
     @property
     def starts(self) -> IntArray:
-        """Where each node's records begin, and the end of the last."""
+        """Where each node's rows begin, and the end of the last."""
         return np.searchsorted(self.slot, np.arange(self.open + 1))
 
     def class_counts(self) -> FloatArray:
@@ -129,9 +126,9 @@ class Level:
         return np.bincount(key, self.weights, size).reshape(self.open, self.n_classes).astype(np.float64)
 
     def tables(self, a: int) -> Iterator[tuple[slice, FloatArray]]:
-        """Weight by node, category (0 for missing, 1 + code) and class, for runs of nodes."""
+        """Yield weight by node, category (0 for missing, 1 + code) and class, for runs of nodes."""
         cells = self.table.sizes[a] + 1
-        run = max(1, MOST_CELLS // (cells * self.n_classes))
+        run = max(1, MAX_TABLE_CELLS // (cells * self.n_classes))
         starts = self.starts
         for first in range(0, self.open, run):
             nodes = slice(first, min(first + run, self.open))
@@ -142,22 +139,22 @@ class Level:
             weights = None if self.weights is None else self.weights[part]
             yield nodes, np.bincount(key, weights, int(np.prod(shape))).reshape(shape).astype(np.float64)
 
-    def cuts(self, least: float, tolerance: float) -> Cuts:
-        """The best cut of every number in every node.
+    def cuts(self, least: float, tolerance: float) -> NumericCuts:
+        """Return the best cut of every number in every node.
 
-        Both sides hold at least min(25, max(`least`, a tenth of the mean class)) known records; of cuts whose gains
-        differ by less than `tolerance` bits a record the lowest is taken.
+        Both sides hold at least min(25, max(`least`, a tenth of the mean class)) known rows; of cuts whose gains
+        differ by less than `tolerance` bits per row the lowest is taken.
         """
-        parts = max(1, BLOCK // max(len(self.rows), 1))
+        parts = max(1, BLOCK_PLACES // max(len(self.rows), 1))
         blocks = [self._cuts(slice(i, i + parts), least, tolerance) for i in range(0, len(self.numbers), parts)]
         if not blocks:
             nothing = np.zeros((0, self.open))
-            return Cuts(nothing, nothing, nothing, nothing.astype(np.int64), nothing.astype(np.int64))
-        return Cuts(
+            return NumericCuts(nothing, nothing, nothing, nothing.astype(np.int64), nothing.astype(np.int64))
+        return NumericCuts(
             *(np.concatenate([getattr(b, n) for b in blocks]) for n in ("gain", "left", "known", "number", "last"))
         )
 
-    def _cuts(self, part: slice, least: float, tolerance: float) -> Cuts:
+    def _cuts(self, part: slice, least: float, tolerance: float) -> NumericCuts:
         order, attributes = self.order[part], self.numbers[part]
         d, entries = order.shape
         starts = self.starts
@@ -207,8 +204,8 @@ class Level:
         attributes: IntArray,
         code: PlaceArray,
         tolerance: float,
-    ) -> Cuts:
-        """The first of the best cuts of each column and node, from the list of those that are allowed."""
+    ) -> NumericCuts:
+        """Return the first of the best cuts of each column and node, from the list of those that are allowed."""
         shape = known.shape
         key = column * self.open + node
         number = np.bincount(key, minlength=shape[0] * shape[1])
@@ -225,10 +222,10 @@ class Level:
             chosen = chosen[np.searchsorted(chosen, ends - number[some])]
             best[some], left[some] = gain[chosen], n_left[chosen]
             last[some] = self._last(attributes, column[chosen], code, place[chosen])
-        return Cuts(best.reshape(shape), left.reshape(shape), known, number.reshape(shape), last.reshape(shape))
+        return NumericCuts(best.reshape(shape), left.reshape(shape), known, number.reshape(shape), last.reshape(shape))
 
     def _last(self, attributes: IntArray, column: IntArray, code: PlaceArray, place: IntArray) -> IntArray:
-        """The code of the largest value in the table that is no larger than the middle of the two around the cut."""
+        """Return the code of the largest value in the table that is no larger than the middle of the two around the cut."""
         low, high = code[column, place].astype(np.int64), code[column, place + 1].astype(np.int64)
         out = low.copy()
         for i in np.unique(column):
@@ -242,10 +239,10 @@ class Level:
         return out
 
     def _change(self, order: PlaceArray, weight: FloatArray | None) -> FloatArray:
-        """What Σ_c f(left_c) + f(right_c), with f(x) = x log2 x, gains as each record moves from right to left.
+        """Return what Σ_c f(left_c) + f(right_c), with f(x) = x log2 x, gains as each row moves from right to left.
 
-        A record of class c moves left_c from b to b + w and right_c from T − b to T − b − w; so one running sum over the
-        records serves any number of classes.
+        A row of class c moves left_c from b to b + w and right_c from T − b to T − b − w; so one running sum over the
+        rows serves any number of classes.
         """
         group = self.slot.astype(np.int64) * self.n_classes + self.classes[order]
         before = within_groups(group, weight)
@@ -261,8 +258,8 @@ class Level:
     def _f(self, x: NDArray[Any]) -> FloatArray:
         return xlog2x(x) if self.weights is not None else self._xlog2x[x.astype(np.int64)]
 
-    def routed(self, splits: Splits) -> tuple[IntArray, IntArray, FloatArray | None]:
-        """Records of split nodes (a record with a missing value once a child), the child of each, and its weight."""
+    def route(self, splits: Splits) -> tuple[IntArray, IntArray, FloatArray | None]:
+        """Return the rows of split nodes (one with a missing value once per child), the child of each, and its weight."""
         attribute = splits.attribute[self.slot]
         entry = np.flatnonzero(attribute >= 0)
         slot, attribute = self.slot[entry].astype(np.int64), attribute[entry]
@@ -286,7 +283,7 @@ class Level:
         child = (
             np.repeat(first[slot[lost]], copies) + np.arange(len(again)) - np.repeat(np.cumsum(copies) - copies, copies)
         )
-        kept = share[child] > LEAST_SHARE
+        kept = share[child] > 1e-6  # a smaller share of the known rows gets no fraction of those with a missing value
         again, child = again[kept], child[kept]
         here = np.flatnonzero(~absent)
         source = np.concatenate([here, again])
@@ -294,7 +291,7 @@ class Level:
         return entry[source], to, np.concatenate([weights[here], weights[again] * share[child]])
 
     def descend(self, entry: IntArray, child: IntArray, weights: FloatArray | None, is_open: NDArray[np.bool_]) -> None:
-        """Go on with the open children: records sorted by child, sorted columns parted among them."""
+        """Go on with the open children: rows sorted by child, sorted columns split among them."""
         number = np.where(is_open, np.cumsum(is_open) - 1, -1)
         slot = number[child]
         going = np.flatnonzero(slot >= 0)
@@ -318,7 +315,7 @@ class Level:
         self.open = int(is_open.sum())
 
 
-class SortedRecords:
+class SortedRows:
     """A source of exact cuts for `GainRatioSplitter`; see `sfumato.trees.grow.growth.Source`."""
 
     def __init__(self, table: Coded, classes: IntArray, n_classes: int) -> None:
@@ -331,26 +328,26 @@ class SortedRecords:
         self._level = Level(table, classes, n_classes)
 
     def totals(self) -> FloatArray:
-        """Class counts of all records."""
+        """Return class counts of all rows."""
         return self._level.class_counts()[0]
 
-    def counted(self) -> Iterator[Level]:
-        """The level itself: its cuts and tables are worked out by the splitter."""
+    def count_open_nodes(self) -> Iterator[Level]:
+        """Yield the level itself: its cuts and tables are worked out by the splitter."""
         yield self._level
 
     def descend(self, splits: Splits, is_open: NDArray[np.bool_]) -> None:
-        """Send every record to its child."""
-        self._level.descend(*self._level.routed(splits), is_open)
+        """Send every row to its child."""
+        self._level.descend(*self._level.route(splits), is_open)
 
 
 def stable_order(keys: NDArray[Any]) -> IntArray:
-    """A stable order by small whole numbers; numpy sorts 16-bit integers by radix, in linear time."""
+    """Return a stable order by small whole numbers; numpy sorts 16-bit integers by radix, in linear time."""
     small = len(keys) and int(keys.max()) < 2**16
     return np.argsort(keys.astype(np.uint16) if small else keys, kind="stable")
 
 
 def within_groups(group: IntArray, weight: FloatArray | None) -> NDArray[Any]:
-    """Along each row: how much weight (or how many, as whole numbers) of the same group stands before each place."""
+    """Return, along each row, how much weight (or how many, as whole numbers) of the same group stands before each place."""
     out: NDArray[Any] = np.empty(group.shape, np.int64 if weight is None else np.float64)
     for i, keys in enumerate(group):
         order = stable_order(keys)

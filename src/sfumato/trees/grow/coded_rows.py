@@ -1,4 +1,4 @@
-"""Coded records as a source of counts: bincounts by node, class and cell, in blocks that stay in the cache."""
+"""Coded rows as a source of counts: bincounts by node, class and cell, in blocks that stay in the cache."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from sfumato.trees.grow.splits import Splits
 
 CellArray = NDArray[np.int16]
 
-BLOCK = 32_768
+BLOCK_ROWS = 32_768
 """Rows counted at a time: their keys stay in the second-level cache."""
 
 
-MOST_CELLS = 2**24
+MAX_LEVEL_CELLS = 2**24
 """Histograms of a level larger than this (128 MiB) are made and used part by part."""
 
 
@@ -32,16 +32,16 @@ class _Family:
     family: IntArray
     is_open: NDArray[np.bool_]
     heaviest: NDArray[np.bool_]
-    counted: NDArray[np.bool_]
+    count_open_nodes: NDArray[np.bool_]
     place: IntArray
-    found: list[FloatArray]
+    histograms: list[FloatArray]
 
 
-class CodedRecords:
-    """Records with one small integer per attribute: 0 for missing, 1 + code otherwise.
+class CodedRows:
+    """Rows with one small integer per attribute: 0 for missing, 1 + code otherwise.
 
     Unweighted histograms are whole numbers, so that of the heaviest child is its parent's less its siblings', exactly,
-    and the heaviest children are never counted. Weighted records are counted in full: a difference of rounded sums would
+    and the heaviest children are never counted. Weighted rows are counted in full: a difference of rounded sums would
     leave crumbs in empty cells.
     """
 
@@ -72,23 +72,23 @@ class CodedRecords:
         classes: NDArray[Any],
         n_classes: int,
         weights: FloatArray | None = None,
-    ) -> CodedRecords:
+    ) -> CodedRows:
         """Check codes and classes, and lay them out."""
-        return cls(*checked(codes, sizes, classes, n_classes, weights))
+        return cls(*check_codes(codes, sizes, classes, n_classes, weights))
 
     def totals(self) -> FloatArray:
-        """Class counts of all records."""
+        """Return class counts of all rows."""
         return np.bincount(self._classes, self._weights, self.n_classes).astype(np.float64)
 
-    def counted(self) -> Iterator[list[FloatArray]]:
-        """The histograms of the open nodes: from their parents' where these were kept, else by counting every record."""
+    def count_open_nodes(self) -> Iterator[list[FloatArray]]:
+        """Yield the histograms of the open nodes: from their parents' where these were kept, else by counting every row."""
         if self._family is not None:
-            histograms = self._derived(self._family)
+            histograms = self._derive_counts(self._family)
             self._parents, self._family = histograms, None
             yield histograms
             return
         self._parents = None
-        at_once = max(1, MOST_CELLS // (self.n_classes * sum(size + 1 for size in self.sizes)))
+        at_once = max(1, MAX_LEVEL_CELLS // (self.n_classes * sum(size + 1 for size in self.sizes)))
         if self._open <= at_once:
             histograms = self._count(self._rows, self._slot, self._open)
             if self._weights is None:
@@ -103,17 +103,17 @@ class CodedRecords:
             yield self._count(self._rows[some], self._slot[some] - first, min(at_once, self._open - first))
 
     def descend(self, splits: Splits, is_open: NDArray[np.bool_]) -> None:
-        """Route the records, and note what the next histograms can be derived from."""
+        """Route the rows, and note what the next histograms can be derived from."""
         made = splits.attribute >= 0
         child = self._route(splits)
         cells = int(is_open.sum()) * self.n_classes * sum(size + 1 for size in self.sizes)
-        if self._parents is not None and cells <= MOST_CELLS:
+        if self._parents is not None and cells <= MAX_LEVEL_CELLS:
             family = np.repeat(np.flatnonzero(made), splits.children[made])
-            self._family = self._counted_children(family, child, is_open)
+            self._family = self._count_children(family, child, is_open)
         self._keep(child, is_open)
         self._open = int(is_open.sum())
 
-    def _counted_children(self, family: IntArray, child: IntArray, is_open: NDArray[np.bool_]) -> _Family:
+    def _count_children(self, family: IntArray, child: IntArray, is_open: NDArray[np.bool_]) -> _Family:
         """Count all but the heaviest child of each family that goes on."""
         parents = int(family.max()) + 1
         goes_on = np.bincount(family, is_open, parents) > 0
@@ -122,25 +122,25 @@ class CodedRecords:
         counted = goes_on[family] & ~heaviest
         place = np.cumsum(counted) - 1
         some = counted[child]
-        found = self._count(self._rows[some], place[child[some]], int(counted.sum()))
-        return _Family(family, is_open, heaviest, counted, place, found)
+        histograms = self._count(self._rows[some], place[child[some]], int(counted.sum()))
+        return _Family(family, is_open, heaviest, counted, place, histograms)
 
-    def _derived(self, f: _Family) -> list[FloatArray]:
-        """The heaviest child is its parent less its siblings."""
+    def _derive_counts(self, f: _Family) -> list[FloatArray]:
+        """Return the histograms of all children: the heaviest child is its parent less its siblings."""
         assert self._parents is not None  # `descend` makes a family only where parents were kept
         number = np.cumsum(f.is_open) - 1
-        direct, derived = f.is_open & f.counted, f.is_open & f.heaviest
-        member = np.flatnonzero(f.counted)
+        direct, derived = f.is_open & f.count_open_nodes, f.is_open & f.heaviest
+        member = np.flatnonzero(f.count_open_nodes)
         owner = np.full(int(f.family.max()) + 1, -1)
         owner[f.family[derived]] = np.arange(int(derived.sum()))
         into = owner[f.family[member]]
         member, into = member[into >= 0], into[into >= 0]
         turn = np.arange(len(into)) - np.searchsorted(into, into)  # several siblings take turns: x[i] −= counts i once
         out = []
-        for whole, part in zip(self._parents, f.found, strict=True):
-            histogram = np.empty((int(f.is_open.sum()), *whole.shape[1:]))
+        for parent, part in zip(self._parents, f.histograms, strict=True):
+            histogram = np.empty((int(f.is_open.sum()), *parent.shape[1:]))
             histogram[number[direct]] = part[f.place[direct]]
-            rest = whole[f.family[derived]]
+            rest = parent[f.family[derived]]
             for now in range(int(turn.max(initial=-1)) + 1):
                 rest[into[turn == now]] -= part[f.place[member[turn == now]]]
             histogram[number[derived]] = rest
@@ -148,7 +148,7 @@ class CodedRecords:
         return out
 
     def _route(self, splits: Splits) -> IntArray:
-        """Drop records of nodes that ended, and return the child of each remaining one."""
+        """Drop rows of nodes that ended, and return the child of each remaining one."""
         attribute = splits.attribute[self._slot]
         if (splits.attribute < 0).any():
             going = attribute >= 0
@@ -159,7 +159,7 @@ class CodedRecords:
         return (np.cumsum(number) - number)[self._slot] + branch
 
     def _keep(self, child: IntArray, is_open: NDArray[np.bool_]) -> None:
-        """Renumber the open children and drop the records of the others."""
+        """Renumber the open children and drop the rows of the others."""
         number = np.where(is_open, np.cumsum(is_open) - 1, -1)
         slot = number[child]
         if not is_open.all():
@@ -170,7 +170,7 @@ class CodedRecords:
     def _count(self, rows: IntArray, slot: IntArray, slots: int) -> list[FloatArray]:
         shapes = [(slots, self.n_classes, size + 1) for size in self.sizes]
         out = [np.zeros(int(np.prod(shape))) for shape in shapes]
-        block = max(BLOCK, max(len(o) for o in out))
+        block = max(BLOCK_ROWS, max(len(o) for o in out))
         for begin in range(0, len(rows), block):
             part = rows[begin : begin + block]
             base = slot[begin : begin + block] * self.n_classes + self._classes[part]
@@ -183,20 +183,20 @@ class CodedRecords:
 
 
 def heaviest_children(family: IntArray, sizes: IntArray) -> IntArray:
-    """For each run of equal `family` the place of its largest size, the first of equals."""
+    """Return, for each run of equal `family`, the place of its largest size, the first of equals."""
     order = np.lexsort((-np.arange(len(sizes)), sizes, family))
     last = np.flatnonzero(np.append(family[order][1:] != family[order][:-1], True)) if len(order) else order
     return np.asarray(order[last])
 
 
-def checked(
+def check_codes(
     codes: Sequence[NDArray[Any]],
     sizes: Sequence[int],
     classes: NDArray[Any],
     n_classes: int,
     weights: FloatArray | None,
 ) -> tuple[CellArray, tuple[int, ...], IntArray, int, FloatArray | None]:
-    """Codes as a table of cells, after a check that they fit."""
+    """Return codes as a table of cells; raise an error unless they fit."""
     if not len(codes):
         raise UsageError("a tree needs at least one attribute; none was given")
     if len(codes) != len(sizes):

@@ -11,7 +11,7 @@ from sfumato.errors import UsageError
 from sfumato.mining.model import Model
 from sfumato.releases import Release, as_release
 from sfumato.table import Table
-from sfumato.trees import Strategy, Tree, counted_tree, strategy_for_release
+from sfumato.trees import Strategy, Tree, grow_counted_tree, strategy_for_release
 
 
 def mine(release: Release | Table | str | Path, strategy: str | None = None, engine: Engine = Local()) -> Model:
@@ -55,7 +55,7 @@ def mine(release: Release | Table | str | Path, strategy: str | None = None, eng
     else:
         start = time.perf_counter()
         counted = opened.counted(engine)
-        tree = replace(counted_tree(counted, chosen.name), target=counted.table.required_target.name)
+        tree = replace(grow_counted_tree(counted, chosen.name), target=counted.table.required_target.name)
         model = Model(tree, chosen.name, opened.manifest.data.rows, seconds=time.perf_counter() - start)
     absent = {c.attribute.name: c.absent for c in opened.manifest.columns if c.absent != ("",)}
     return replace(model, release=opened.manifest.name, absent=absent)

@@ -133,7 +133,9 @@ def _deal_values(column: Column, tie: FloatArray, bins: int | None, method: str,
     distribution = reconstruct(column, bins=bins, method=method, kernel=kernel)
     mass, law = distribution.mass, column.channel
     if isinstance(law, Projective):
-        cells = meet_counts(law.draw_values(column.values.astype(np.int64), mass, tie), round_to_total(mass, len(tie)), tie)
+        cells = meet_counts(
+            law.draw_values(column.values.astype(np.int64), mass, tie), round_to_total(mass, len(tie)), tie
+        )
     else:
         cells = assign_in_order(column.values, mass, tie)
     return representatives(distribution.grid)[cells]

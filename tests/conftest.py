@@ -8,6 +8,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from tests.support.cluster import cluster, session, spark, why_not  # noqa: F401 - fixtures
 
+collect_ignore_glob = ["support/*"]  # imported by tests, never run: a toy law must not reach the registries here
+
 settings.register_profile(
     "fixed", derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck)
 )

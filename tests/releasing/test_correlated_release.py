@@ -191,7 +191,7 @@ def test_a_constant_column_is_refused_with_what_to_do(people, tmp_path):
     ("method", "words"),
     [
         ({"ratio": -1}, "positive"),
-        ({"ratio": "much"}, "no number"),
+        ({"ratio": "much"}, "not a number"),
         ({"ratio": 1, "privacy": 0.5}, "either ratio or privacy"),
         ({"sigma": 1}, "no parameter sigma"),
         ({"names": ["height", "weight"], "covariance": [[1, 0], [0, 1]]}, "columns to blur"),

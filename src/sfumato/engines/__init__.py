@@ -2,7 +2,7 @@
 
 base.py    the contract: what every engine can do, and that its answers do not depend on how rows are split
 local.py   threads or processes of this machine
-spark.py   a Spark cluster; the only module that imports pyspark, when it is used
+spark.py   a Spark cluster; the only module that loads the Spark library, when it is used
 worker.py  what a distant worker does with its share of the rows
 
 Start with base.py. An engine does no arithmetic: it hands blocks to functions from the rooms above and adds up what they return.

@@ -164,7 +164,7 @@ def _open_file(path: Path, name: str, encoding: str) -> CsvSource | ParquetSourc
         return CsvSource(path, name, encoding)
     if endings.endswith(ENDINGS):
         return ParquetSource(path, name)
-    raise DataError(f"{name}: unsupported extension; use .csv, .csv.gz, .tsv or .parquet")
+    raise DataError(f"{name}: unsupported extension; convert it to .csv, .csv.gz, .tsv or .parquet")
 
 
 def _to_arrow(frame: Any) -> pa.Table:

@@ -31,8 +31,6 @@ ABSENT_MARKS = frozenset({"?", "nan", "null", "#n/a", "<na>", r"\n"})
 ABSENT_WORDS = ABSENT_MARKS | {"na", "n/a", "nat", "none", "-", ".", "missing", "unknown", "*"}
 """Texts that are no number and no day, and so mean a missing value among these; among labels they may be answers."""
 
-WORDS = pa.array(sorted(ABSENT_WORDS), pa.string())
-
 
 @dataclass(frozen=True)
 class ColumnProfile:
@@ -152,7 +150,8 @@ def _of(name: str, array: pa.Array, start: int) -> ColumnProfile:
     real = _are_days(dates)
     others = pc.unique(present.filter(pc.invert(numeric)))
     unique = pc.unique(present)
-    words = others.filter(pc.is_in(pc.utf8_lower(pc.utf8_trim_whitespace(others)), value_set=WORDS))
+    known = pa.array(sorted(ABSENT_WORDS), pa.string())
+    words = others.filter(pc.is_in(pc.utf8_lower(pc.utf8_trim_whitespace(others)), value_set=known))
     return ColumnProfile(
         name=name,
         rows=rows,

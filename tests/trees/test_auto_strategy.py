@@ -198,7 +198,7 @@ def test_auto_takes_the_strategy_that_sees_the_interaction_and_says_why(banded):
 def test_auto_fits_the_winner_to_all_records_with_attributes_chosen_anew(banded, monkeypatch):
     from sfumato.trees.strategies import auto
 
-    monkeypatch.setattr(auto, "picked", lambda *_: "joint")
+    monkeypatch.setattr(auto, "pick_strategy", lambda *_: "joint")
     part = banded.take(np.arange(9000))
     fitted, alone = fit_auto(part, seed=3), fit_joint(part, seed=3)
     assert fitted.tree == alone.tree

@@ -26,7 +26,7 @@ from pins import PINS  # noqa: E402
 
 from sfumato.channels import Gaussian, SquareWave  # noqa: E402
 from sfumato.randomness import SecretKey  # noqa: E402
-from sfumato.trees.strategies.published import STRATEGIES  # noqa: E402
+from sfumato.trees import STRATEGIES  # noqa: E402
 
 EPSILONS = (1.0, 10.0)
 DEPTH, LEAF, TEST = 12, 50, 5000

@@ -11,7 +11,7 @@ from scipy import stats
 
 from sfumato.errors import UsageError
 from sfumato.generators import agrawal
-from sfumato.generators.base import BLOCK_ROWS, Block
+from sfumato.generators.base import ROWS_PER_BLOCK, Block
 
 TABLE_3 = (1, 2, 3, 4, 5)
 ALL = tuple(range(1, 11))
@@ -105,7 +105,7 @@ def test_columns_come_in_the_order_of_table_2_with_their_types():
 @pytest.mark.parametrize("name", ["salary", "age", "hyears", "loan"])
 def test_a_distributed_attribute_is_uniform_on_its_domain(name):
     low, high = agrawal.DOMAINS[name]
-    assert stats.kstest(table(BLOCK_ROWS + 3_000, seed=3)[name], stats.uniform(low, high - low).cdf).pvalue > 0.001
+    assert stats.kstest(table(ROWS_PER_BLOCK + 3_000, seed=3)[name], stats.uniform(low, high - low).cdf).pvalue > 0.001
 
 
 @pytest.mark.parametrize(("name", "values"), [("elevel", range(5)), ("car", range(1, 21)), ("zipcode", range(1, 10))])
@@ -145,7 +145,7 @@ def test_every_value_lies_in_its_declared_domain(balanced):
 
 
 @pytest.mark.parametrize("function", TABLE_3)
-@pytest.mark.parametrize("rows", [2, 1_001, BLOCK_ROWS + 4_321])
+@pytest.mark.parametrize("rows", [2, 1_001, ROWS_PER_BLOCK + 4_321])
 def test_a_balanced_table_is_split_to_within_one(function, rows):
     labels = table(rows, function=function, seed=9, balanced=True)["class"]
     assert labels.size == rows
@@ -171,22 +171,26 @@ def test_the_order_within_balanced_pairs_is_a_fair_coin():
 
 
 @pytest.mark.parametrize("balanced", [False, True])
-@pytest.mark.parametrize("rows", [1, 777, BLOCK_ROWS, BLOCK_ROWS + 5])
+@pytest.mark.parametrize("rows", [1, 777, ROWS_PER_BLOCK, ROWS_PER_BLOCK + 5])
 def test_the_first_rows_do_not_depend_on_how_many_follow(balanced, rows):
     short = table(rows, function=2, seed=3, balanced=balanced)
-    long = table(2 * BLOCK_ROWS + 10, function=2, seed=3, balanced=balanced)
+    long = table(2 * ROWS_PER_BLOCK + 10, function=2, seed=3, balanced=balanced)
     for name in long:
         assert np.array_equal(short[name], long[name][:rows]), name
 
 
 def test_blocks_have_the_fixed_size_and_the_last_holds_the_rest():
-    assert [len(block["age"]) for block in agrawal.make_blocks(2 * BLOCK_ROWS + 17)] == [BLOCK_ROWS, BLOCK_ROWS, 17]
+    assert [len(block["age"]) for block in agrawal.make_blocks(2 * ROWS_PER_BLOCK + 17)] == [
+        ROWS_PER_BLOCK,
+        ROWS_PER_BLOCK,
+        17,
+    ]
 
 
 def test_seeds_and_blocks_give_different_rows():
-    one, other = table(2 * BLOCK_ROWS, seed=0), table(BLOCK_ROWS, seed=1)
-    assert not np.array_equal(one["age"][:BLOCK_ROWS], other["age"])
-    assert not np.array_equal(one["age"][:BLOCK_ROWS], one["age"][BLOCK_ROWS:])
+    one, other = table(2 * ROWS_PER_BLOCK, seed=0), table(ROWS_PER_BLOCK, seed=1)
+    assert not np.array_equal(one["age"][:ROWS_PER_BLOCK], other["age"])
+    assert not np.array_equal(one["age"][:ROWS_PER_BLOCK], one["age"][ROWS_PER_BLOCK:])
 
 
 def test_the_function_changes_the_class_and_nothing_else():

@@ -9,7 +9,7 @@ import pytest
 from scipy import integrate, stats
 
 from sfumato.errors import UsageError
-from sfumato.generators.base import BLOCK_ROWS
+from sfumato.generators.base import ROWS_PER_BLOCK
 from sfumato.generators.shapes import plateau, plateau200, triangles, triangles200
 
 REAL = (plateau, triangles)
@@ -58,7 +58,7 @@ def test_true_mass_of_hand_worked_intervals(shape, edges, expected):
 
 @pytest.mark.parametrize("shape", REAL, ids=lambda s: s.name)
 def test_samples_follow_the_distribution_function(shape):
-    assert stats.kstest(values(shape, BLOCK_ROWS + 4_000, seed=1), shape.cdf).pvalue > 0.001
+    assert stats.kstest(values(shape, ROWS_PER_BLOCK + 4_000, seed=1), shape.cdf).pvalue > 0.001
 
 
 @pytest.mark.parametrize("shape", REAL + INTEGER, ids=lambda s: s.name)
@@ -89,7 +89,7 @@ def test_an_integer_shape_gives_each_integer_the_mass_of_its_cell(real, integer)
 
 @pytest.mark.parametrize("shape", REAL + INTEGER, ids=lambda s: s.name)
 def test_the_first_rows_do_not_depend_on_how_many_follow(shape):
-    assert np.array_equal(values(shape, 100, seed=4), values(shape, BLOCK_ROWS + 100, seed=4)[:100])
+    assert np.array_equal(values(shape, 100, seed=4), values(shape, ROWS_PER_BLOCK + 100, seed=4)[:100])
     assert not np.array_equal(values(shape, 100, seed=4), values(shape, 100, seed=5))
 
 

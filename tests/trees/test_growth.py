@@ -243,7 +243,7 @@ def test_one_class_one_record_and_constant_columns_give_a_single_leaf():
 
 def test_wrong_input_is_refused_in_words():
     grid = [Grid(atoms=np.arange(3.0))]
-    with pytest.raises(DataError, match="no record"):
+    with pytest.raises(DataError, match="no row"):
         grow([np.array([], int)], grid, np.array([], int), 2)
     with pytest.raises(UsageError, match="at least one attribute"):
         grow([], [], np.array([0]), 2)

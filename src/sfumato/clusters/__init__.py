@@ -17,12 +17,12 @@ from sfumato.clusters.disclosure import (
     nearest_neighbour_linkage,
     random_known_rows,
 )
-from sfumato.clusters.kmeans import BLOCK_ROWS, KMeans, kmeans, lloyd, nearest_centre
+from sfumato.clusters.kmeans import CACHED_ROWS, KMeans, kmeans, lloyd, nearest_centre
 from sfumato.clusters.partition import LabelArray, Partition, check_finite, check_labels
 from sfumato.clusters.scaling import Scaling
 
 __all__ = [
-    "BLOCK_ROWS",
+    "CACHED_ROWS",
     "KMeans",
     "LabelArray",
     "Partition",

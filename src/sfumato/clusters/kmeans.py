@@ -239,7 +239,7 @@ def _choose_k(table: FloatArray, starts: int, seed: int, least: int, small: str,
     )
 
 
-BLOCK_ROWS = 65536
+CACHED_ROWS = 65536
 """Rows worked at a time: their distances to a dozen centres stay in the cache."""
 
 
@@ -250,11 +250,11 @@ def nearest_centre(table: FloatArray, centres: FloatArray) -> LabelArray:
     shifted = centres - origin
     squares = np.einsum("ij,ij->i", shifted, shifted)
     out = np.empty(len(table), np.int64)
-    for begin in range(0, len(table), BLOCK_ROWS):
-        products = (table[begin : begin + BLOCK_ROWS] - origin) @ shifted.T
+    for begin in range(0, len(table), CACHED_ROWS):
+        products = (table[begin : begin + CACHED_ROWS] - origin) @ shifted.T
         products *= -2.0
         products += squares
-        products.argmin(axis=1, out=out[begin : begin + BLOCK_ROWS])
+        products.argmin(axis=1, out=out[begin : begin + CACHED_ROWS])
     return out
 
 
@@ -284,7 +284,7 @@ def lloyd(table: FloatArray, centres: FloatArray, rounds: int = 300) -> LloydRun
 def within_scatter(table: FloatArray, labels: LabelArray, centres: FloatArray) -> float:
     """Return Σ |x − c(x)|², what k-means makes small."""
     total = 0.0
-    for begin in range(0, len(table), BLOCK_ROWS):
-        part = table[begin : begin + BLOCK_ROWS] - centres[labels[begin : begin + BLOCK_ROWS]]
+    for begin in range(0, len(table), CACHED_ROWS):
+        part = table[begin : begin + CACHED_ROWS] - centres[labels[begin : begin + CACHED_ROWS]]
         total += float(np.einsum("ij,ij->", part, part))
     return total

@@ -3,6 +3,10 @@
 All have one layout: gzipped ASCII CSV with a header, the class last and called ``class``, a missing value as an empty
 field. Take the kind of a column from `describe`: categories may be digits, and no text stands for a missing value, so a
 reader that turns ``NA`` into one goes too far.
+
+>>> from sfumato import datasets
+>>> datasets.describe("iris")["rows"], datasets.path("iris").name
+(150, 'iris.csv.gz')
 """
 
 from __future__ import annotations

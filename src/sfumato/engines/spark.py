@@ -52,12 +52,12 @@ from sfumato.text import join_names
 
 T = TypeVar("T")
 
-PIECE_ROWS = 1 << 20
-"""Rows of a piece at most: one file of the release, some tens of megabytes."""
-LEAST_ROWS = 1 << 16
-"""Smaller pieces than this are not made for the sake of more cores: starting a task costs more."""
-TASKS_A_CORE = 3
-"""Pieces are made small enough for so many a core, so that a slow worker holds up little."""
+MAX_PIECE_ROWS = 1 << 20
+"""One file of the release, some tens of megabytes."""
+MIN_PIECE_ROWS = 1 << 16
+"""Smaller pieces would cost more to start than they save by using more cores."""
+TASKS_PER_CORE = 3
+"""Pieces are small enough for this many tasks per core, so that a slow worker delays little."""
 RESULT_TYPE = f"{PART} bigint, result binary"
 ENCRYPTION = "spark.io.encryption.enabled"
 WORDS_TYPE = "word bigint, row bigint"
@@ -113,7 +113,7 @@ class Spark:
 
     session: Any = field(repr=False)
     numbered: str | None = None
-    piece_rows: int = PIECE_ROWS
+    piece_rows: int = MAX_PIECE_ROWS
     keys_on_workers: bool = False
 
     @classmethod
@@ -279,7 +279,7 @@ class Spark:
         cores = max(1, int(context.defaultParallelism)) if context is not None else 1
         size = self.piece_rows
         if source.rows:
-            size = min(size, max(LEAST_ROWS, -(-source.rows // (TASKS_A_CORE * cores))))
+            size = min(size, max(MIN_PIECE_ROWS, -(-source.rows // (TASKS_PER_CORE * cores))))
         pieces = tuple(cut_into_pieces(source, size, self._count_rows))
         return self._numbers(len(pieces)), Pieces(pieces, tuple(columns), block_rows)
 

@@ -15,13 +15,13 @@ Start with base.py. The randomness here is public and repeatable; it protects no
 """
 
 from sfumato.generators import shapes
-from sfumato.generators.base import BLOCK_ROWS, Block, Column, Generator
+from sfumato.generators.base import ROWS_PER_BLOCK, Block, Column, Generator
 from sfumato.generators.files import generate, plan_for
 from sfumato.generators.registry import GENERATORS, get, names
 
 __all__ = [
-    "BLOCK_ROWS",
     "GENERATORS",
+    "ROWS_PER_BLOCK",
     "Block",
     "Column",
     "Generator",

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import UsageError
-from sfumato.generators.base import BLOCK_ROWS, Block, Column, Generator, block_sizes, check_whole, stream
+from sfumato.generators.base import ROWS_PER_BLOCK, Block, Column, Generator, block_sizes, check_whole, stream
 
 Mask = NDArray[np.bool_]
 Values = NDArray[np.float64]
@@ -152,7 +152,7 @@ def make_blocks(rows: int, *, function: int = 1, seed: int = 0, balanced: bool =
 
 def _draw(rng: np.random.Generator) -> Block:
     """Draw a whole block of the nine attributes (Table 2), each an image of its own uniform numbers on [0, 1)."""
-    u: dict[str, Values] = dict(zip(DOMAINS, rng.random((len(DOMAINS), BLOCK_ROWS)), strict=True))
+    u: dict[str, Values] = dict(zip(DOMAINS, rng.random((len(DOMAINS), ROWS_PER_BLOCK)), strict=True))
 
     def choose(name: str) -> NDArray[np.int64]:
         low, high = DOMAINS[name]
@@ -198,7 +198,7 @@ def _draw_balanced_block(seed: int, number: int, size: int, function: int) -> Bl
             take = np.flatnonzero(in_a == side)[:need]
             missing[side] -= take.size
             drawn[side].append({name: values[take] for name, values in columns.items()})
-    a_second = stream(seed, number, use=1).random(BLOCK_ROWS // 2)[:pairs] < 0.5
+    a_second = stream(seed, number, use=1).random(ROWS_PER_BLOCK // 2)[:pairs] < 0.5
     at_a = 2 * np.arange(pairs) + a_second
     in_a = np.zeros(2 * pairs, dtype=np.bool_)
     in_a[at_a] = True

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sfumato.errors import UsageError
 from sfumato.text import join_names
 
-BLOCK_ROWS = 65_536
+ROWS_PER_BLOCK = 65_536
 """Rows in a block. A constant of the tables: with another size the same seed would give other rows."""
 
 Block = dict[str, NDArray[Any]]
@@ -84,8 +84,8 @@ def check_whole(name: str, value: int, lowest: int) -> int:
 
 def block_sizes(rows: int) -> Iterator[tuple[int, int]]:
     """Yield the number and the size of every block of a table: all have `BLOCK_ROWS` rows but the last."""
-    for start in range(0, rows, BLOCK_ROWS):
-        yield start // BLOCK_ROWS, min(BLOCK_ROWS, rows - start)
+    for start in range(0, rows, ROWS_PER_BLOCK):
+        yield start // ROWS_PER_BLOCK, min(ROWS_PER_BLOCK, rows - start)
 
 
 def stream(seed: int, block: int, use: int = 0) -> np.random.Generator:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.generators.base import BLOCK_ROWS, Block, Column, Generator, block_sizes, check_whole, stream
+from sfumato.generators.base import ROWS_PER_BLOCK, Block, Column, Generator, block_sizes, check_whole, stream
 
 CITIES = ("Sydney", "Melbourne", "Newcastle", "Armidale")
 CITY_SHARES = (0.35, 0.27, 0.22, 0.16)
@@ -43,7 +43,7 @@ def make_blocks(rows: int, *, seed: int = 0) -> Iterator[Block]:
 def _draw(seed: int, number: int) -> Block:
     from scipy.special import gammaincc, ndtri
 
-    u = stream(seed, number).random((6, BLOCK_ROWS))
+    u = stream(seed, number).random((6, ROWS_PER_BLOCK))
     grade = 1 + np.floor(4 * u[0])
     income = np.clip(np.round(25 + 15 * grade + 9 * ndtri(u[1])), *INCOME)
     # P(Poisson(m) ≤ k) is the regularised upper incomplete gamma function Q(k + 1, m).

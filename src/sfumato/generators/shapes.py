@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import UsageError
-from sfumato.generators.base import BLOCK_ROWS, Block, Column, Generator, block_sizes, check_whole, stream
+from sfumato.generators.base import ROWS_PER_BLOCK, Block, Column, Generator, block_sizes, check_whole, stream
 
 Values = NDArray[np.float64]
 
@@ -45,7 +45,7 @@ class Shape:
         return ({"x": self._draw(seed, number)[:size]} for number, size in block_sizes(rows))
 
     def _draw(self, seed: int, number: int) -> NDArray[np.float64] | NDArray[np.int64]:
-        x = self.quantile(stream(seed, number).random(BLOCK_ROWS))
+        x = self.quantile(stream(seed, number).random(ROWS_PER_BLOCK))
         return x if self.cells is None else 1 + np.floor(x * self.cells).astype(np.int64)
 
     def true_mass(self, edges: Sequence[float] | Values) -> Values:

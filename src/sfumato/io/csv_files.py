@@ -22,7 +22,7 @@ CSV_BYTES = 4 << 20
 CSV_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars (|)"}
 SAMPLE_LINES = 20
-"""The separator is told from so many lines."""
+"""The separator is detected from this many lines."""
 
 
 class CsvSource:
@@ -49,7 +49,7 @@ class CsvSource:
         return gzip.open(self.path, "rb") if self.path.suffix.lower() == ".gz" else self.path.open("rb")
 
     def _header(self) -> tuple[str, ...]:
-        # Some programs begin a UTF-8 file with a mark, which is no part of the first name.
+        # Some programs begin a UTF-8 file with a byte-order mark, which is not part of the first name.
         marked = "utf-8-sig" if codecs.lookup(self.encoding).name == "utf-8" else self.encoding
         try:
             # Bytes that are no text further down are found, with their row, when that row is read.

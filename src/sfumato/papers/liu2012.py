@@ -2,7 +2,7 @@
 
 The paper states neither σ, scaling, start nor ratio, and its entries are single runs (exact multiples of 1/n), so the
 literal figures are shown beside ours, not aimed at. Ours: min-max scale, σ = 0.1, agreement with the best of ten starts
-on the release, over many draws, with privacy beside accuracy. Yeast k = 2 RDD, 88.32 %, is no multiple of 1/1484 but is
+on the release, over many draws, with privacy beside accuracy. Yeast k = 2 RDD, 88.32 %, is not a multiple of 1/1484 but is
 Glass's 189/214: very likely a copying error.
 """
 

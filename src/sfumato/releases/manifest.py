@@ -202,7 +202,7 @@ def _read_written(data: Mapping[str, Any]) -> Written:
     for name in ("rows", "bytes", "parts"):
         number = getattr(about, name)
         if isinstance(number, bool) or not isinstance(number, int) or number < 0:
-            raise ValueError(f"data: {name} = {number!r} is no number of them")
+            raise ValueError(f"data: {name} = {number!r} is not a count")
     return about
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.clusters import BLOCK_ROWS, LabelArray, Partition
+from sfumato.clusters import CACHED_ROWS, LabelArray, Partition
 from sfumato.counts import FloatArray
 from sfumato.errors import DataError, UsageError
 
@@ -46,9 +46,9 @@ def reach(records: FloatArray, cell: FloatArray, centre: FloatArray | None = Non
     """Return how far each row is on its way from the centre (0) to the first wall (1); offsets, if no `centre` is given."""
     out = np.zeros(len(records))
     if cell.shape[1]:
-        for begin in range(0, len(records), BLOCK_ROWS):
-            part = records[begin : begin + BLOCK_ROWS]
-            ((part if centre is None else part - centre) @ cell).max(axis=1, out=out[begin : begin + BLOCK_ROWS])
+        for begin in range(0, len(records), CACHED_ROWS):
+            part = records[begin : begin + CACHED_ROWS]
+            ((part if centre is None else part - centre) @ cell).max(axis=1, out=out[begin : begin + CACHED_ROWS])
     return out
 
 

@@ -17,7 +17,7 @@ from sfumato.trees.grow.splits import Splits
 
 CellArray = NDArray[np.int16]
 
-BLOCK_ROWS = 32_768
+COUNTED_ROWS = 32_768
 """Rows counted at a time: their keys stay in the second-level cache."""
 
 
@@ -170,7 +170,7 @@ class CodedRows:
     def _count(self, rows: IntArray, slot: IntArray, slots: int) -> list[FloatArray]:
         shapes = [(slots, self.n_classes, size + 1) for size in self.sizes]
         out = [np.zeros(int(np.prod(shape))) for shape in shapes]
-        block = max(BLOCK_ROWS, max(len(o) for o in out))
+        block = max(COUNTED_ROWS, max(len(o) for o in out))
         for begin in range(0, len(rows), block):
             part = rows[begin : begin + block]
             base = slot[begin : begin + block] * self.n_classes + self._classes[part]
@@ -207,7 +207,7 @@ def check_codes(
     if len(lengths) > 1:
         raise UsageError(f"columns of {join_names(sorted(lengths))} rows do not make a table")
     if not len(classes):
-        raise DataError("there is no record to grow a tree from; check the input and its class column")
+        raise DataError("there is no row to grow a tree from; check the input and its class column")
     cells = np.empty((len(codes), len(classes)), np.int16)
     for a, (code, size) in enumerate(zip(codes, sizes, strict=True)):
         if code.min() < -1 or code.max() >= size:

@@ -320,7 +320,7 @@ class SortedRows:
 
     def __init__(self, table: Coded, classes: IntArray, n_classes: int) -> None:
         if not len(classes):
-            raise DataError("there is no record to grow a tree from; check the input and its class column")
+            raise DataError("there is no row to grow a tree from; check the input and its class column")
         if classes.min() < 0 or classes.max() >= n_classes:
             raise UsageError(f"classes must be numbered 0 … {n_classes - 1}; leave out records without a class first")
         self.sizes = (1,) * len(table.sizes)  # no test lists its cells here

@@ -1,4 +1,15 @@
-"""Room."""
+"""Which counts a tree grows from: as released, or reconstructed in one of several ways.
+
+published.py     the strategies of the 2000 paper: original, randomized, global, by class, local
+association.py   from reconstructed distributions to the codes of rows
+leaf_counts.py   the class counts of the leaves, reconstructed
+joint_map.py     a tree from the joint distribution of a few attributes
+mixture.py       a tree from a mixture of products of all attributes
+auto.py          choose among them by held_out.py's score, corrected by calibration.py
+attributes.py    which attributes the joint distribution takes
+
+Start with published.py, then auto.py. Growing itself is in `grow`; nothing here knows an engine (see `distributed`).
+"""
 
 from sfumato.trees.strategies.association import (
     TRUE_CELLS,

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from sfumato.channels import DenseKernel
 from sfumato.counts import FloatArray, IntArray
 from sfumato.reconstruction import fit_groups
-from sfumato.trees.grow import BLOCK_ROWS, CellArray, Growth
+from sfumato.trees.grow import COUNTED_ROWS, CellArray, Growth
 from sfumato.trees.strategies.association import Association, CodeArray, whole_counts
 
 SHARE_OF_THRESHOLD = 0.05
@@ -129,8 +129,8 @@ def leaf_of(growth: Growth, cells: Mapping[int, CellArray]) -> IntArray:
     follows = follows.ravel()
     asked = np.where(ended, 0, np.searchsorted(names, growth.attribute))
     out = np.empty(rows, np.int64)
-    for begin in range(0, rows, BLOCK_ROWS):
-        end = min(begin + BLOCK_ROWS, rows)
+    for begin in range(0, rows, COUNTED_ROWS):
+        end = min(begin + COUNTED_ROWS, rows)
         table = np.concatenate([cells[a][begin:end] for a in names])
         here, begins = np.arange(end - begin), asked * (end - begin)
         node = np.zeros(end - begin, np.int64)

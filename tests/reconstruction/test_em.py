@@ -6,11 +6,12 @@ import math
 import numpy as np
 import pytest
 
-from sfumato.channels import CellRule, Gaussian, Uniform
+from sfumato.channels import CellRule, DenseKernel, Gaussian, Uniform
 from sfumato.counts import Grid
 from sfumato.errors import DataError, UsageError
 from sfumato.reconstruction import Problem, fit_bayes, fit_em, fit_ems, paper_size
 from sfumato.reconstruction.em import chi_square_stop, em_step, gap_stop, iterate, step_stop
+from sfumato.reconstruction.separable import ProductKernel
 from sfumato.schema import Attribute, Interval, Kind
 
 UNIT = Attribute("x", Kind.REAL, Interval(0.0, 1.0))
@@ -50,6 +51,21 @@ def test_one_step_is_equation_3_of_the_paper():
         fit = iterate(problem, step_stop(0.0), method="one step", start=mass, most=1)
         np.testing.assert_allclose(fit.mass, expected, rtol=1e-12)
         mass = fit.mass
+
+
+def test_the_step_is_the_same_for_one_group_for_many_and_for_a_table_of_attributes():
+    rng = np.random.default_rng(4)
+    first, second = (rng.dirichlet(np.ones(rows), size=columns).T for rows, columns in ((5, 3), (4, 2)))
+    whole = np.kron(first, second)
+    counts, mass = rng.integers(1, 50, (3, 20)).astype(float), rng.dirichlet(np.ones(6), 3)
+    share = counts / counts.sum(axis=1, keepdims=True)
+    product = ProductKernel((DenseKernel(first), DenseKernel(second)), (5, 4))
+    together = em_step(DenseKernel(whole), share, mass).mass
+    for row in range(3):
+        expected = naive_bayes_step(whole, counts[row], mass[row])
+        np.testing.assert_allclose(em_step(DenseKernel(whole), share[row], mass[row]).mass, expected, rtol=1e-12)
+        np.testing.assert_allclose(em_step(product, share[row], mass[row]).mass, expected, rtol=1e-12)
+        np.testing.assert_allclose(together[row], expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("law", [Gaussian(sigma=0.25), Uniform(alpha=0.5), Gaussian(sigma=0.05)])

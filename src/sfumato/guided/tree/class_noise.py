@@ -165,7 +165,7 @@ class ClassNoise(TreeMethod):
 
 @dataclass(frozen=True)
 class ClassRandom(ClassNoise):
-    """Labels permuted inside each leaf."""
+    """Permute the labels inside each leaf of the owner's tree."""
 
     law: ClassVar[str] = "class-random"
     kind: ClassVar[str] = "random"
@@ -180,7 +180,7 @@ class ClassRandom(ClassNoise):
 
 @dataclass(frozen=True)
 class ClassProbabilistic(ClassNoise):
-    """Labels drawn from their leaf's distribution."""
+    """Draw the labels from the shares of their leaf in the owner's tree."""
 
     law: ClassVar[str] = "class-probabilistic"
     kind: ClassVar[str] = "probabilistic"
@@ -195,7 +195,7 @@ class ClassProbabilistic(ClassNoise):
 
 @dataclass(frozen=True)
 class ClassAllLeaves(ClassNoise):
-    """Every label changed with the same probability, the natural noise that the paper compares with."""
+    """Change every label with the same probability, the natural noise that the paper compares with."""
 
     law: ClassVar[str] = "class-all-leaves"
     kind: ClassVar[str] = "all-leaves"

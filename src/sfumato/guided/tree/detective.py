@@ -29,7 +29,7 @@ DRAWS = ("shuffle", "iid")
 
 @dataclass(frozen=True)
 class Detective(TreeMethod):
-    """New values for categorical attributes, from the leaves of the trees that have them as class."""
+    """Deal labels out again, within the leaves of the trees that have them as class."""
 
     law: ClassVar[str] = "detective"
     needs: ClassVar[Needs] = Needs.COUNTS

@@ -68,7 +68,17 @@ def limits(small: str, least: int) -> list[str]:
 
 @dataclass(frozen=True)
 class LeafSwap(TreeMethod):
-    """Permute every attribute inside each leaf and class."""
+    """Permute every attribute inside each leaf and class.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import sfumato as sf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     made = sf.release("iris", None, f"{folder}/release", method="leaf-swap")
+    >>> made.manifest.method["law"]
+    'leaf-swap'
+    """
 
     law: ClassVar[str] = "leaf-swap"
     needs: ClassVar[Needs] = Needs.COUNTS

@@ -17,7 +17,8 @@ import numpy as np
 from sfumato.counts import FloatArray, IntArray
 from sfumato.engines import Needs
 from sfumato.findings import Note
-from sfumato.guided.tree.base import Perturbed, TreeMethod
+from sfumato.guided.tree._segments import Segments
+from sfumato.guided.tree.base import Perturbed, Redraw, TreeMethod
 from sfumato.guided.tree.owner_tree import Leaves
 from sfumato.randomness import Stream
 from sfumato.table import Table
@@ -171,6 +172,10 @@ class ClassRandom(ClassNoise):
     kind: ClassVar[str] = "random"
     words: ClassVar[str] = LABELS_PERMUTED
 
+    def redraw(self, segments: Segments) -> Redraw:  # noqa: ARG002 - whatever the leaf holds
+        """Deal the labels of each leaf out again."""
+        return Redraw(shuffle=True)
+
     def _labels(self, classes: IntArray, leaf: IntArray, counts: FloatArray, stream: Stream) -> IntArray:  # noqa: ARG002
         return permute_labels(classes, leaf, stream)
 
@@ -186,6 +191,10 @@ class ClassProbabilistic(ClassNoise):
     kind: ClassVar[str] = "probabilistic"
     words: ClassVar[str] = "labels drawn from the shares of their leaf in the owner's tree"
 
+    def redraw(self, segments: Segments) -> Redraw:
+        """Draw every label from the counts of its leaf."""
+        return Redraw(laws=segments.counts)
+
     def _labels(self, classes: IntArray, leaf: IntArray, counts: FloatArray, stream: Stream) -> IntArray:  # noqa: ARG002
         return redraw_labels(leaf, counts, stream)
 
@@ -200,6 +209,10 @@ class ClassAllLeaves(ClassNoise):
     law: ClassVar[str] = "class-all-leaves"
     kind: ClassVar[str] = "all-leaves"
     words: ClassVar[str] = "labels changed at random, in all leaves at one rate"
+
+    def redraw(self, segments: Segments) -> Redraw:
+        """Flip every label at the rate that all leaves share."""
+        return Redraw(flip=all_leaves_rate(segments.counts[segments.leaves]))
 
     def _labels(self, classes: IntArray, leaf: IntArray, counts: FloatArray, stream: Stream) -> IntArray:  # noqa: ARG002
         return flip_labels(classes, all_leaves_rate(counts), counts.shape[1], stream)

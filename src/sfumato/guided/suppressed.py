@@ -2,7 +2,7 @@
 
 Rare classes follow from the class alone; small cells that were suppressed follow from the tree, which the same table grows
 again. Where it depends on a draw (labels dealt out first; a row alone in its leaf whom no other leaf has anything for), or a sample
-chose the tree, it cannot be told.
+chose the tree, nobody can say.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.counts import FloatArray, IntArray
-from sfumato.guided import draw_categories
+from sfumato.counts import IntArray
+from sfumato.guided import Redraw, draw_categories
 from sfumato.hashing import WordArray
 from sfumato.io import Block, Decoder
 from sfumato.randomness import Entities, SecretKey, random_words, uniform
@@ -135,17 +135,9 @@ class Deal:
     """How one leafed column is drawn anew: dealt out by rank, or drawn from its leaf's law, then moved or flipped."""
 
     leaf: Leaf
+    rule: Redraw
     cuts: CodeThresholds | None
-    """Thresholds by node: a leaf's values dealt out in random order. None where each is drawn on its own."""
-    laws: FloatArray | None
-    """By node, where values are drawn."""
-    kin: IntArray | None = None
-    """By node the majorities of its siblings, as many as `kin_size` says (DETECTIVE)."""
-    kin_size: IntArray | None = None
-    p: float = 0.0
-    v: float = 0.0
-    flip: float | None = None
-    """The chance of any other label (All Leaves)."""
+    """Thresholds by node, where a leaf's values are dealt out in random order."""
 
     def values(self, table: Table, rows: IntArray, chance: Chance) -> IntArray:
         """Return new values; missing ones stay missing."""
@@ -156,32 +148,32 @@ class Deal:
             return out
         node, old, at = node[known], value[known], rows[known]
         words = chance.words(at, old, "draw", self.leaf.name)
-        if self.flip is not None:
+        if self.rule.flip is not None:
             shift = 1 + np.floor(uniform(words[:, 1]) * max(self.leaf.size - 1, 1)).astype(np.int64)
-            change = (uniform(words[:, 0]) < self.flip) & (self.leaf.size > 1)
+            change = (uniform(words[:, 0]) < self.rule.flip) & (self.leaf.size > 1)
             out[known] = np.where(change, (old + shift) % self.leaf.size, old)
-        elif self.cuts is not None:
+        elif self.rule.shuffle and self.cuts is not None:
             order = order_words(chance, self.leaf, at, old)
             out[known] = self._move(node, self.cuts.codes(node, order, at), words, chance, at, old)
         else:
-            assert self.laws is not None
+            assert self.rule.laws is not None
             reached, place = np.unique(node, return_inverse=True)
-            out[known] = draw_categories(self.laws[reached], place, uniform(words[:, 0]))
+            out[known] = draw_categories(self.rule.laws[reached], place, uniform(words[:, 0]))
         return out
 
     def _move(
         self, node: IntArray, dealt: IntArray, words: NDArray[np.uint64], chance: Chance, rows: IntArray, old: IntArray
     ) -> IntArray:
         """Move values: with probability p to the majority of a random sibling, then with probability v to any value."""
-        out = dealt
-        if self.kin is not None and self.kin_size is not None:
-            number = self.kin_size[node]
+        out, rule = dealt, self.rule
+        if rule.kin is not None and rule.kin_size is not None:
+            number = rule.kin_size[node]
             which = np.floor(uniform(words[:, 1]) * np.maximum(number, 1)).astype(np.int64)
-            moves = (uniform(words[:, 0]) < self.p) & (number > 0)
-            out = np.where(moves, self.kin[node, which], out)
-        if self.v > 0:
+            moves = (uniform(words[:, 0]) < rule.p) & (number > 0)
+            out = np.where(moves, rule.kin[node, which], out)
+        if rule.v > 0:
             again = chance.words(rows, old, "any", self.leaf.name)
-            anywhere = uniform(again[:, 0]) < self.v
+            anywhere = uniform(again[:, 0]) < rule.v
             out = np.where(anywhere, np.floor(uniform(again[:, 1]) * self.leaf.size).astype(np.int64), out)
         return out
 

@@ -17,8 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.counts import FloatArray, IntArray
-from sfumato.errors import UsageError
-from sfumato.guided import LeafSwap, cells_of
+from sfumato.guided import cells_of
 from sfumato.hashing import WordArray
 from sfumato.io import Block, Decoder
 from sfumato.randomness import Entities, SecretKey, random_words
@@ -28,19 +27,7 @@ from sfumato.releasing.base import Tally
 from sfumato.table import Table
 from sfumato.trees import Tree
 
-ON_A_CLUSTER = ("keep", "suppress")
 GROUP, NUMBER, SMALL, CLASS = "group", "number", "small", "y"
-
-
-def refuse(method: LeafSwap) -> None:
-    """Raise UsageError for what cannot be done by counts."""
-    if method.small not in ON_A_CLUSTER:
-        raise UsageError(
-            f"leaf-swap: small={method.small} exchanges values with rows of other leaves or classes, and needs the whole "
-            "table in the memory of one machine: run it with engine=Local(), or choose small=suppress (or keep)"
-        )
-    if method.labels:
-        raise UsageError("leaf-swap: labels=true deals values out by released labels; run it with engine=Local()")
 
 
 def places(rows: IntArray) -> Entities:

@@ -24,18 +24,12 @@ from sfumato.counts import FloatArray
 from sfumato.engines import Engine
 from sfumato.errors import DataError, UsageError
 from sfumato.guided import (
-    ClassAllLeaves,
-    ClassNoise,
-    ClassProbabilistic,
-    Detective,
     GuidedMethod,
     LeafSwap,
     Segments,
-    all_leaves_rate,
-    choose_columns,
+    TreeMethod,
     is_rare,
     left_out_note,
-    limits,
     rare_note,
     unmoved_note,
 )
@@ -49,7 +43,7 @@ from sfumato.releasing._dealing import Chance, Deal, GuidedKernel, GuidedTally, 
 from sfumato.releasing.base import Draft
 from sfumato.releasing.whole_table import guided_entry, guided_manifest
 from sfumato.schema import Consent, Kind, Role
-from sfumato.table import Table, labels_of
+from sfumato.table import Table
 from sfumato.text import join_names
 from sfumato.trees import ALWAYS, LARGEST_WORD, NEVER, CodeThresholds, SlotsByColumn, WantedRanks, c45, select
 
@@ -59,7 +53,7 @@ class CountedDraft(Draft):
     """A guided release whose rows are perturbed one by one, by what was counted of all of them."""
 
     plan: Plan
-    method: GuidedMethod
+    method: TreeMethod
     names: list[str]
     noise: str
     """The public name of the noise: equal names mean equal noise."""
@@ -94,10 +88,10 @@ class CountedDraft(Draft):
     def _public(self) -> dict[str, Any]:
         assert self.mined is not None
         about: dict[str, Any] = {"tree_from_rows": len(self.mined.rows), "by_counts": True}
-        if isinstance(self.method, LeafSwap):
-            about["limits"] = limits(self.method.small, self.method.least)
-            if self.mined.whole and self.method.leaves_rare_out:
-                del about["tree_from_rows"]  # all rows: less those of the release, it would count who was left out
+        if self.method.limits:
+            about["limits"] = self.method.limits
+        if self.mined.whole and self.method.leaves_rare_out:
+            del about["tree_from_rows"]  # all rows: less those of the release, it would count who was left out
         return about
 
     def making(self, written: Written, tally: GuidedTally) -> Making:
@@ -124,7 +118,11 @@ def draft_by_counts(
     source: Source, plan: Plan, method: GuidedMethod, owner: SecretKey, engine: Engine, sample: int
 ) -> CountedDraft:
     """Prepare a guided release of a table that an engine holds."""
-    _refuse(method, plan)
+    if plan.schema.target is None or plan.schema.target.kind.numeric:
+        raise UsageError(f"{method.law} perturbs around a decision tree and needs a class; name the target column")
+    if not isinstance(method, TreeMethod):
+        raise UsageError(f"{method.law} is not done by counts; run it with engine=Local()")
+    method = method.for_counts()
     if engine.keys_on_workers:
         raise UsageError(
             f"{method.law}: the keys of a guided release depend on what was counted and are sent to the workers, who cannot read "
@@ -137,8 +135,7 @@ def draft_by_counts(
     mined = sampled(counted, sample)
     decoders = {a.name: Decoder(a, a.kind in (Kind.INTEGER, Kind.DATE)) for a in plan.schema if a.released}
     if isinstance(method, LeafSwap):
-        # Looking at the release's own tree takes the whole release; the manifest states that it was not done.
-        draft = _swap(replace(method, redraws=0), plan, counted, mined.table, owner, decoders)
+        draft = _swap(method, plan, counted, mined.table, owner, decoders)
     else:
         draft = _deal(method, plan, counted, mined.table, owner, decoders)
     return replace(draft, mined=mined)
@@ -150,14 +147,17 @@ def _true_columns(plan: Plan) -> set[str]:
 
 
 def _deal(
-    method: Any, plan: Plan, counted: CountedTable, mined: Table, owner: SecretKey, decoders: dict[str, Decoder]
+    method: TreeMethod, plan: Plan, counted: CountedTable, mined: Table, owner: SecretKey, decoders: dict[str, Decoder]
 ) -> CountedDraft:
     leaves = _leaves(method, mined)
     *found, content = counted.fold(LeafCounts(leaves, owner.derive("content"))).tables
     counts = [c.astype(np.float64) for c in found]
     labels = ["guided by counts", plan.release_name, method.to_dict(), _digest(leaves, counts, content)]
     chance = Chance(owner.derive(*labels))
-    deals = _deals(method, leaves, counts, counted, chance)
+    redraws = [method.redraw(Segments.of_counts(f.name, f.tree, c)) for f, c in zip(leaves, counts, strict=True)]
+    shuffled = any(r.shuffle for r in redraws)
+    cuts = _thresholds(leaves, counts, counted, chance) if shuffled else [None] * len(leaves)
+    deals = tuple(map(Deal, leaves, redraws, cuts))
     deals = tuple(d for d in deals if d.leaf.name not in _true_columns(plan))
     kernel = GuidedKernel(counted.reader, decoders, deals, chance, owner.derive("sketch"))
     names = counted.reader.names
@@ -172,7 +172,6 @@ def _swap(
     owner: SecretKey,
     decoders: dict[str, Decoder],
 ) -> CountedDraft:
-    swapping.refuse(method)
     target = mined.required_target.name
     if kept := _true_columns(plan):
         raise UsageError(
@@ -207,15 +206,6 @@ def _swap(
     )
 
 
-def _refuse(method: Any, plan: Plan) -> None:
-    if plan.schema.target is None or plan.schema.target.kind.numeric:
-        raise UsageError(f"{method.law} perturbs around a decision tree and needs a class; name the target column")
-    if method.best_of != 1:
-        raise UsageError(f"{method.law}: best_of above 1 compares whole releases; run it with engine=Local()")
-    if isinstance(method, Detective) and method.chained:
-        raise UsageError("detective: chained=true follows values already released; run it with engine=Local()")
-
-
 def _reader(plan: Plan) -> Reader:
     columns = []
     target = None
@@ -230,19 +220,14 @@ def _reader(plan: Plan) -> Reader:
     return Reader(tuple(columns), target)
 
 
-def _leaves(method: Any, mined: Table) -> tuple[Leaf, ...]:
+def _leaves(method: TreeMethod, mined: Table) -> tuple[Leaf, ...]:
     target = mined.required_target.name
     if not (mined.codes >= 0).any():
         raise DataError(f"{target}: no row has a class; there is no tree to grow")
-    if isinstance(method, ClassNoise):
-        return (Leaf(target, c45(mined), of_class=True, size=len(mined.labels)),)
-    names = choose_columns(mined, method.attributes, method.law)
-    if not names:
-        raise UsageError("detective: the table has no categorical column; use class noise, or another method locally")
     out = []
-    for name in names:
-        tree = c45(mined.with_target(name))
-        out.append(Leaf(name, tree, of_class=False, size=len(labels_of(mined[name].attribute))))
+    for name in method.redrawn_columns(mined):
+        view = mined if name == target else mined.with_target(name)
+        out.append(Leaf(name, c45(view), of_class=name == target, size=len(view.labels)))
     return tuple(out)
 
 
@@ -254,47 +239,6 @@ def _digest(leaves: tuple[Leaf, ...], counts: list[FloatArray], content: WordArr
         digest.update(table.tobytes())
     digest.update(content.tobytes())
     return digest.hexdigest()
-
-
-def _deals(
-    method: Any, leaves: tuple[Leaf, ...], counts: list[FloatArray], counted: CountedTable, chance: Chance
-) -> tuple[Deal, ...]:
-    if isinstance(method, ClassAllLeaves):
-        reached = counts[0][counts[0].sum(axis=1) > 0]
-        return (Deal(leaves[0], None, None, flip=all_leaves_rate(reached)),)
-    if isinstance(method, ClassProbabilistic):
-        return (Deal(leaves[0], None, counts[0]),)
-    own = [_segments(leaf, table) for leaf, table in zip(leaves, counts, strict=True)]
-    if isinstance(method, Detective) and method.draws == "iid":
-        out = []
-        for leaf, segments in zip(leaves, own, strict=True):
-            laws = np.zeros((len(leaf.tree.nodes), leaf.size))
-            for node in segments.leaves.tolist():
-                laws[node] = segments.law(node, method.p, method.v, method.up)
-            out.append(Deal(leaf, None, laws))
-        return tuple(out)
-    cuts = _thresholds(leaves, counts, counted, chance)
-    if not isinstance(method, Detective):
-        return (Deal(leaves[0], cuts[0], None),)
-    out = []
-    for leaf, segments, cut in zip(leaves, own, cuts, strict=True):
-        kin = [segments.majorities[segments.siblings(n, method.up)] for n in segments.leaves.tolist()]
-        number = np.zeros(len(leaf.tree.nodes), np.int64)
-        number[segments.leaves] = [len(k) for k in kin]
-        table = np.zeros((len(number), max(int(number.max(initial=0)), 1)), np.int64)
-        for node, majority in zip(segments.leaves.tolist(), kin, strict=True):
-            table[node, : len(majority)] = majority
-        out.append(Deal(leaf, cut, None, table, number, method.p, method.v))
-    return tuple(out)
-
-
-def _segments(leaf: Leaf, counts: FloatArray) -> Segments:
-    """The leaves of an attribute's tree with the counts of all rows, summed up the tree."""
-    whole = counts.copy()
-    for number in range(len(leaf.tree.nodes) - 1, -1, -1):
-        for child in leaf.tree.nodes[number].children:
-            whole[number] += whole[child]
-    return Segments(leaf.name, leaf.tree, np.empty(0, np.int64), whole)
 
 
 def _thresholds(

@@ -30,7 +30,9 @@ def haar_rotation(attributes: int, stream: Stream) -> FloatArray:
 
 @dataclass(frozen=True)
 class Geometric(ClusterMethod):
-    """Y = X Rᵀ + t + N(0, σ²). Distances stay up to the noise, so k-means does too, unless the miner rescales.
+    """Rotate, shift and blur all numbers together: y = x Rᵀ + t + N(0, σ²).
+
+    Distances stay up to the noise, so k-means does too, unless the miner rescales.
 
     The rotation is one for all: 2d known rows undo it (see `known_sample_attack`), and then only the noise protects.
     """

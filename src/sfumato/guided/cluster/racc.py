@@ -120,7 +120,7 @@ class RACC(ClusterMethod):
 
 @dataclass(frozen=True)
 class RACCV(RACC):
-    """RACC, redrawn for rows that leave their cell, then settled: labels and centres are an exact fixed point."""
+    """Turn rows as RACC does, but keep each in its cell: labels and centres are an exact fixed point of k-means."""
 
     law: ClassVar[str] = "racc-v"
     words: ClassVar[str] = "rotated around the cluster's centre, every record kept in its cluster's cell"

@@ -38,7 +38,7 @@ def fold_distance(distance: FloatArray, low: FloatArray, high: FloatArray) -> Fl
 
 @dataclass(frozen=True)
 class RDD(ClusterMethod):
-    """Gaussian noise on every attribute, then the distance to the centre folded back into the cluster's own domain."""
+    """Add gaussian noise to every number, then fold the distance to the centre back into the cluster's own range."""
 
     law: ClassVar[str] = "rdd"
     words: ClassVar[str] = "moved at random, with the distance to the cluster's centre kept in its range"

@@ -17,7 +17,7 @@ from sfumato.randomness import Stream
 
 @dataclass(frozen=True)
 class SwapV(ClusterMethod):
-    """Independent permutations of each attribute within each cluster; labels and centres are an exact fixed point.
+    """Permute each attribute within each cluster; labels and centres are an exact fixed point of k-means.
 
     A row that lands outside its cell exchanges random attributes with a random other row of its cluster whenever
     that brings the two nearer to where they belong. Exchanges keep what permutations keep: every attribute of a cluster

@@ -13,7 +13,7 @@ Start with class_noise: the formulas come first, then the three methods.
 """
 
 from sfumato.guided.tree._segments import Segments, similar_values
-from sfumato.guided.tree.base import Perturbed, TreeMethod
+from sfumato.guided.tree.base import Perturbed, Redraw, TreeMethod
 from sfumato.guided.tree.class_noise import (
     ClassAllLeaves,
     ClassNoise,
@@ -32,7 +32,7 @@ from sfumato.guided.tree.class_noise import (
 from sfumato.guided.tree.detective import Detective, choose_columns
 from sfumato.guided.tree.framework import Framework
 from sfumato.guided.tree.innocent import Innocent, add_noise, cells_to_perturb, spread_of
-from sfumato.guided.tree.leaf_swap import LeafSwap, cells_of, left_out_note, limits, unmoved_note
+from sfumato.guided.tree.leaf_swap import LeafSwap, cells_of, left_out_note, unmoved_note
 from sfumato.guided.tree.owner_tree import Leaves
 from sfumato.guided.tree.value_noise import Room, ValueNoise
 
@@ -47,6 +47,7 @@ __all__ = [
     "LeafSwap",
     "Leaves",
     "Perturbed",
+    "Redraw",
     "Room",
     "Segments",
     "TreeMethod",
@@ -61,7 +62,6 @@ __all__ = [
     "expected_changes",
     "flip_labels",
     "left_out_note",
-    "limits",
     "permute_labels",
     "probabilistic_variance",
     "random_variance",

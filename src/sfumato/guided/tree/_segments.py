@@ -6,7 +6,7 @@ cluster in one horizontal partition of the dataset, and to two distinct clusters
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -47,10 +47,16 @@ class Segments:
         k = len(view.labels)
         key = node[known] * k + view.codes[known]
         counts = np.bincount(key, minlength=len(grown.nodes) * k).reshape(-1, k).astype(np.float64)
-        for number in range(len(grown.nodes) - 1, -1, -1):  # children come after their parents
-            for child in grown.nodes[number].children:
-                counts[number] += counts[child]
-        return cls(attribute, grown, node, counts)
+        return replace(cls.of_counts(attribute, grown, counts), node=node)
+
+    @classmethod
+    def of_counts(cls, attribute: str, tree: Tree, counts: FloatArray) -> Segments:
+        """Return the tree with counts by leaf and value, summed up the tree; nobody knows which rows they are."""
+        whole = counts.copy()
+        for number in range(len(tree.nodes) - 1, -1, -1):  # children come after their parents
+            for child in tree.nodes[number].children:
+                whole[number] += whole[child]
+        return cls(attribute, tree, np.empty(0, np.int64), whole)
 
     @cached_property
     def parents(self) -> IntArray:

@@ -14,11 +14,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.counts import IntArray
+from sfumato.counts import FloatArray, IntArray
+from sfumato.engines import Needs
 from sfumato.errors import DataError, UsageError
 from sfumato.findings import Note
 from sfumato.guided.base import Method, Pattern
 from sfumato.guided.rare_classes import MIN_CLASS_ROWS, is_rare_row, rare_note
+from sfumato.guided.tree._segments import Segments
 from sfumato.guided.tree.owner_tree import Leaves
 from sfumato.parameters import parameter
 from sfumato.randomness import Stream
@@ -85,6 +87,33 @@ class Perturbed:
                 )
             )
         return cls(table, changed, warnings=tuple(warnings), **more)
+
+
+@dataclass(frozen=True, eq=False)
+class Redraw:
+    """How the values of one column are drawn anew, given its tree and counts by leaf: all that a worker has to know.
+
+    Attributes
+    ----------
+    shuffle
+        Whether a leaf's own values are dealt out again in random order.
+    laws
+        By node, the law that every value is drawn from on its own.
+    flip
+        The chance of every value to become any other.
+    kin, kin_size, p
+        By node the majorities of its siblings, how many there are, and the chance to take one of them.
+    v
+        The chance to take any value of the domain.
+    """
+
+    shuffle: bool = False
+    laws: FloatArray | None = None
+    flip: float | None = None
+    kin: IntArray | None = None
+    kin_size: IntArray | None = None
+    p: float = 0.0
+    v: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -157,6 +186,29 @@ class TreeMethod(Method):
     def _prepare(self, table: Table, tree: Tree) -> Any:
         """Return what all draws share: the owner's leaves."""
         return Leaves.of(tree, table)
+
+    def for_counts(self) -> Self:
+        """Return the method as it is done by counts; raise UsageError where its parameters need all rows in memory."""
+        if self.needs is not Needs.COUNTS:
+            raise UsageError(
+                f"{self.law} needs the whole table in the memory of one machine; run it with engine=Local()"
+            )
+        if self.best_of != 1:
+            raise UsageError(f"{self.law}: best_of above 1 compares whole releases; run it with engine=Local()")
+        return self
+
+    def redrawn_columns(self, mined: Table) -> tuple[str, ...]:
+        """Return the columns that are drawn anew by counts, the target or categorical ones."""
+        return (mined.required_target.name,)
+
+    def redraw(self, segments: Segments) -> Redraw:
+        """Return how a column is drawn anew, from its tree and the counts of all rows in it."""
+        raise NotImplementedError(f"{self.law} is not done by drawing columns anew")
+
+    @property
+    def limits(self) -> list[str]:
+        """What the manifest says a recipient cannot rely on: rules that hold for any table, and no count of this one."""
+        return []
 
     @abstractmethod
     def _draw(self, table: Table, prepared: Any, stream: Stream) -> Perturbed:

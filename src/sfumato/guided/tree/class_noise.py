@@ -17,7 +17,8 @@ import numpy as np
 from sfumato.counts import FloatArray, IntArray
 from sfumato.engines import Needs
 from sfumato.findings import Note
-from sfumato.guided.tree.base import Perturbed, TreeMethod
+from sfumato.guided.tree._segments import Segments
+from sfumato.guided.tree.base import Perturbed, Redraw, TreeMethod
 from sfumato.guided.tree.owner_tree import Leaves
 from sfumato.randomness import Stream
 from sfumato.table import Table
@@ -165,11 +166,15 @@ class ClassNoise(TreeMethod):
 
 @dataclass(frozen=True)
 class ClassRandom(ClassNoise):
-    """Labels permuted inside each leaf."""
+    """Permute the labels inside each leaf of the owner's tree."""
 
     law: ClassVar[str] = "class-random"
     kind: ClassVar[str] = "random"
     words: ClassVar[str] = LABELS_PERMUTED
+
+    def redraw(self, segments: Segments) -> Redraw:  # noqa: ARG002 - whatever the leaf holds
+        """Deal the labels of each leaf out again."""
+        return Redraw(shuffle=True)
 
     def _labels(self, classes: IntArray, leaf: IntArray, counts: FloatArray, stream: Stream) -> IntArray:  # noqa: ARG002
         return permute_labels(classes, leaf, stream)
@@ -180,11 +185,15 @@ class ClassRandom(ClassNoise):
 
 @dataclass(frozen=True)
 class ClassProbabilistic(ClassNoise):
-    """Labels drawn from their leaf's distribution."""
+    """Draw the labels from the shares of their leaf in the owner's tree."""
 
     law: ClassVar[str] = "class-probabilistic"
     kind: ClassVar[str] = "probabilistic"
     words: ClassVar[str] = "labels drawn from the shares of their leaf in the owner's tree"
+
+    def redraw(self, segments: Segments) -> Redraw:
+        """Draw every label from the counts of its leaf."""
+        return Redraw(laws=segments.counts)
 
     def _labels(self, classes: IntArray, leaf: IntArray, counts: FloatArray, stream: Stream) -> IntArray:  # noqa: ARG002
         return redraw_labels(leaf, counts, stream)
@@ -195,11 +204,15 @@ class ClassProbabilistic(ClassNoise):
 
 @dataclass(frozen=True)
 class ClassAllLeaves(ClassNoise):
-    """Every label changed with the same probability, the natural noise that the paper compares with."""
+    """Change every label with the same probability, the natural noise that the paper compares with."""
 
     law: ClassVar[str] = "class-all-leaves"
     kind: ClassVar[str] = "all-leaves"
     words: ClassVar[str] = "labels changed at random, in all leaves at one rate"
+
+    def redraw(self, segments: Segments) -> Redraw:
+        """Flip every label at the rate that all leaves share."""
+        return Redraw(flip=all_leaves_rate(segments.counts[segments.leaves]))
 
     def _labels(self, classes: IntArray, leaf: IntArray, counts: FloatArray, stream: Stream) -> IntArray:  # noqa: ARG002
         return flip_labels(classes, all_leaves_rate(counts), counts.shape[1], stream)

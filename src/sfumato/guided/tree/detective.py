@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from sfumato.counts import FloatArray, IntArray
 from sfumato.engines import Needs
 from sfumato.errors import UsageError
 from sfumato.guided.tree._segments import Segments
-from sfumato.guided.tree.base import Perturbed, TreeMethod, check_choice, check_probability
+from sfumato.guided.tree.base import Perturbed, Redraw, TreeMethod, check_choice, check_probability
 from sfumato.guided.tree.class_noise import draw_categories
 from sfumato.parameters import parameter
 from sfumato.randomness import Stream
@@ -29,7 +29,7 @@ DRAWS = ("shuffle", "iid")
 
 @dataclass(frozen=True)
 class Detective(TreeMethod):
-    """New values for categorical attributes, from the leaves of the trees that have them as class."""
+    """Deal labels out again, within the leaves of the trees that have them as class."""
 
     law: ClassVar[str] = "detective"
     needs: ClassVar[Needs] = Needs.COUNTS
@@ -51,6 +51,37 @@ class Detective(TreeMethod):
         check_probability(self.law, p=self.p, v=self.v)
         if self.up < 1:
             raise UsageError(f"{self.law}: up = {self.up} reaches no sibling; give 1 for siblings or more for cousins")
+
+    def for_counts(self) -> Self:
+        """Return the method unless it follows values already released."""
+        if self.chained:
+            raise UsageError(f"{self.law}: chained=true follows values already released; run it with engine=Local()")
+        return super().for_counts()
+
+    def redrawn_columns(self, mined: Table) -> tuple[str, ...]:
+        """Return the categorical columns, or those named."""
+        names = choose_columns(mined, self.attributes, self.law)
+        if not names:
+            raise UsageError(
+                f"{self.law}: the table has no categorical column; use class noise, or another method with engine=Local()"
+            )
+        return names
+
+    def redraw(self, segments: Segments) -> Redraw:
+        """Draw from the law of each leaf, or deal its values out again and then move some."""
+        nodes, size = segments.counts.shape
+        if self.draws == "iid":
+            laws = np.zeros((nodes, size))
+            for node in segments.leaves.tolist():
+                laws[node] = segments.law(node, self.p, self.v, self.up)
+            return Redraw(laws=laws)
+        kin = [segments.majorities[segments.siblings(n, self.up)] for n in segments.leaves.tolist()]
+        number = np.zeros(nodes, np.int64)
+        number[segments.leaves] = [len(k) for k in kin]
+        table = np.zeros((nodes, max(int(number.max(initial=0)), 1)), np.int64)
+        for node, majority in zip(segments.leaves.tolist(), kin, strict=True):
+            table[node, : len(majority)] = majority
+        return Redraw(shuffle=True, kin=table, kin_size=number, p=self.p, v=self.v)
 
     def _prepare(self, table: Table, tree: Tree) -> dict[str, Segments]:  # noqa: ARG002
         names = choose_columns(table, self.attributes, self.law)

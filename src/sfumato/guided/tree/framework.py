@@ -35,7 +35,7 @@ NUMBERS = ("noise", "swap")
 
 @dataclass(frozen=True)
 class Framework(TreeMethod):
-    """LINNAPT, LINFAPT, class noise and DETECTIVE in one release."""
+    """Join LINNAPT, LINFAPT, class noise and DETECTIVE in one release."""
 
     law: ClassVar[str] = "framework"
     words: ClassVar[str] = "noise that keeps the record in its leaf of the owner's tree"

@@ -27,7 +27,14 @@ WHICH = ("innocent", "tia", "lia", "influential", "all")
 
 @dataclass(frozen=True)
 class Innocent(TreeMethod):
-    """Noise on numeric attributes, leaf by leaf."""
+    """Add noise to numeric attributes, leaf by leaf.
+
+    Examples
+    --------
+    >>> from sfumato.guided import make_method
+    >>> make_method("innocent", {"which": "all", "sd": "0.1"}).to_dict()["sd"]
+    0.1
+    """
 
     law: ClassVar[str] = "innocent"
     words: ClassVar[str] = "noise on the records of some or all leaves of the owner's tree"

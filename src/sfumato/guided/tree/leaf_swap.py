@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,15 +60,19 @@ IN_SMALL_CELLS = {
 }
 
 
-def limits(small: str, least: int) -> list[str]:
-    """Return all that a recipient is told: rules that hold for any table, and no count of this one."""
-    told = [IN_SMALL_CELLS[small].format(least=least)]
-    return [*LIMITS, *told] if small == "keep" else [*LIMITS, *told, STATEMENT]
-
-
 @dataclass(frozen=True)
 class LeafSwap(TreeMethod):
-    """Permute every attribute inside each leaf and class."""
+    """Permute every attribute inside each leaf and class.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import sfumato as sf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     made = sf.release("iris", None, f"{folder}/release", method="leaf-swap")
+    >>> made.manifest.method["law"]
+    'leaf-swap'
+    """
 
     law: ClassVar[str] = "leaf-swap"
     needs: ClassVar[Needs] = Needs.COUNTS
@@ -115,6 +119,23 @@ class LeafSwap(TreeMethod):
             raise UsageError(
                 f"{self.law}: least = {self.least}; a cell of one record has nobody to swap with, give 2 or more"
             )
+
+    @property
+    def limits(self) -> list[str]:
+        """What the swap leaves open, what happens to small cells, and that rare classes are left out."""
+        small = IN_SMALL_CELLS[self.small].format(least=self.least)
+        return [*LIMITS, small] if self.small == "keep" else [*LIMITS, small, STATEMENT]
+
+    def for_counts(self) -> Self:
+        """Return the method without redraws: looking at the release's own tree takes the whole release."""
+        if self.small not in ("keep", "suppress"):
+            raise UsageError(
+                f"{self.law}: small={self.small} exchanges values with rows of other leaves or classes, and needs the whole "
+                "table in the memory of one machine: run it with engine=Local(), or choose small=suppress (or keep)"
+            )
+        if self.labels:
+            raise UsageError(f"{self.law}: labels=true deals values out by released labels; run it with engine=Local()")
+        return replace(super().for_counts(), redraws=0)
 
     @property
     def leaves_rare_out(self) -> bool:
@@ -166,7 +187,7 @@ class LeafSwap(TreeMethod):
             warnings.append(crossed_note(int(blindly.sum())))
         if out.any():
             warnings.append(left_out_note(int(out.sum())))
-        public = {"limits": limits(self.small, self.least)}
+        public = {"limits": self.limits}
         owner = {"small_cells": counted, "small_records": lone, "leaves": leaves.size}
         done = Perturbed.of(table, released, public=public, owner=owner, warnings=warnings)
         return replace(done, left_out=np.flatnonzero(out))

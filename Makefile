@@ -7,7 +7,7 @@ COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-has
 OUT ?= demo
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-spark test-random check papers bench docs docs-pages format lock clean
+.PHONY: help demo test test-fast test-spark test-random check papers bench docs docs-pages docs-guides format lock clean
 
 help:  ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -65,6 +65,9 @@ docs: $(V)/.docs  ## build the documentation into site/index.html; a broken link
 
 docs-pages: $(V)/.run  ## write the pages of docs/ that the code can write itself
 	$(PY) docs/generate.py
+
+docs-guides: $(V)/.dev  ## run the commands of the guides and renew the output shown beside them
+	$(PY) docs/guides.py
 
 format: $(V)/.dev  ## format the code
 	$(V)/bin/ruff check --fix-only -q .

@@ -325,7 +325,14 @@ def laws() -> str:
     parts = []
     for name, cls in sorted(CHANNELS.items()):
         kinds = [word for word, fits in (("numbers and dates", cls.numeric), ("labels", cls.categorical)) if fits]
-        parts += [f"## {name}", prose(cls), f"Acts on {' and '.join(kinds)}.", _parameters(cls)]
+        parts += [
+            f"## {name}",
+            prose(cls),
+            f"Acts on {' and '.join(kinds)}.",
+            _parameters(cls),
+            _example(cls),
+            _swept(cls),
+        ]
     parts += [f"## {CorrelatedGaussian.law}", prose(CorrelatedGaussian)]
     lead = (
         "A law says how a released value depends on the true one. Choose it with `--noise LAW` for all columns, or with "
@@ -334,6 +341,34 @@ def laws() -> str:
         "[owner's guide](../guide/owner.md#choose-the-noise) helps to choose."
     )
     return page("Laws", lead, filter(None, parts))
+
+
+def _example(cls: Any) -> str:
+    """What the law does to a column that everybody knows."""
+    age = sf.Attribute("age", sf.Kind.INTEGER, sf.Interval(0, 120))
+    region = sf.Attribute("region", sf.Kind.CATEGORICAL, sf.Categories(tuple("ABCDEFGHIJ")))
+    attribute, column = (age, "ages from 0 to 120") if cls.numeric else (region, "ten regions")
+    wish = cls.examples()[0]
+    law = wish.on(attribute)
+    asked = ", ".join(f"{n}={v:g}" for n, v in wish.to_dict().items() if isinstance(v, int | float))
+    figures = f"The 95 % interval is {law.interval_width(0.95):.3g} wide. "
+    bound = law.guarantee()
+    epsilon = f"ε = {bound.epsilon:.3g}." if bound.reason is None else f"No finite ε holds: {bound.reason}."
+    return f"Example: `{cls.__name__}({asked})` on {column}: {law.in_words()}. {figures}{epsilon}"
+
+
+def _swept(cls: Any) -> str:
+    """The settings that a trade-off tries by itself."""
+    if not cls.sweep:
+        return ""
+    first, *others = cls.sweep.items()
+    text = f"A trade-off tries {_values(*first)}"
+    text += "".join(f", for each {_values(name, values)}" for name, values in cls.sweep_beside.items())
+    return f"{text}. It can also sweep {' or '.join(f'`{name}`' for name, _ in others)}." if others else f"{text}."
+
+
+def _values(name: str, values: Iterable[float]) -> str:
+    return f"`{name}` = {', '.join(f'{v:g}' for v in values)}"
 
 
 def methods() -> str:

@@ -111,3 +111,10 @@ def test_every_field_of_a_manifest_is_documented_and_every_documented_field_exis
     first = {name for row in rows for name in re.findall(r"`([a-z][\w]*)`", row[0])} - set(channels.CHANNELS)
     rare = {"parts", "resolution", "missing", "matrix", "values"}  # of a folder, or where the owner declares them
     assert first - rare <= fields, f"docs/manifest.md documents {sorted(first - rare - fields)}, which no release has"
+
+
+def test_every_room_is_named_in_the_overview() -> None:
+    source = Path(sfumato.__file__).parent
+    rooms = {p.stem for p in source.iterdir() if (p.is_dir() and (p / "__init__.py").exists()) or p.suffix == ".py"}
+    table = text_of(DOCS / "how-it-works.md").partition("## The rooms")[2]
+    assert set(re.findall(r"`([a-z_]+)`", table.partition("|---|")[2])) == rooms - {"__init__", "__main__"}

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from sfumato.findings import code_notes
 from sfumato.privacy import HIDE_GAPS, VISIBLE_GAPS, figures, hides_little, record_figures
 from sfumato.releases.folder import Release, as_release
 from sfumato.releases.manifest import Manifest, ReleasedColumn
@@ -36,6 +37,7 @@ def describe_manifest(manifest: Manifest) -> dict[str, Any]:
         "method": manifest.method,
         "joint": manifest.joint.to_dict() if manifest.joint else None,
         "cautions": cautions(manifest),
+        "findings": code_notes(cautions(manifest)),
     }
 
 

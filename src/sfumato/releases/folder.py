@@ -13,6 +13,7 @@ import pyarrow as pa
 from sfumato.counts import IntArray
 from sfumato.engines import Engine
 from sfumato.errors import GET_RELEASE_AGAIN, DataError
+from sfumato.findings import Note
 from sfumato.io import BLOCK_ROWS, Source, check_columns, checksum, name_files_in_errors, open_table, read_blocks
 from sfumato.plans import Plan
 from sfumato.releases.manifest import Manifest
@@ -45,7 +46,7 @@ class Making:
 
     plan: Plan | None = None
     notes: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Note, ...] = ()
     changed: Mapping[str, float] = field(default_factory=dict)
     mined_rows: int | None = None
     left_out: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
@@ -71,7 +72,7 @@ class Release:
         return release
 
     @property
-    def cautions(self) -> tuple[str, ...]:
+    def cautions(self) -> tuple[Note, ...]:
         """What a recipient should bear in mind, as its README says it."""
         return tuple(cautions(self.manifest))
 

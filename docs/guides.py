@@ -52,7 +52,8 @@ class Command:
             if best is None or _likeness(line, self.printed[best]) < 0.4:
                 sys.stderr.write(f"dropped: {line}\n")
                 continue
-            out.append(self.printed[best].rstrip())
+            same = _normal(line) == _normal(self.printed[best])
+            out.append(line if same else self.printed[best].rstrip())
             at = best + 1
         return out
 

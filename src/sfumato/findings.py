@@ -92,7 +92,7 @@ def explain(code: str) -> Explanation:
     return entry
 
 
-def coded(notes: Iterable[str]) -> list[dict[str, Any]]:
+def code_notes(notes: Iterable[str]) -> list[dict[str, Any]]:
     """Return the notes as plain data, each with its code and title."""
     return [{"code": n.code, "title": FINDINGS[n.code].title, "words": str(n)} for n in notes if isinstance(n, Note)]
 

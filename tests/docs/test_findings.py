@@ -14,7 +14,7 @@ from click.testing import CliRunner
 import sfumato as sf
 from sfumato.cli.app import cli
 from sfumato.errors import UsageError
-from sfumato.findings import FINDINGS, Note, coded, explain
+from sfumato.findings import FINDINGS, Note, code_notes, explain
 
 
 @pytest.mark.parametrize("code", FINDINGS)
@@ -39,7 +39,7 @@ def test_a_note_keeps_its_code_when_it_travels(carried) -> None:
 
 def test_a_note_is_text_in_json() -> None:
     assert json.dumps([Note("SF102", "words")]) == '["words"]'
-    assert coded([Note("SF102", "words"), "plain"]) == [
+    assert code_notes([Note("SF102", "words"), "plain"]) == [
         {"code": "SF102", "title": "Neighbouring rows are alike", "words": "words"}
     ]
 
@@ -81,3 +81,42 @@ def test_every_attack_has_a_remedy_with_a_code_of_its_own_kind() -> None:
     assert len(codes) > 12
     assert all(code.startswith(("SF41", "SF42")) for code in codes.values())
     assert all(cls.remedy.instead.code == codes[n] for n, cls in ATTACKS.items() if cls.remedy.instead)
+
+
+def test_every_code_is_used_and_no_other_is() -> None:
+    source = Path(sf.__file__).parent
+    used = {
+        code
+        for p in source.rglob("*.py")
+        if p.name != "findings.py"
+        for code in re.findall(r'"(SF\d+)"', p.read_text("utf-8"))
+    }
+    assert used == set(FINDINGS)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "plan {table}",
+        "release {table} -o {new} --key {key} --noise gaussian",
+        "release iris -o {new} --key {key} --method leaf-swap",
+        "describe {made}",
+        "cluster {made} -k 2",
+        "compare {table} {made}",
+        "mine {made} --strategy auto",
+        "tradeoff credit_approval --levels 0.5 --repeats 1",
+    ],
+)
+def test_what_the_terminal_notes_is_in_the_json_with_the_same_codes(command: str, tmp_path: Path) -> None:
+    table, made, key = tmp_path / "table.csv", tmp_path / "made", tmp_path / "key"
+    rows = [f"{n % 90},{'NA' if n % 7 == 0 else n % 13},{'yes' if n % 3 else 'no'}" for n in range(300)]
+    table.write_text("\n".join(["age,visits,class", *rows]))
+    sf.release(table, sf.plan(table, target="class"), made, key=tmp_path / "other")
+    words = command.format(table=table, made=made, key=key, new=tmp_path / "new").split()
+    done = CliRunner().invoke(cli, [*words, "--json"])
+    assert done.exit_code == 0, done.stderr
+    listed = [finding["code"] for finding in json.loads(done.stdout)["findings"]]
+    assert listed
+    assert set(listed) <= set(FINDINGS)
+    if words[0] != "describe":  # whose words all go to stdout
+        assert re.findall(r"\[(SF\d+)\]$", done.stderr, re.MULTILINE) == listed

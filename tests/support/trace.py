@@ -7,6 +7,8 @@ prints them, one per line, for whoever writes docs/walk.md.
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import sys
 import threading
 from collections.abc import Callable
@@ -22,6 +24,9 @@ SOURCE = str(Path(sfumato.__file__).parent) + "/"
 
 def first_calls(run: Callable[[], Any]) -> list[str]:
     """Dotted names below sfumato, such as `channels.base.Channel.perturb`, in the order of their first calls."""
+    for module in pkgutil.walk_packages(sfumato.__path__, "sfumato."):
+        if module.name != "sfumato.__main__":
+            importlib.import_module(module.name)  # what runs on import is no part of the way
     seen: dict[str, None] = {}
 
     def profile(frame: FrameType, event: str, argument: object) -> None:

@@ -17,6 +17,7 @@ from sfumato.clusters import (
 )
 from sfumato.engines import Engine, Local
 from sfumato.errors import GIVE_SAME_TABLE, DataError, UsageError
+from sfumato.findings import Note
 from sfumato.guided import find_kept_rows
 from sfumato.io import check_columns, name_files_in_errors, open_table, read_blocks
 from sfumato.mining import LABELS, complete_columns, scale_columns, unadjusted_table
@@ -33,7 +34,7 @@ class Comparison:
 
     trees: tuple[dict[str, Any], ...]
     clusters: dict[str, Any] | None
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -135,7 +136,8 @@ def compare(
         pair = sampled_pair(opened, original, engine, sample, encoding)
         truth, seen = pair[0].table, pair[1].table
         if not pair[0].whole:
-            notes.append(f"compared by {truth.rows:,} of {pair[0].of:,} rows, chosen by a hash of their numbers")
+            words = f"compared by {truth.rows:,} of {pair[0].of:,} rows, chosen by a hash of their numbers"
+            notes.append(Note("SF306", words))
     _same_order(opened, truth, seen)
     seen = unadjusted_table(seen)
     if truth.target is not None and truth.columns:
@@ -143,14 +145,15 @@ def compare(
     if every:
         trees += [_tree(*_turned(name, truth, seen)) for name in _categorical(truth)]
     if not trees:
-        notes.append("no class is declared, so no trees were compared; release with target=COLUMN")
+        notes.append(Note("SF307", "no class is declared, so no trees were compared; release with target=COLUMN"))
     clusters: dict[str, Any] | None
     try:
         clusters = _clusters(opened, truth, seen, k)
-        notes += [f"clusters were compared without {n}: {w}" for n, w in clusters["left_out"].items() if w != LABELS]
+        without = {n: why for n, why in clusters["left_out"].items() if why != LABELS}
+        notes += [Note("SF304", f"clusters were compared without {n}: {why}") for n, why in without.items()]
     except (UsageError, DataError) as error:
         clusters = None
-        notes.append(f"clusters were not compared: {error}")
+        notes.append(Note("SF307", f"clusters were not compared: {error}"))
     return Comparison(tuple(trees), clusters, tuple(notes))
 
 

@@ -65,7 +65,8 @@ def audit(
             say(f"wrote the {edition} edition to {path}")
     for alarm in result.alarms():
         level = click.style(f"{alarm['level']}: ", fg=COLOURS.get(alarm["level"]), bold=True)
-        say(level + name_options(" ".join([alarm["words"], alarm["remedy"]]), "audit"))
+        words = name_options(" ".join([alarm["words"], alarm["remedy"]]), "audit")
+        say(f"{level}{words} [{alarm['remedy'].code}]")
         for item in alarm["items"]:
             say(f"  {item}")
     say(f"{result.verdict} ({result.rows:,} rows, {result.seconds:.0f} s, seed {result.seed})")

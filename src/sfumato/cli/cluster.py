@@ -9,6 +9,7 @@ import click
 import sfumato as sf
 from sfumato.cli.options import json_option, release_argument
 from sfumato.cli.output import give, table, warn
+from sfumato.findings import Note
 from sfumato.text import join_names
 
 
@@ -19,6 +20,11 @@ from sfumato.text import join_names
 def cluster(release: Path, k: int | None, as_json: bool) -> None:
     """k-means clusters of the numeric columns of the release in DIR."""
     result = sf.cluster(release, k)
+    for reason in dict.fromkeys(result["left_out"].values()):
+        names = join_names(n for n, why in result["left_out"].items() if why == reason)
+        warn(Note("SF304", f"left out: {names}: {reason}"))
+    for note in result["notes"]:
+        warn(note)
     if as_json:
         give(result)
         return
@@ -28,7 +34,3 @@ def cluster(release: Path, k: int | None, as_json: bool) -> None:
         for size, centre in zip(result["sizes"], result["centres"], strict=True)
     ]
     table(["rows", *result["columns"]], rows)
-    for reason in dict.fromkeys(result["left_out"].values()):
-        warn(f"left out: {join_names(n for n, why in result['left_out'].items() if why == reason)}: {reason}")
-    for note in result["notes"]:
-        warn(note)

@@ -23,6 +23,8 @@ from sfumato.cli.output import give, say, table, warn
 def compare(engine: str, master: str | None, as_json: bool, **asked: Any) -> None:
     """Trees and clusters of ORIGINAL beside those of its release in DIR, mined as it is."""
     result = sf.compare(engine=open_engine(engine, master), **asked)
+    for note in result.notes:
+        warn(note)
     if as_json:
         give(result.to_dict())
         return
@@ -43,8 +45,6 @@ def compare(engine: str, master: str | None, as_json: bool, **asked: Any) -> Non
             f"original centres, {p['single_start']:.3f} from one start"
         )
         say(result.clusters["verdict"])
-    for note in result.notes:
-        warn(note)
 
 
 def _cell(value: object) -> str:

@@ -35,5 +35,5 @@ def describe(release: Path, as_json: bool, **_engine: Any) -> None:
     if about["withheld"]:
         click.echo(f"Withheld by the owner's plan, and not in the data: {join_names(about['withheld'], 12)}.")
     click.echo(about["record"]["in_words"])
-    for line in about["cautions"]:
-        click.echo(f"- {line}")
+    for line in about["findings"]:
+        click.echo(f"- {line['words']} [{line['code']}]")

@@ -10,6 +10,7 @@ import sfumato as sf
 from sfumato.cli.options import encoding_option, json_option, model_argument, table_argument
 from sfumato.cli.output import give, warn
 from sfumato.cli.output import table as show_table
+from sfumato.findings import Note
 
 
 @click.command(epilog="Example:  sfumato evaluate model.json adult_test")
@@ -20,11 +21,14 @@ from sfumato.cli.output import table as show_table
 def evaluate(model: Path, table: str, encoding: str, as_json: bool) -> None:
     """The accuracy of MODEL on the true values in INPUT."""
     result = sf.evaluate(model, table, encoding)
+    if others := result["rows_without_known_class"]:
+        words = (
+            f"{others:,} rows are left out: their {result['target']} is missing, or not a class that the model knows"
+        )
+        warn(Note("SF303", words))
     if as_json:
         give(result)
         return
-    if others := result["rows_without_known_class"]:
-        warn(f"{others:,} rows are left out: their {result['target']} is missing, or not a class that the model knows")
     click.echo(
         f"accuracy {result['accuracy']:.2%} on {result['rows']:,} rows (always the commonest class: {result['majority']:.2%})"
     )

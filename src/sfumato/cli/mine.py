@@ -8,7 +8,8 @@ import click
 
 import sfumato as sf
 from sfumato.cli.options import engine_options, force_option, json_option, open_engine, output_option, release_argument
-from sfumato.cli.output import check_extension, check_outputs, give, progress, say, write_text
+from sfumato.cli.output import check_extension, check_outputs, give, progress, say, warn, write_text
+from sfumato.findings import Note
 
 
 @click.command(epilog="Example:  sfumato mine release -o model.json")
@@ -50,7 +51,7 @@ def mine(
     if words := model.to_text():
         say(words)
     if "why" in model.notes:
-        say(str(model.notes["why"]))
+        warn(Note("SF302", str(model.notes["why"])))
     say(model.headline + (f"; model in {output}" if output else ""))
     if as_json:
         give(model.summary() | {"output": str(output) if output else None})

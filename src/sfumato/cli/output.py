@@ -14,17 +14,22 @@ from typing import Any
 
 import click
 
+from sfumato.findings import Note, code_notes
+
+NOTES = "sfumato.notes"
+
 
 def say(text: str = "") -> None:
     """Write a line for the person at the terminal."""
     click.echo(text, err=True)
 
 
-def warn(text: str) -> None:
-    """Write a line that should not be overlooked."""
-    context = click.get_current_context(silent=True)
-    words = name_options(text, context.info_name if context else None)
-    click.echo(click.style("note: ", fg="yellow", bold=True) + words, err=True)
+def warn(note: Note) -> None:
+    """Write a line that should not be overlooked, with its code, and keep it for the JSON document."""
+    context = click.get_current_context()
+    context.meta.setdefault(NOTES, []).append(note)
+    words = name_options(note, context.info_name)
+    click.echo(f"{click.style('note: ', fg='yellow', bold=True)}{words} [{note.code}]", err=True)
 
 
 def name_options(text: str, verb: str | None) -> str:
@@ -64,9 +69,9 @@ def _all_options() -> dict[str, str]:
     return out
 
 
-def give(data: Any) -> None:
-    """Print the one JSON document of a command; numbers that JSON does not have become null."""
-    click.echo(_document(data))
+def give(data: dict[str, Any]) -> None:
+    """Print the one JSON document of a command, with the notes shown before it; numbers that JSON does not have become null."""
+    click.echo(_document({"findings": code_notes(click.get_current_context().meta.get(NOTES, ()))} | data))
 
 
 def _document(data: Any) -> str:

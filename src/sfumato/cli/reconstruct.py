@@ -9,6 +9,7 @@ import click
 import sfumato as sf
 from sfumato.cli.options import engine_options, force_option, json_option, open_engine, release_argument
 from sfumato.cli.output import check_extension, check_outputs, give, say, table, warn, write_text
+from sfumato.findings import Note
 
 
 @click.command(epilog="Example:  sfumato reconstruct release --attribute age --by-class --plot age.svg")
@@ -49,7 +50,7 @@ def reconstruct(
         release, attributes, by_class=by_class, engine=where, method=method, kernel=kernel, bins=bins
     )
     for name, why in result.skipped.items():
-        warn(f"{name} is left out: {why}")
+        warn(Note("SF301", f"{name} is left out: {why}"))
     write_text(plot, result.to_svg, force=force)
     if plot:
         say(f"drew {len(result)} distributions into {plot}")

@@ -70,15 +70,15 @@ def release(
     with progress("releasing") as tick:
         made = sf.release(folder=folder, key=key, engine=where, progress=tick, **asked)
     making, data = made.making, made.manifest.data
-    for line in making.plan.warnings if making.plan else ():
-        warn(line)
+    for note in making.plan.warnings if making.plan else ():
+        warn(note)
     for line in making.notes:
         say(line)
     say(f"released {data.rows:,} rows and {len(made.manifest.columns)} columns to {folder}")
     if making.changed:
         table(["column", "cells changed"], [[n, f"{share:.1%}"] for n, share in making.changed.items()], err=True)
-    for line in dict.fromkeys((*making.warnings, *making.cautions)):
-        warn(line)
+    for note in dict.fromkeys((*making.warnings, *making.cautions)):
+        warn(note)
     say(f"next:  sfumato describe {folder}")
     if as_json:
         about = {"output": str(folder), "key": str(key)} | ({"changed": dict(making.changed)} if making.changed else {})

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from sfumato.clusters.partition import LabelArray, check_finite, cluster_means
 from sfumato.counts import FloatArray
 from sfumato.errors import DataError, UsageError
+from sfumato.findings import Note
 from sfumato.text import join_names
 
 MIN_CLUSTER_ROWS = 10
@@ -36,7 +37,7 @@ class KMeans:
     converged: bool
     chosen_by: str = "given"
     scores: dict[int, float] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     @property
     def k(self) -> int:
@@ -173,7 +174,7 @@ def _convergence_warning() -> type[Warning]:
 
 def _treat_small(table: FloatArray, fit: KMeans, least: int, small: str) -> KMeans:
     """Return the clustering without clusters below `least` rows: merged into their neighbours, or refused."""
-    notes: list[str] = []
+    notes: list[Note] = []
     labels, centres, converged = fit.labels, fit.centres, fit.converged
     while (sizes := np.bincount(labels, minlength=len(centres))).min() < least:
         smallest = int(sizes.argmin())
@@ -182,7 +183,7 @@ def _treat_small(table: FloatArray, fit: KMeans, least: int, small: str) -> KMea
             raise DataError(
                 f"k: {reason} ({fit.k} clusters of {join_names(sorted(fit.sizes), 12)}); take a smaller k or merge"
             )
-        notes.append(f"merged: {reason}")
+        notes.append(Note("SF305", f"merged: {reason}"))
         run = lloyd(table, np.delete(centres, smallest, axis=0))
         labels, centres, converged = run.labels, run.centres, run.converged
     if not notes:

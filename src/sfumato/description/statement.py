@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.description.readme import cautions, what
+from sfumato.findings import code_notes
 from sfumato.privacy import HIDE_GAPS, VISIBLE_GAPS, figures, hides_little, record_figures
 from sfumato.releases import Manifest, Release, ReleasedColumn, as_release
 from sfumato.schema import Kind, Missing, Role
@@ -35,6 +36,7 @@ def describe_manifest(manifest: Manifest) -> dict[str, Any]:
         "method": manifest.method,
         "joint": manifest.joint.to_dict() if manifest.joint else None,
         "cautions": cautions(manifest),
+        "findings": code_notes(cautions(manifest)),
     }
 
 

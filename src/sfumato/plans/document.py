@@ -56,7 +56,7 @@ class Plan:
     method: Mapping[str, Any] | None = None
     ordered: tuple[str, ...] = field(default=(), compare=False)
     """Columns to be modified whose neighbouring rows were alike in the table that the plan was proposed from."""
-    remarks: tuple[str, ...] = field(default=(), compare=False)
+    remarks: tuple[Note, ...] = field(default=(), compare=False)
     """What a person should know of a proposed plan: columns withheld, texts taken as missing, doubts."""
 
     def __post_init__(self) -> None:
@@ -237,7 +237,7 @@ class Plan:
         )
 
     @property
-    def warnings(self) -> tuple[str, ...]:
+    def warnings(self) -> tuple[Note, ...]:
         """What to know before a release follows the plan: remarks, and domains or an order of rows that give something away."""
         out = list(self.remarks)
         if names := self.learned:

@@ -13,6 +13,7 @@ import pyarrow as pa
 from sfumato.counts import IntArray
 from sfumato.engines import Engine
 from sfumato.errors import GET_RELEASE_AGAIN, DataError
+from sfumato.findings import Note
 from sfumato.io import BLOCK_ROWS, Source, check_columns, checksum, name_files_in_errors, open_table, read_blocks
 from sfumato.plans import Plan
 from sfumato.releases.manifest import Manifest
@@ -46,8 +47,8 @@ class Making:
 
     plan: Plan | None = None
     notes: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    cautions: tuple[str, ...] = ()
+    warnings: tuple[Note, ...] = ()
+    cautions: tuple[Note, ...] = ()
     changed: Mapping[str, float] = field(default_factory=dict)
     mined_rows: int | None = None
     left_out: IntArray = field(default_factory=lambda: np.empty(0, np.int64))

@@ -23,6 +23,7 @@ import numpy as np
 from sfumato.counts import FloatArray
 from sfumato.engines import Engine
 from sfumato.errors import DataError, UsageError
+from sfumato.findings import Note
 from sfumato.guided import (
     GuidedMethod,
     LeafSwap,
@@ -59,7 +60,7 @@ class CountedDraft(Draft):
     """The public name of the noise: equal names mean equal noise."""
     sketch: Sketch | None = None
     """Of the true rows, where the rows to write are no longer theirs."""
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Note, ...] = ()
     rare_rows: int = 0
     """Rows of rare classes, which are left out whatever their leaf."""
     mined: Sampled | None = None

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from sfumato.channels import JOINT_LAWS
+from sfumato.findings import Note
 from sfumato.text import join_names
 from sfumato.tradeoffs.setting import AXES, Axis, in_words, plan_words
 
@@ -100,7 +101,7 @@ class Tradeoff:
     axis: Axis = AXES["privacy"]
     laws: Mapping[str, str] = field(default_factory=dict)
     """The law of each blurred column; labels take a companion where the law is for numbers."""
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     strategy: str = "byclass"
     repeats: int = REPEATS
     seed: int = 0

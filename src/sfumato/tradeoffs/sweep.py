@@ -14,6 +14,7 @@ import numpy as np
 from sfumato.channels import JOINT_LAWS, Intervals, channel_class
 from sfumato.counts import FloatArray
 from sfumato.errors import DataError, SfumatoError, UsageError
+from sfumato.findings import Note
 from sfumato.guided import is_guided, make_method
 from sfumato.plans import DEFAULT_LAW, Plan, with_consent
 from sfumato.randomness import SecretKey
@@ -228,7 +229,7 @@ def _rows_with_class(truth: Table, goal: Attribute, most: int, seed: int) -> Tab
     return truth.take(known)
 
 
-def _bind_settings(sweep: Sweep, plan: Plan, truth: Table) -> tuple[list[Blur], list[str]]:
+def _bind_settings(sweep: Sweep, plan: Plan, truth: Table) -> tuple[list[Blur], list[Note]]:
     """The laws of every setting before any is tried; usual values that this table does not allow are left out, and said."""
     blurs, notes = [], []
     first: SfumatoError | None = None
@@ -239,7 +240,7 @@ def _bind_settings(sweep: Sweep, plan: Plan, truth: Table) -> tuple[list[Blur], 
             if sweep.chosen:
                 raise
             first = first or error
-            notes.append(f"{in_words(setting)} was left out: {error}")
+            notes.append(Note("SF308", f"{in_words(setting)} was left out: {error}"))
     if first is not None and not blurs:
         raise first
     return blurs, notes
@@ -310,22 +311,23 @@ def _laws(blurs: Sequence[Blur]) -> dict[str, str]:
     return {n: joint.law if joint and n in together else OR.join(laws) for n, laws in by_column.items()}
 
 
-def _companions(sweep: Sweep, blurs: Sequence[Blur], attributes: list[Attribute], named: bool) -> list[str]:
+def _companions(sweep: Sweep, blurs: Sequence[Blur], attributes: list[Attribute], named: bool) -> list[Note]:
     """Words on columns that have another law; beside a joint law that the plan itself has `named`, it is the plan's."""
     laws = _laws(blurs)
     others = [a.name for a in attributes if sweep.law not in laws[a.name].split(OR)]
     if not others:
         return []
     standing = " and ".join(dict.fromkeys(law for n in others for law in laws[n].split(OR)))
+    names = join_names(others)
     if len(others) == len(attributes):
-        return [f"No column takes {sweep.law} itself: {standing} of the same strength stand in for it."]
-    if sweep.law == Intervals.law and sweep.axis.parameter == "count":
+        words = f"No column takes {sweep.law} itself: {standing} of the same strength stand in for it."
+    elif sweep.law == Intervals.law and sweep.axis.parameter == "count":
         same = blurs[0].promise([a for a in attributes if a.name in others]).epsilon
-        return [
-            f"{join_names(others)}: labels have no intervals; their {standing} is the same at every setting (ε = {same:.1f} in all)."
-        ]
-    if sweep.law in JOINT_LAWS and named:
-        return [
-            f"{join_names(others)}: keep the noise that the plan gives them ({standing}), the same at every setting."
-        ]
-    return [f"{join_names(others)}: here {standing} of the same strength takes the place of {sweep.law}."]
+        words = (
+            f"{names}: labels have no intervals; their {standing} is the same at every setting (ε = {same:.1f} in all)."
+        )
+    elif sweep.law in JOINT_LAWS and named:
+        words = f"{names}: keep the noise that the plan gives them ({standing}), the same at every setting."
+    else:
+        words = f"{names}: here {standing} of the same strength takes the place of {sweep.law}."
+    return [Note("SF309", words)]

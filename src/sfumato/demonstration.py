@@ -41,13 +41,31 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class DemoResult:
-    """What the demo did, in figures."""
+    """What the demo did, in figures.
+
+    Attributes
+    ----------
+    folder : Path
+        Where the report is.
+    rows : int
+        Rows that were released.
+    accuracy : dict
+        Of a tree from the true values, from the release, and from the release without correction.
+    distance : dict
+        Total variation to the true distribution, by column: of the released values, of the reconstruction.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> accuracy = {"true values": 0.85, "release, reconstructed": 0.84, "release, naive": 0.7}
+    >>> DemoResult(Path("demo"), 100, accuracy, {}).headline.startswith("Blurred 100 people's rows")
+    True
+    """
 
     folder: Path
     rows: int
     accuracy: dict[str, float]
     distance: dict[str, tuple[float, float]]
-    """Total variation to the original distribution: of the released values, of the reconstruction."""
 
     @property
     def headline(self) -> str:

@@ -45,7 +45,14 @@ MAX_ID_DIGITS = 18
 
 @dataclass(frozen=True)
 class SecretKey:
-    """Thirty-two secret bytes; printing one shows nothing."""
+    """Thirty-two secret bytes; printing one shows nothing.
+
+    Examples
+    --------
+    >>> key = SecretKey(bytes(range(32)))
+    >>> key, key.derive("noise", "age") == key.derive("noise", "age")
+    (SecretKey(), True)
+    """
 
     secret: bytes = field(repr=False)
 

@@ -30,14 +30,29 @@ MOST_LABELS = 50
 
 @dataclass(frozen=True)
 class Comparison:
-    """Trees, one for each column that was asked for as a class, and clusters of the numeric columns."""
+    """Trees, one for each column that was asked for as a class, and clusters of the numeric columns.
+
+    Attributes
+    ----------
+    trees : tuple of dict
+        `target`, `rule_similarity`, `agreement`, `same_root` and `verdict` of each pair of trees.
+    clusters : dict, optional
+        `agreement` of the clusters and the `verdict`; None where there is nothing to cluster.
+    notes : tuple of str
+        What could not be compared, and why.
+
+    Examples
+    --------
+    >>> Comparison((), None, ("no class is declared",)).to_dict()
+    {'trees': [], 'clusters': None, 'notes': ['no class is declared']}
+    """
 
     trees: tuple[dict[str, Any], ...]
     clusters: dict[str, Any] | None
     notes: tuple[Note, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return {"trees": list(self.trees), "clusters": self.clusters, "notes": list(self.notes)}
 
 

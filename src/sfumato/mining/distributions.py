@@ -23,17 +23,40 @@ from sfumato.text import format_number, join_names
 
 @dataclass(frozen=True, eq=False)
 class Reconstruction:
-    """One attribute: its reconstruction overall and by class, beside the counts of the released values."""
+    """The true distribution behind one released column, beside what was released.
+
+    Attributes
+    ----------
+    attribute : Attribute
+        The column.
+    overall : Distribution
+        The reconstruction from all rows.
+    classes : mapping of str to Distribution, optional
+        The same for each class of the target by itself.
+    released : tuple of Grid and array
+        The counts of the released values.
+    reports : bool
+        Whether the released cells are reports, which have no labels of their own.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import sfumato as sf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     release = sf.release("iris", sf.plan("iris", privacy=0.25), f"{folder}/release")
+    ...     width = sf.reconstruct(release, ["petal_width"])["petal_width"]
+    >>> width.attribute.name, int(width.released[1].sum())
+    ('petal_width', 150)
+    """
 
     attribute: Attribute
     overall: Distribution
     classes: Mapping[str, Distribution] | None
     released: tuple[Grid, FloatArray]
     reports: bool = False
-    """Whether the released cells are reports, which have no labels of their own."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: the contract's `edges|categories`, `mass`, and `by_class` masses; for a date, the cells' first `days`."""
+        """Return plain data: `edges` or `categories`, `mass`, and `by_class` masses; for a date, the cells' first `days`."""
         about = self.overall.to_dict()
         if self.days:
             grid = self.overall.grid
@@ -93,17 +116,28 @@ NO_VALUE = "no value is present, so there is nothing to reconstruct"
 
 
 class Reconstructions(dict[str, Reconstruction]):
-    """Reconstructions by attribute, and why the attributes that were passed over have none."""
+    """The reconstructions of a release by column; `skipped` says why columns have none.
 
-    def __init__(self, views: Mapping[str, Reconstruction], skipped: Mapping[str, str]) -> None:
-        super().__init__(views)
+    Examples
+    --------
+    >>> import tempfile
+    >>> import sfumato as sf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     release = sf.release("iris", sf.plan("iris", privacy=0.25), f"{folder}/release")
+    ...     result = sf.reconstruct(release)
+    >>> sorted(result)[:2], result.skipped
+    (['petal_length', 'petal_width'], {})
+    """
+
+    def __init__(self, by_column: Mapping[str, Reconstruction], skipped: Mapping[str, str]) -> None:
+        super().__init__(by_column)
         self.skipped = dict(skipped)
-        if skipped and not views:
+        if skipped and not by_column:
             what = f"{join_names(list(skipped), 12)}: {NO_VALUE}"
             raise DataError(f"{what}; {'leave the column out' if len(skipped) == 1 else 'the release holds no other'}")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the views as plain data, and why columns were skipped."""
+        """Return the reconstructions as plain data, and why columns were skipped."""
         return {"attributes": {name: v.to_dict() for name, v in self.items()}, "skipped": self.skipped}
 
     def to_svg(self) -> str:

@@ -50,6 +50,19 @@ class PerturbedTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
     ----------
     classes_ : array of the class labels
     model_ : the fitted `Model`
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import sfumato as sf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     release = sf.release("iris", sf.plan("iris", privacy=0.25), f"{folder}/release")
+    ...     table = release.to_arrow()
+    >>> tree = sf.PerturbedTreeClassifier.from_release(release, "byclass")
+    >>> frame = table.to_pandas()
+    >>> fitted = tree.fit(frame.drop(columns="class"), frame["class"])
+    >>> len(fitted.classes_)
+    3
     """
 
     def __init__(

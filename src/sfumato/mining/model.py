@@ -43,7 +43,36 @@ VERSION = 1
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A tree or a naive Bayes model, with where it came from."""
+    """A tree or a naive Bayes model, with where it came from.
+
+    Attributes
+    ----------
+    body : Tree or NaiveBayes
+        What predicts.
+    strategy : str
+        How it was grown.
+    rows : int
+        Rows of the release it was grown from.
+    release : str
+        The name of that release.
+    seconds : float
+        How long it took.
+    notes : mapping
+        What was chosen on the way; ``notes["why"]`` is a sentence.
+    absent : mapping
+        Texts that stand for a missing value in the owner's table, by column, as the manifest states them.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import sfumato as sf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     release = sf.release("iris", sf.plan("iris", privacy=0.25), f"{folder}/release")
+    ...     model = sf.mine(release, "byclass")
+    ...     model.save(f"{folder}/model.json")
+    ...     sf.Model.load(f"{folder}/model.json").rows
+    150
+    """
 
     body: Tree | NaiveBayes
     strategy: str
@@ -52,7 +81,6 @@ class Model:
     seconds: float = 0.0
     notes: Mapping[str, Any] = field(default_factory=dict)
     absent: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Texts that stand for a missing value in the owner's table, by column, as the manifest states them."""
 
     @property
     def target(self) -> str:

@@ -23,7 +23,7 @@ from sfumato.table import Table
 
 @dataclass(frozen=True, eq=False)
 class Making:
-    """What the owner of a new release should know, and nobody else.
+    """What the owner of a new release should know, and no one else.
 
     Attributes
     ----------
@@ -43,6 +43,15 @@ class Making:
         Rows of the original, from 0 on, that a guided method left out.
     owner
         Figures of the original that a guided method measured.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import sfumato as sf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     made = sf.release("iris", None, f"{folder}/release", method="leaf-swap")
+    >>> 0 < made.making.changed["petal_width"] < 1
+    True
     """
 
     plan: Plan | None = None
@@ -57,12 +66,31 @@ class Making:
 
 @dataclass(frozen=True)
 class Release:
-    """A release folder, opened: what a miner holds."""
+    """A release folder, opened: what a miner holds.
+
+    Attributes
+    ----------
+    folder : Path
+        The folder.
+    manifest : Manifest
+        The public statement of how the data was randomised.
+    making : Making
+        What only the owner should know of how it was made; nothing of this is in the folder.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import sfumato as sf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     made = sf.release("iris", None, f"{folder}/release", privacy=0.5)
+    ...     opened = sf.Release.open(f"{folder}/release")
+    ...     opened == made, opened.to_arrow().num_rows
+    (True, 150)
+    """
 
     folder: Path
     manifest: Manifest
     making: Making = field(default_factory=Making, compare=False, repr=False)
-    """What only the owner should know of how it was made; nothing of this is in the folder."""
 
     @classmethod
     def open(cls, folder: str | Path) -> Release:

@@ -16,7 +16,7 @@ from sfumato.hashing import WordArray
 from sfumato.io import Block, Decoder
 from sfumato.randomness import Entities, SecretKey, random_words, uniform
 from sfumato.releases import Reader, content_values, sketch_of
-from sfumato.releasing.base import Tally
+from sfumato.releasing.base import Released, Tally
 from sfumato.table import Table
 from sfumato.trees import LARGEST_WORD, CodeThresholds, Gathered, SlotsByColumn, Tree
 
@@ -191,14 +191,6 @@ class GuidedTally:
 
 
 @dataclass(frozen=True, eq=False)
-class GuidedReleased:
-    """One block of the release."""
-
-    batch: pa.RecordBatch
-    tally: GuidedTally
-
-
-@dataclass(frozen=True, eq=False)
 class GuidedKernel:
     """What happens to one block: every dealt column drawn anew, all others as they are."""
 
@@ -215,7 +207,7 @@ class GuidedKernel:
         """Of the released rows."""
         return pa.schema([(name, d.type) for name, d in self.decoders.items()])
 
-    def __call__(self, block: Block) -> GuidedReleased:
+    def __call__(self, block: Block) -> Released:
         """Read, perturb and write one block."""
         table, rows = self.reader(block), block.row_numbers
         values = {c.name: c.values for c in table.all_columns}
@@ -231,4 +223,4 @@ class GuidedKernel:
         missing_cells = {name: int(np.isnan(values[name]).sum()) for name in self.decoders}
         sketch = sketch_of(self.sketch_key, truth, _places(rows))
         batch = pa.RecordBatch.from_arrays(arrays, schema=self.schema)
-        return GuidedReleased(batch, GuidedTally(Tally(sketch, missing_cells), changed))
+        return Released(batch, GuidedTally(Tally(sketch, missing_cells), changed))

@@ -22,8 +22,8 @@ from sfumato.hashing import WordArray
 from sfumato.io import Block, Decoder
 from sfumato.randomness import Entities, SecretKey, random_words
 from sfumato.releases import Reader, Sketch, content_values, sketch_of
-from sfumato.releasing._dealing import Arrays, GuidedReleased, GuidedTally, content_sum
-from sfumato.releasing.base import Tally
+from sfumato.releasing._dealing import Arrays, GuidedTally, content_sum
+from sfumato.releasing.base import Released, Tally
 from sfumato.table import Table
 from sfumato.trees import Tree
 
@@ -145,7 +145,7 @@ class Swapped:
         size = range(len(self.names))
         return [CLASS, SMALL, *(f"v{i}" for i in size), *(f"m{i}" for i in size)]
 
-    def __call__(self, block: Block) -> GuidedReleased:
+    def __call__(self, block: Block) -> Released:
         """One block."""
         held = {n: np.array(block.batch.column(n).to_numpy(zero_copy_only=False), np.float64) for n in self.columns}
         values = {name: held[f"v{i}"] for i, name in enumerate(self.names)} | {self.target: held[CLASS]}
@@ -154,4 +154,4 @@ class Swapped:
         missing = {name: int(np.isnan(values[name]).sum()) for name in self.decoders}
         changed |= {self.target: 0, SMALL: int(held[SMALL].sum())}
         batch = pa.RecordBatch.from_arrays(arrays, schema=self.schema)
-        return GuidedReleased(batch, GuidedTally(Tally(Sketch.empty(), missing), changed))
+        return Released(batch, GuidedTally(Tally(Sketch.empty(), missing), changed))

@@ -33,7 +33,7 @@ class Released:
     """One block of the release, and its tally."""
 
     batch: pa.RecordBatch
-    tally: Tally
+    tally: Any
 
 
 @dataclass(frozen=True, eq=False)

@@ -72,7 +72,7 @@ def release(
         The release's name; noise is fixed for a name. By default a digest of the plan.
     key : SecretKey or path, optional
         The owner's key, or the file that holds it (created if there is none; the ledger lies beside it). Without a key a
-        fresh one is drawn and thrown away: nobody can repeat such a release, and no ledger knows of it.
+        fresh one is drawn and thrown away: such a release cannot be repeated, and no ledger knows of it.
     again : bool
         Release rows with fresh noise although they were released before; the manifest then says so.
     force : bool

@@ -22,8 +22,6 @@ from sfumato.schema import Attribute, Consent
 from sfumato.text import join_names
 
 RATIO = 1.0
-NORMAL_95 = 3.919928
-"""2 z at 95 %."""
 
 
 def joint_method(plan: Plan) -> bool:
@@ -71,8 +69,9 @@ class JointWish:
         """Return the law for a table of this covariance."""
         ratio = self.ratio or RATIO
         if self.privacy is not None:
+            normal_95 = 3.919928  # 2 z: the width of the 95 % interval, in standard deviations
             spans = np.array([a.interval.range for a in attributes])
-            ratio = float(np.max((self.privacy * spans / NORMAL_95) ** 2 / np.diag(covariance)))
+            ratio = float(np.max((self.privacy * spans / normal_95) ** 2 / np.diag(covariance)))
             ratio = float(f"{ratio:.6g}")
         return CorrelatedGaussian.like(covariance, attributes, ratio)
 

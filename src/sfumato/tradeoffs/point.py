@@ -83,7 +83,28 @@ def explain_infinite(points: Sequence[Point]) -> str | None:
 
 @dataclass(frozen=True)
 class Tradeoff:
-    """All settings, the accuracy without noise, and what is recommended."""
+    """All settings, the accuracy without noise, and what is recommended.
+
+    Attributes
+    ----------
+    law, target, rows
+        What was swept, which class was predicted, and from how many rows.
+    original, original_error, majority
+        The accuracy of a tree from the true values with its standard error, and that of guessing the commonest class.
+    points : tuple of Point
+        One per setting.
+    recommended, choice, why
+        Settings to consider, the one to begin with, and what speaks for it (or why there is none).
+    axis, laws, notes, strategy, repeats, seed
+        The parameter that was swept, the law of each blurred column, and how the settings were judged.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> result = sf.tradeoff("iris", sweep={"privacy": [0.1, 1.5]}, repeats=1)
+    >>> result.law, len(result.points)
+    ('gaussian', 2)
+    """
 
     law: str
     target: str
@@ -92,12 +113,9 @@ class Tradeoff:
     points: tuple[Point, ...]
     recommended: tuple[dict[str, Any], ...] = ()
     choice: dict[str, float] | None = None
-    """The one setting to begin with."""
     why: str = ""
-    """What speaks for the choice, or why there is none."""
     original_error: float = 0.0
     majority: float = 0.0
-    """The accuracy of always guessing the commonest class."""
     axis: Axis = AXES["privacy"]
     laws: Mapping[str, str] = field(default_factory=dict)
     """The law of each blurred column; labels take a companion where the law is for numbers."""

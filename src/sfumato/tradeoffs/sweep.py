@@ -38,11 +38,9 @@ from sfumato.tradeoffs.setting import (
 from sfumato.trees import STRATEGIES, strategy_for_release
 from sfumato.trees import original as tree_of_truth
 
-TEST_SHARE = 1 / 3
 MIN_ROWS = 30
 MAX_ROWS = 30_000
 """A larger table is sampled: the choice needs no more, and an owner should not wait."""
-MAX_REPEATS = 1000
 OR = " or "
 
 Progress = Callable[[int, int | None], None]
@@ -170,8 +168,9 @@ def _named_law(noise: str | None, method: str | None) -> str | None:
 
 
 def _check_numbers(repeats: int, rows: int, seed: int) -> None:
-    if not 1 <= repeats <= MAX_REPEATS:
-        raise UsageError(f"repeats={repeats} must lie between 1 and {MAX_REPEATS:,}; 3 is usual")
+    max_repeats = 1000  # a choice needs no more, and each costs as much as the first
+    if not 1 <= repeats <= max_repeats:
+        raise UsageError(f"repeats={repeats} must lie between 1 and {max_repeats:,}; 3 is usual")
     if rows < MIN_ROWS:
         raise UsageError(f"rows={rows}: that is too few to judge accuracy on; at least {MIN_ROWS} are needed")
     if seed < 0:
@@ -247,7 +246,8 @@ def _bind_settings(sweep: Sweep, plan: Plan, truth: Table) -> tuple[list[Blur], 
 
 
 def _split(table: Table, seed: int) -> Split:
-    test = np.random.default_rng(seed).permutation(table.rows) < TEST_SHARE * table.rows
+    test_share = 1 / 3
+    test = np.random.default_rng(seed).permutation(table.rows) < test_share * table.rows
     return table.take(~test), table.take(test)
 
 

@@ -17,6 +17,7 @@ from sfumato.cli.options import (
     force_option,
     json_option,
     list_joint_laws,
+    list_swept,
     noise_option,
     output_option,
     seed_option,
@@ -34,15 +35,6 @@ SWEPT = {
     "ratio": ("--ratios", "V,V,…", "Values of c to sweep ({})."),
 }
 """The option of every parameter that can be swept."""
-
-
-def list_swept(parameter: str) -> list[str]:
-    """Return the laws that can be swept over a parameter."""
-    from sfumato.channels import CHANNELS, JOINT_LAWS
-
-    swept = {law: (*cls.sweep, *cls.sweep_beside) for law, cls in CHANNELS.items()}
-    swept |= {law: (*cls.sweep,) for law, cls in JOINT_LAWS.items()}
-    return sorted(law for law, parameters in swept.items() if parameter in parameters)
 
 
 def sweep_options(command: Any) -> Any:

@@ -40,11 +40,13 @@ def list_joint_laws() -> list[str]:
     return sorted(JOINT_LAWS)
 
 
-def list_methods() -> list[str]:
-    """Return all that can take the place of noise column by column."""
-    from sfumato.guided import METHODS
+def list_swept(parameter: str) -> list[str]:
+    """Return the laws that a trade-off can sweep over a parameter."""
+    from sfumato.channels import CHANNELS, JOINT_LAWS
 
-    return [*list_joint_laws(), *sorted(METHODS)]
+    swept = {law: (*cls.sweep, *cls.sweep_beside) for law, cls in CHANNELS.items()}
+    swept |= {law: (*cls.sweep,) for law, cls in JOINT_LAWS.items()}
+    return sorted(law for law, parameters in swept.items() if parameter in parameters)
 
 
 def list_swept(parameter: str) -> list[str]:

@@ -15,7 +15,7 @@ from sfumato.cli.options import (
     force_option,
     identifier_option,
     json_option,
-    list_methods,
+    list_joint_laws,
     noise_option,
     open_engine,
     output_option,
@@ -36,7 +36,12 @@ from sfumato.cli.output import give, progress, say, table, warn
 @noise_option("{}, for all columns.")
 @privacy_option
 @set_option
-@click.option("--method", cls=Listing, lists=list_methods, help="Instead of noise column by column: {}.")
+@click.option(
+    "--method",
+    cls=Listing,
+    lists=list_joint_laws,
+    help="Instead of noise column by column: {}, or a guided method such as leaf-swap.",
+)
 @click.option("--name", help="The release's name; noise is fixed for a name (default: a digest of the plan).")
 @click.option(
     "--key",

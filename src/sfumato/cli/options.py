@@ -49,15 +49,6 @@ def list_swept(parameter: str) -> list[str]:
     return sorted(law for law, parameters in swept.items() if parameter in parameters)
 
 
-def list_swept(parameter: str) -> list[str]:
-    """Return the laws that can be swept over a parameter."""
-    from sfumato.channels import CHANNELS, JOINT_LAWS
-
-    swept = {law: (*cls.sweep, *cls.sweep_beside) for law, cls in CHANNELS.items()}
-    swept |= {law: (*cls.sweep,) for law, cls in JOINT_LAWS.items()}
-    return sorted(law for law, parameters in swept.items() if parameter in parameters)
-
-
 def noise_option(about: str) -> Callable[[F], F]:
     """Give a command --noise, with the laws in its help."""
     return click.option("--noise", cls=Listing, lists=list_laws, help=about)

@@ -44,8 +44,34 @@ missing_values   texts that mean "no value"; missing = "category" lets absence t
 class Plan:
     """A schema, the wish for each modified column, and the texts that mean a missing value.
 
-    ``method`` names a guided method with its parameters, which then takes the place of noise column by column, or a joint
-    law for the columns that have no noise of their own.
+    Attributes
+    ----------
+    schema : Schema
+        The columns: kind, domain, role and consent.
+    channels : mapping of str to Channel
+        The law of each column that is to be modified.
+    absent : mapping of str to tuple of str
+        Texts that mean a missing value, by column.
+    name : str, optional
+        The release's name; noise is fixed for a name.
+    notes : mapping of str to str
+        A word on each column of a proposed plan.
+    method : mapping, optional
+        A guided method with its parameters, which takes the place of noise column by column, or a joint law for the columns
+        that have no noise of their own.
+    ordered : tuple of str
+        Columns to be modified whose neighbouring rows were alike in the table that the plan was proposed from.
+    remarks : tuple of str
+        What a person should know of a proposed plan: columns withheld, texts taken as missing, doubts.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> plan = sf.Plan.propose("iris", law="gaussian", privacy=0.5)
+    >>> plan.channels["petal_width"].privacy
+    0.5
+    >>> sf.Plan.from_dict(plan.to_dict()) == plan
+    True
     """
 
     schema: Schema

@@ -105,7 +105,7 @@ def test_a_dataframe_without_id_needs_row_numbers_and_then_gives_the_same_rows(
 
 
 def test_a_table_in_memory_is_refused_with_the_next_step(spark: Any, table: Path, plan: Plan, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"Write it to a \.parquet file on shared storage"):
+    with pytest.raises(UsageError, match=r"write it to a \.parquet file on shared storage"):
         release(pq.read_table(table), plan, tmp_path / "r", key=OWNER, engine=spark)
 
 

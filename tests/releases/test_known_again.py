@@ -20,6 +20,18 @@ WARDS = tuple(f"w{i}" for i in range(8))
 NOISE = {"income": Gaussian(privacy=0.5), "ward": Substitution(gamma=3.0)}
 
 
+@pytest.fixture(autouse=True)
+def fixed_key(tmp_path: Path) -> None:
+    """The same key in every run: which rows a ledger remembers depends on the key, and a few keys remember too few."""
+    key = tmp_path / "k"
+    key.write_text(
+        "sfumato owner key v1 - whoever holds it can remove the noise: keep it private, and keep it\n"
+        + "5f" * 32
+        + "\n"
+    )
+    key.chmod(0o600)
+
+
 def people(seed: int = 0, rows: int = ROWS) -> pa.Table:
     rng = np.random.default_rng(seed)
     return pa.table(

@@ -24,11 +24,11 @@ from sfumato.attacks import Linkability, NearestInference, Targets, View
 from sfumato.auditing.rates import Rate
 from sfumato.auditing.runner import audit
 from sfumato.auditing.score import hits
-from sfumato.auditing.truth import attributes_of, read_truth
+from sfumato.auditing.truth import attributes_of, truth_of
 from sfumato.datasets import path
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
-from sfumato.releases import Release
+from sfumato.releases import Release, read_original
 from sfumato.releasing import release
 
 LEFT = ("age", "education_num", "hours_per_week", "sex", "marital_status")
@@ -87,7 +87,7 @@ def ours(made: Release, attacks: int) -> dict[str, tuple[Rate, Rate, float]]:
     rng = np.random.default_rng(1)
     people = {}
     for name, table in (("inside", "adult"), ("outside", "adult_test")):
-        truth = read_truth(made.manifest, table)
+        truth = truth_of(made.manifest, read_original(table, made.manifest))
         rows = rng.choice(len(truth["age"]), attacks, replace=False)
         people[name] = {n: v[rows] for n, v in truth.items()}
     out = {}

@@ -23,7 +23,7 @@ from sfumato.generators import get
 from sfumato.plans import Plan
 from sfumato.plans.document import channel_for, noise_for
 from sfumato.randomness import SecretKey
-from sfumato.releases.reader import true_table
+from sfumato.releases.reader import read_original
 from sfumato.schema import Attribute, Interval, Kind
 from sfumato.table import Column, Table
 from sfumato.trees.strategies.auto import fit_auto
@@ -51,7 +51,7 @@ def agrawal(rows: int, seed: int, function: int) -> Table:
 def bundled(name: str) -> tuple[Table, Table | None]:
     """A table of this package, and the part that was set apart for tests."""
     plan = Plan.propose(name, target="class", law="gaussian", privacy=0.5)
-    return true_table(plan, name), true_table(plan, "adult_test") if name == "adult" else None
+    return read_original(name, plan), read_original("adult_test", plan) if name == "adult" else None
 
 
 def cell(name: str, rows: int, law: str, privacy: float, seed: int) -> tuple[Table, Table]:

@@ -15,7 +15,7 @@ from sfumato.description import describe_manifest
 from sfumato.io import open_new_folder
 from sfumato.mining import Model, Reconstruction, mine, reconstruct
 from sfumato.plans import Plan
-from sfumato.releases import Release, create_key, load_key, true_table
+from sfumato.releases import Release, create_key, load_key, read_original
 from sfumato.releasing import release
 from sfumato.report import charts, page
 from sfumato.table import Column
@@ -129,7 +129,7 @@ def demo(
             shutil.copy(key, hidden / "owner.key")
         made = release(TABLE, plan, hidden / "release", key=load_key(hidden / "owner.key"))
         say("2/4  reconstructing distributions from the release alone")
-        truth = true_table(plan, TABLE)
+        truth = read_original(TABLE, plan)
         views = reconstruct(made, SHOWN)
         masses = {name: original_mass(truth[name], v.overall.grid) for name, v in views.items()}
         say("3/4  growing trees from the release, and one from the true values to compare")

@@ -219,6 +219,30 @@ class Table:
         return replace(self, columns=others, target=column)
 
 
+class Original(Table):
+    """The true values, which only their owner has.
+
+    Guided methods perturb an original, and `compare` and audits measure a release by it. A release is never an original,
+    and no attack is handed one. `with_values` returns a plain `Table`: other values are no longer the original's.
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if noisy := [c.name for c in self.all_columns if c.channel is not None]:
+            raise UsageError(
+                f"{join_names(noisy)} went through a channel, so this is not an original; keep released values in a Table"
+            )
+
+
+def require_original(table: Table, who: str) -> Original:
+    """Return the table if it is an original; raise UsageError for a release, naming `who` asked for it."""
+    if not isinstance(table, Original):
+        raise UsageError(
+            f"{who} needs the original, not a release of it; read it with read_original, or make an Original of true columns"
+        )
+    return table
+
+
 def drawn_together(columns: Iterable[Column]) -> tuple[str, ...]:
     """Columns whose noise a joint law drew together, where there are two or more of one law."""
     laws: dict[object, list[str]] = {}

@@ -19,9 +19,10 @@ from sfumato.guided.unchanged import are_single, are_unchanged, find_hardly_chan
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey, Stream
 from sfumato.releases import Release
-from sfumato.releases.reader import true_table
+from sfumato.releases.reader import read_original
 from sfumato.releasing import release, with_method
 from sfumato.schema import Consent, Schema
+from sfumato.table import Column, Original
 
 KEY = SecretKey(bytes(range(32)))
 RARE, NONE = 0, 5
@@ -81,7 +82,7 @@ def test_the_manifest_states_rules_and_no_count(tmp_path):
 
 
 def test_the_release_is_that_of_a_table_without_them():
-    table = true_table(planned(people()), people())
+    table = read_original(people(), planned(people()))
     rest = table.take(~np.isin(np.arange(table.rows), [RARE, NONE]))
     first, second = (LeafSwap().perturb(t, Stream(KEY)).table for t in (table, rest))
     for one, other in zip(first.columns, second.columns, strict=True):
@@ -89,17 +90,21 @@ def test_the_release_is_that_of_a_table_without_them():
 
 
 def test_two_of_a_class_are_as_few_as_one_and_three_are_enough():
-    table = true_table(planned(people()), people())
+    table = read_original(people(), planned(people()))
     rare = table.labels.index("rare")
     for more, out in ((1, 3), (2, 1)):
         classes = table.codes.copy()
         classes[np.arange(300, 300 + more)] = rare
-        left = LeafSwap().perturb(table.with_values({}, classes), Stream(KEY)).left_out
+        left = (
+            LeafSwap()
+            .perturb(Original(table.columns, Column.of_codes("label", table.labels, classes)), Stream(KEY))
+            .left_out
+        )
         assert len(left) == out
 
 
 def test_numbers_that_the_framework_swaps_follow_the_same_rule_and_noise_does_not():
-    table = true_table(planned(people()), people())
+    table = read_original(people(), planned(people()))
     assert Framework(numbers="swap").perturb(table, Stream(KEY)).left_out.tolist() == [RARE, NONE]
     assert Framework().perturb(table, Stream(KEY)).table.rows == 400
 
@@ -107,13 +112,12 @@ def test_numbers_that_the_framework_swaps_follow_the_same_rule_and_noise_does_no
 def test_a_record_whom_no_leaf_of_its_class_can_give_anything_swaps_with_its_leaf():
     # Class b: alone on the left, and no value of the others satisfies what the left leaf asks of x, the only column.
     from sfumato.schema import Attribute, Interval, Kind
-    from sfumato.table import Column, Table
     from sfumato.trees.grow.c45 import c45
 
     x = np.r_[np.arange(20.0), 100 + np.arange(20.0)]
     classes = np.r_[np.zeros(20), np.ones(20)].astype(np.int64)
     classes[3] = 1
-    table = Table(
+    table = Original(
         (Column(Attribute("x", Kind.REAL, Interval(0, 200)), None, x),), Column.of_codes("class", ("a", "b"), classes)
     )
     tree = c45(table)
@@ -192,7 +196,7 @@ def test_by_counts_rare_classes_are_left_out_too(tmp_path):
 
 
 def test_a_table_of_rare_classes_alone_is_refused():
-    table = true_table(planned(people()), people())
+    table = read_original(people(), planned(people()))
     few = table.take(np.array([RARE, NONE]))
     with pytest.raises(UsageError, match="no class has 3 records"):
         LeafSwap().perturb(few, Stream(KEY))

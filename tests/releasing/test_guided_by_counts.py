@@ -16,14 +16,12 @@ from sfumato.errors import LedgerError, UsageError
 from sfumato.guided.base import make_method
 from sfumato.guided.tree._segments import Segments
 from sfumato.guided.tree.class_noise import expected_changes
-from sfumato.io.sources import open_table
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
 from sfumato.releases import Release
 from sfumato.releases.ledger import Ledger
-from sfumato.releases.reader import CountedTable, sampled, true_table
+from sfumato.releases.reader import count_original, read_original, sampled
 from sfumato.releasing import release
-from sfumato.releasing.by_counts import _reader
 from sfumato.schema import Role
 from sfumato.trees.grow.c45 import c45
 
@@ -66,7 +64,7 @@ def labels(release: Release) -> np.ndarray:
 
 
 def test_class_random_keeps_the_totals_of_every_leaf_exactly(table: Path, plan: Plan, tmp_path: Path) -> None:
-    truth = true_table(plan, table)
+    truth = read_original(table, plan)
     leaf = c45(truth).apply(truth)
     made = made_by(table, plan, tmp_path / "r", "class-random")
     new = labels(made)
@@ -83,7 +81,7 @@ def test_class_random_keeps_the_totals_of_every_leaf_exactly(table: Path, plan: 
 def test_class_noise_changes_as_many_labels_as_the_formula_says(
     table: Path, plan: Plan, tmp_path: Path, law: str
 ) -> None:
-    truth = true_table(plan, table)
+    truth = read_original(table, plan)
     leaf = np.unique(c45(truth).apply(truth), return_inverse=True)[1]
     counts = np.bincount(leaf * 2 + truth.codes, minlength=2 * (leaf.max() + 1)).reshape(-1, 2).astype(float)
     changed = (labels(made_by(table, plan, tmp_path / "r", law)) != truth.codes).sum()
@@ -92,7 +90,7 @@ def test_class_noise_changes_as_many_labels_as_the_formula_says(
 
 
 def test_detective_keeps_the_values_of_every_leaf_when_nothing_moves(table: Path, plan: Plan, tmp_path: Path) -> None:
-    truth = true_table(plan, table)
+    truth = read_original(table, plan)
     made = made_by(table, plan, tmp_path / "r", "detective", p=0.0)
     seen = made.observed()
     for name in ("colour", "size"):
@@ -106,7 +104,7 @@ def test_detective_keeps_the_values_of_every_leaf_when_nothing_moves(table: Path
 
 
 def test_detective_by_single_draws_follows_the_law_of_the_leaf(table: Path, plan: Plan, tmp_path: Path) -> None:
-    truth = true_table(plan, table)
+    truth = read_original(table, plan)
     seen = made_by(table, plan, tmp_path / "r", "detective", p=0.2, v=0.1, draws="iid").observed()
     own = Segments.of(truth, "size")
     for node in own.leaves.tolist():
@@ -154,8 +152,8 @@ def test_a_correction_that_leaves_every_count_as_it_was_draws_afresh_too(
     options = {"engine": Local(gathers=False), "key": tmp_path / "key", "sample": 500}
     release(table, plan, tmp_path / "a", **options)
     whole = pq.read_table(table)
-    truth = true_table(plan, table)
-    mined = sampled(CountedTable(_reader(plan), open_table(table), Local()), 500)
+    truth = read_original(table, plan)
+    mined = sampled(count_original(table, plan, Local()), 500)
     leaf = c45(mined.table).apply(truth)
     x = truth["x"].values.copy()
     free = np.setdiff1d(np.flatnonzero((leaf == leaf[mined.rows[0]]) & (truth.codes == 0)), mined.rows)
@@ -176,7 +174,7 @@ def test_methods_that_need_the_whole_table_say_so(table: Path, plan: Plan, tmp_p
 
 
 def test_leaf_swap_keeps_every_table_by_leaf_and_class_exactly(table: Path, plan: Plan, tmp_path: Path) -> None:
-    truth = true_table(plan, table)
+    truth = read_original(table, plan)
     leaf = c45(truth).apply(truth)
     made = made_by(table, plan, tmp_path / "r", "leaf-swap", small="keep")
     seen = made.observed()
@@ -194,7 +192,7 @@ def test_leaf_swap_keeps_every_table_by_leaf_and_class_exactly(table: Path, plan
 
 
 def test_leaf_swap_leaves_small_cells_out_where_asked(table: Path, plan: Plan, tmp_path: Path) -> None:
-    truth = true_table(plan, table)
+    truth = read_original(table, plan)
     cell = c45(truth).apply(truth) * 2 + truth.codes
     small = np.bincount(cell)[cell] < 100
     assert 0 < small.sum() < 3000
@@ -265,6 +263,6 @@ def test_a_tree_of_a_sample_serves_all_rows(table: Path, plan: Plan, tmp_path: P
     made = release(table, plan, tmp_path / "r", engine=Local(gathers=False), key=KEY, sample=500)
     assert made.making.mined_rows == 500
     assert made.manifest.extra["public"]["tree_from_rows"] == 500
-    new, old = labels(made), true_table(plan, table).codes
+    new, old = labels(made), read_original(table, plan).codes
     np.testing.assert_array_equal(np.bincount(new), np.bincount(old))
     assert made.making.changed["label"] == pytest.approx(float((new != old).mean()))

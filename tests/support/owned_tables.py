@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.schema import Attribute, Categories, Interval, Kind
-from sfumato.table import Column, Table
+from sfumato.table import Column, Original
 
 LETTERS = "abcdefgh"
 
@@ -23,7 +23,7 @@ def category(name, values, labels):
 def table(columns, classes, labels=None):
     classes = np.asarray(classes, np.int64)
     names = labels or tuple(f"class {i}" for i in range(max(classes.max() + 1, 2)))
-    return Table(tuple(columns), Column.of_codes("class", tuple(names), classes))
+    return Original(tuple(columns), Column.of_codes("class", tuple(names), classes))
 
 
 def mixed(seed, rows=120, numbers=2, categories=2, classes=3, missing=0.0, signal=1.0):

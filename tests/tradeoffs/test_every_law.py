@@ -15,7 +15,7 @@ from sfumato.io.sources import open_table
 from sfumato.plans import Plan
 from sfumato.plans.document import with_consent
 from sfumato.randomness import SecretKey
-from sfumato.releases.reader import true_table
+from sfumato.releases.reader import read_original
 from sfumato.releasing.joint_noise import joint_law, with_joint_noise
 from sfumato.releasing.row_by_row import bound_laws
 from sfumato.schema import Attribute, Consent, Interval, Kind, Missing, Schema
@@ -67,7 +67,7 @@ def sweep(law):
 def proposed():
     table = mixed()
     plan = Plan.propose(table, target="class")
-    truth = true_table(plan, table)
+    truth = read_original(table, plan)
     return table, plan, truth
 
 
@@ -128,7 +128,7 @@ def test_the_joint_law_tried_is_the_one_that_a_release_has(setting):
 def test_joint_noise_has_the_covariance_of_its_law_and_leaves_missing_values_missing():
     table = mixed(4000)
     plan = Plan.propose(table, target="class")
-    truth = true_table(plan, table)
+    truth = read_original(table, plan)
     blur = blur_for("correlated-gaussian", {"ratio": 1.0}, plan, truth)
     seen = blur.perturb(truth, SecretKey(bytes(32)))
     noise = np.column_stack([seen[n].values - truth[n].values for n in blur.joint.names])

@@ -10,7 +10,7 @@ from tests.support import mined_tables as tables
 
 from sfumato.channels import Gaussian, Substitution, Uniform
 from sfumato.errors import UsageError
-from sfumato.table import Table
+from sfumato.table import Original, Table
 from sfumato.trees.strategies._axes import Axis
 from sfumato.trees.strategies._products import Products
 from sfumato.trees.strategies.auto import SIMPLEST_FIRST, fit_auto, pick_strategy, sentence
@@ -221,7 +221,7 @@ def test_auto_on_true_values_is_the_tree_of_true_values():
     fitted = fit_auto(table)
     assert fitted.notes["strategy"] == "byclass"
     assert "nothing is perturbed" in fitted.notes["why"]
-    assert fitted.tree.nodes == STRATEGIES["original"].fit(table).nodes
+    assert fitted.tree.nodes == STRATEGIES["original"].fit(Original(table.columns, table.target)).nodes
     assert fitted.log_loss(table).shape == (3000,)
 
 

@@ -7,7 +7,7 @@ from sfumato.channels import Gaussian, Projective, Substitution
 from sfumato.channels import transition as transitions
 from sfumato.randomness import SecretKey
 from sfumato.schema import Attribute, Categories, Interval, Kind
-from sfumato.table import Column, Table
+from sfumato.table import Column, Original, Table
 from sfumato.trees.grow import splits
 from sfumato.trees.grow.splits import BinarySplitter, class_bits
 from sfumato.trees.strategies.auto import fit_auto
@@ -59,7 +59,7 @@ def test_a_long_list_that_decides_the_class_is_still_tested():
     label = rng.integers(0, 400, 20_000)
     classes = (label % 2 == 0).astype(np.int64)
     tree = original(
-        Table((Column(labelled(400), None, label.astype(float)),), Column.of_codes("class", ("no", "yes"), classes))
+        Original((Column(labelled(400), None, label.astype(float)),), Column.of_codes("class", ("no", "yes"), classes))
     )
     assert tree.leaves == 2
 

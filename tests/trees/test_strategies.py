@@ -9,7 +9,7 @@ from sfumato.channels import Gaussian, Intervals, SquareWave, Substitution, Unif
 from sfumato.errors import DataError, UsageError
 from sfumato.randomness import Rows, SecretKey
 from sfumato.schema import Attribute, Categories, Interval, Kind
-from sfumato.table import Column, Table
+from sfumato.table import Column, Original, Table
 from sfumato.trees.grow.growth import Limits
 from sfumato.trees.strategies import published as local_module
 from sfumato.trees.strategies.base import STRATEGIES
@@ -63,7 +63,7 @@ def test_correction_beats_no_correction_under_uniform_noise():
     assert accuracy["byclass"] > 0.95
     assert accuracy["local"] > 0.95
     assert accuracy["byclass"] > accuracy["global"] >= accuracy["randomized"]
-    assert original(clear).accuracy(clear, old(test)) > 0.995
+    assert original(Original(clear.columns, clear.target)).accuracy(clear, old(test)) > 0.995
 
 
 def test_categories_are_recovered_through_substitution():
@@ -153,7 +153,7 @@ def test_a_table_without_class_columns_or_records_is_refused_in_words():
         byclass(Table((), table.target))
     with pytest.raises(DataError, match="no record has a class"):
         byclass(table.with_values({}, np.full(50, -1)))
-    with pytest.raises(UsageError, match="age was perturbed"):
+    with pytest.raises(UsageError, match="needs the original, not a release"):
         original(table)
 
 

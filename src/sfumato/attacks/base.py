@@ -22,7 +22,7 @@ from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.errors import UsageError
 from sfumato.findings import Note
 from sfumato.releases import Manifest, Release
-from sfumato.table import Column, Table
+from sfumato.table import Column, Original, Table
 from sfumato.text import join_names
 
 ATTACKS: dict[str, type[Attack]] = {}
@@ -52,6 +52,8 @@ class View:
     def of(cls, release: Release, table: Table | None = None) -> View:
         """What a recipient of the release sees; `table` holds some of its rows where not all are looked at."""
         table = release.observed() if table is None else table
+        if isinstance(table, Original):
+            raise UsageError("a view shows a release, and this is an original; give rows of the release")
         target = release.manifest.schema.target
         guided = {c.attribute.name: c.guided for c in release.manifest.columns if c.guided is not None}
         return cls(table.all_columns, target.name if target else None, release.manifest.name, guided=guided)

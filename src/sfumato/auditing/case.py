@@ -12,11 +12,11 @@ import numpy as np
 
 from sfumato.attacks import Belief, Grants, Knowledge, Pairs, View, learn_beliefs
 from sfumato.auditing.sample import read_sample
-from sfumato.auditing.truth import Truth, attributes_of, distribution, read_original, read_truth
+from sfumato.auditing.truth import Truth, attributes_of, distribution, original_of, truth_of
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.engines import Engine
 from sfumato.errors import DataError, UsageError
-from sfumato.releases import Manifest, Release, as_release, check_same_rows
+from sfumato.releases import Manifest, Release, as_release, check_same_rows, read_original
 from sfumato.schema import Attribute
 
 
@@ -66,7 +66,8 @@ class Case:
         outside = None
         if control is not None:
             remedy = "give people who are not in the release, in a table of the same columns"
-            outside = read_truth(self.manifest, control, encoding, remedy)
+            outsiders = read_original(control, self.manifest, encoding=encoding, remedy=remedy)
+            outside = truth_of(self.manifest, outsiders)
             people = people[: len(next(iter(outside.values())))]
         return replace(
             self,
@@ -129,7 +130,8 @@ def read_case(
     """Read a release, its original and other releases of the same rows; a sample of them where the engine does not gather rows."""
     opened = [as_release(o) for o in others]
     if engine.gathers:
-        truth, rows = read_original(release, original, encoding)
+        true, rows = original_of(release, original, encoding)
+        truth = truth_of(release.manifest, true)
         views = [View.of(release), *(read_beside(o, rows, original, encoding) for o in opened)]
     else:
         truth, views, rows = read_sample(release, original, opened, engine, sample, encoding)
@@ -144,7 +146,7 @@ def read_beside(other: Release, rows: IntArray, original: Any, encoding: str) ->
     view = View.of(other)
     if view.rows == len(rows):
         return view
-    own = read_original(other, original, encoding)[1]
+    own = original_of(other, original, encoding)[1]
     if not np.isin(rows, own).all():
         raise DataError(
             f"{other.folder} leaves rows out that the release has; audit that one instead, with this one beside it"

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.auditing.truth import check_rows, original_of
 from sfumato.clusters import (
     cluster_privacy,
     fixed_point_agreement,
@@ -16,13 +17,19 @@ from sfumato.clusters import (
     single_start_agreement,
 )
 from sfumato.engines import Engine, Local
-from sfumato.errors import GIVE_SAME_TABLE, DataError, UsageError
+from sfumato.errors import DataError, UsageError
 from sfumato.findings import Note
-from sfumato.guided import find_kept_rows
-from sfumato.io import check_columns, name_files_in_errors, open_table, read_blocks
 from sfumato.mining import LABELS, complete_columns, scale_columns, unadjusted_table
-from sfumato.releases import SAMPLE, CountedTable, Reader, Release, Sampled, as_release, check_same_rows, sampled
-from sfumato.table import Table
+from sfumato.releases import (
+    SAMPLE,
+    Release,
+    Sampled,
+    as_release,
+    check_same_rows,
+    count_original,
+    sampled,
+)
+from sfumato.table import Original, Table, require_original
 from sfumato.trees import c45, compare_trees
 
 MOST_LABELS = 50
@@ -56,37 +63,19 @@ class Comparison:
         return {"trees": list(self.trees), "clusters": self.clusters, "notes": list(self.notes)}
 
 
-def original_of(release: Release, table: Any, encoding: str = "utf-8") -> Table:
-    """The original rows of a release, read by the attributes its manifest states."""
-    reader = Reader.of_original(release.manifest)
-    source = open_table(table, encoding)
-    check_columns(source, reader.names, GIVE_SAME_TABLE)
-    with name_files_in_errors(source):
-        original = reader.joined([reader(block) for block in read_blocks(source, reader.names)])
-    if original.rows != release.manifest.data.rows and (kept := find_kept_rows(release.manifest, original)) is not None:
-        original = original.take(kept)
-    _same_rows(original.rows, release)
-    return original
-
-
-def _same_order(release: Release, original: Table, seen: Table) -> None:
+def _same_order(release: Release, original: Original, seen: Table) -> None:
     guided = {c.attribute.name for c in release.manifest.columns if c.guided is not None}
     truth = {c.name: c.values for c in original.all_columns}
     check_same_rows(seen.all_columns, truth, guided)
-
-
-def _same_rows(rows: int, release: Release) -> None:
-    if rows != (stated := release.manifest.data.rows):
-        raise DataError(f"the original has {rows:,} rows and the release {stated:,}; {GIVE_SAME_TABLE}")
 
 
 def sampled_pair(
     release: Release, table: Any, engine: Engine, sample: int, encoding: str = "utf-8"
 ) -> tuple[Sampled, Sampled]:
     """The same rows of the original and of the release: a sample by a hash of their numbers, or all where they are few."""
-    original = CountedTable(Reader.of_original(release.manifest), engine.open(table, encoding), engine)
+    original = count_original(table, release.manifest, engine, encoding=encoding)
     first, second = sampled(original, sample), sampled(release.counted(engine), sample)
-    _same_rows(first.of, release)
+    check_rows(release, first.of)
     if not np.array_equal(first.rows, second.rows):
         raise DataError(
             "the rows of the original have no numbers that tell which row of the release is theirs; give the files that the "
@@ -146,10 +135,10 @@ def compare(
     opened = as_release(release)
     trees, notes = [], []
     if engine.gathers:
-        truth, seen = original_of(opened, original, encoding), opened.observed()
+        truth, seen = original_of(opened, original, encoding)[0], opened.observed()
     else:
         pair = sampled_pair(opened, original, engine, sample, encoding)
-        truth, seen = pair[0].table, pair[1].table
+        truth, seen = require_original(pair[0].table, "compare"), pair[1].table
         if not pair[0].whole:
             words = f"compared by {truth.rows:,} of {pair[0].of:,} rows, chosen by a hash of their numbers"
             notes.append(Note("SF306", words))
@@ -172,7 +161,7 @@ def compare(
     return Comparison(tuple(trees), clusters, tuple(notes))
 
 
-def _tree(original: Table, seen: Table) -> dict[str, Any]:
+def _tree(original: Original, seen: Table) -> dict[str, Any]:
     first, second = c45(original), c45(seen)
     found = compare_trees(first, second, original, matched=True)
     return {"target": first.target, "leaves": [first.leaves, second.leaves]} | found.to_dict()
@@ -184,12 +173,12 @@ def _categorical(table: Table) -> list[str]:
     ]
 
 
-def _turned(name: str, *tables: Table) -> tuple[Table, ...]:
+def _turned(name: str, original: Original, seen: Table) -> tuple[Original, Table]:
     """The tables with another column as the target; the old target is no input."""
-    return tuple(replace(table, target=None).with_target(name) for table in tables)
+    return replace(original, target=None).with_target(name), replace(seen, target=None).with_target(name)
 
 
-def _clusters(release: Release, original: Table, seen: Table, k: int | None) -> dict[str, Any]:
+def _clusters(release: Release, original: Original, seen: Table, k: int | None) -> dict[str, Any]:
     columns, without = complete_columns(original)
     x, y = scale_columns(columns), scale_columns([seen[c.name] for c in columns])
     method = release.manifest.method or {}

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from sfumato.attacks import View
-from sfumato.auditing.truth import Truth
+from sfumato.auditing.truth import Truth, check_rows, truth_of
 from sfumato.counts import IntArray
 from sfumato.engines import Engine
 from sfumato.errors import DataError
-from sfumato.releases import CountedTable, Manifest, Reader, Release, sampled
-from sfumato.table import Table
+from sfumato.releases import Release, count_original, sampled
+from sfumato.table import require_original
 
 
 def read_sample(
@@ -23,22 +23,11 @@ def read_sample(
 
     Rows are chosen by a hash of their numbers.
     """
-    counted = CountedTable(Reader.of_original(release.manifest), engine.open(original, encoding), engine)
-    found = sampled(counted, size)
-    if found.of != release.manifest.data.rows:
-        raise DataError(
-            f"the original has {found.of:,} rows and the release {release.manifest.data.rows:,}; "
-            "give the same table that the release was made from, with its rows in the same order"
-        )
+    found = sampled(count_original(original, release.manifest, engine, encoding=encoding), size)
+    check_rows(release, found.of)
     seen = [(r, sampled(r.counted(engine), size)) for r in (release, *others)]
     for made, part in seen:
         if not np.array_equal(part.rows, found.rows):
             raise DataError(f"{made.folder} has other rows than the original; give releases of the same rows")
     views = [View.of(made, part.table) for made, part in seen]
-    return _truth(release.manifest, found.table), views, found.rows
-
-
-def _truth(manifest: Manifest, table: Table) -> Truth:
-    values = {c.name: c.values for c in table.all_columns}
-    names = [c.attribute.name for c in manifest.columns if c.attribute.name in values]
-    return {name: values[name] for name in names}
+    return truth_of(release.manifest, require_original(found.table, "an audit")), views, found.rows

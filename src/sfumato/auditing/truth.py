@@ -9,11 +9,10 @@ import numpy as np
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.errors import GIVE_SAME_TABLE, DataError
 from sfumato.guided import find_kept_rows
-from sfumato.io import Encoder, check_columns, name_files_in_errors, open_table, read_blocks
 from sfumato.reconstruction import paper_size
-from sfumato.releases import Manifest, Reader, Release
+from sfumato.releases import Manifest, Release, read_original
 from sfumato.schema import Attribute, Role
-from sfumato.table import Column
+from sfumato.table import Column, Original
 
 Truth = dict[str, FloatArray]
 
@@ -23,17 +22,26 @@ def attributes_of(manifest: Manifest) -> dict[str, Attribute]:
     return {c.attribute.name: c.attribute for c in manifest.columns if c.attribute.role is not Role.IDENTIFIER}
 
 
-def read_truth(manifest: Manifest, table: Any, encoding: str = "utf-8", remedy: str = GIVE_SAME_TABLE) -> Truth:
-    """The true values of the released columns of a table, numbers as they are and labels as codes."""
-    encoders = {name: Encoder(a, manifest[name].absent, remedy) for name, a in attributes_of(manifest).items()}
-    parts: dict[str, list[FloatArray]] = {name: [] for name in encoders}
-    source = open_table(table, encoding)
-    check_columns(source, list(parts), remedy)
-    with name_files_in_errors(source):
-        for block in read_blocks(source, list(parts)):
-            for name, encoder in encoders.items():
-                parts[name].append(encoder(block.batch.column(name), block.start))
-    return {name: np.concatenate(p) if p else np.empty(0) for name, p in parts.items()}
+def truth_of(manifest: Manifest, original: Original) -> Truth:
+    """Return the columns of the original by name, in the order of the manifest."""
+    values = {c.name: c.values for c in original.all_columns}
+    return {name: values[name] for name in attributes_of(manifest)}
+
+
+def original_of(release: Release, table: Any, encoding: str = "utf-8") -> tuple[Original, IntArray]:
+    """Return the original of a release, row for row, and the numbers of its rows: some methods leave people out."""
+    original = read_original(table, release.manifest, encoding=encoding)
+    rows = np.arange(original.rows)
+    if original.rows != release.manifest.data.rows and (kept := find_kept_rows(release.manifest, original)) is not None:
+        original, rows = original.take(kept), np.flatnonzero(kept)
+    check_rows(release, original.rows)
+    return original, rows
+
+
+def check_rows(release: Release, rows: int) -> None:
+    """Raise DataError unless the original has as many rows as the release."""
+    if rows != (stated := release.manifest.data.rows):
+        raise DataError(f"the original has {rows:,} rows and the release {stated:,}; {GIVE_SAME_TABLE}")
 
 
 def distribution(column: Column, truth: FloatArray) -> tuple[Grid, FloatArray]:
@@ -43,20 +51,3 @@ def distribution(column: Column, truth: FloatArray) -> tuple[Grid, FloatArray]:
     if not len(known):
         return grid, np.full(grid.size, 1.0 / grid.size)
     return grid, np.bincount(grid.locate(known), minlength=grid.size) / len(known)
-
-
-def read_original(release: Release, table: Any, encoding: str = "utf-8") -> tuple[Truth, IntArray]:
-    """The original of a release, row for row, and the numbers of the rows: some methods leave people out."""
-    truth = read_truth(release.manifest, table, encoding)
-    rows = len(next(iter(truth.values()))) if truth else 0
-    kept = np.arange(rows)
-    if rows != release.manifest.data.rows:
-        reader = Reader.of_original(release.manifest)
-        source = open_table(table, encoding)
-        found = find_kept_rows(release.manifest, reader.joined([reader(b) for b in read_blocks(source, reader.names)]))
-        if found is None:
-            stated = release.manifest.data.rows
-            raise DataError(f"the original has {rows:,} rows and the release {stated:,}; {GIVE_SAME_TABLE}")
-        kept = np.flatnonzero(found)
-        truth = {name: values[kept] for name, values in truth.items()}
-    return truth, kept

@@ -13,8 +13,8 @@ from sfumato.engines import Engine
 from sfumato.errors import DataError
 from sfumato.mining import reconstruct
 from sfumato.reconstruction import CellCounts
-from sfumato.releases import CountedTable, Reader, Release
-from sfumato.table import Column, Table
+from sfumato.releases import Release, count_original
+from sfumato.table import Column, Original
 
 MIN_ROWS = 60
 """Rows below which neither trees nor clusters are compared."""
@@ -104,7 +104,7 @@ def compare_grown_trees(view: View, truth: Mapping[str, FloatArray], seed: int) 
     if table is None or table.rows < MIN_ROWS:
         return None
     *columns, target = (Column(c.attribute, None, truth[c.name]) for c in table.all_columns)
-    true, codes = Table(tuple(columns), target), target.codes
+    true, codes = Original(tuple(columns), target), target.codes
     held = np.random.default_rng(seed).permutation(table.rows) < table.rows // 3  # kept to judge the trees by
     if len(np.unique(codes[~held & (codes >= 0)])) < 2 or not (codes[held] >= 0).any():
         return None
@@ -173,7 +173,7 @@ def count_distances(
     release: Release, original: Any, engine: Engine, encoding: str = "utf-8"
 ) -> dict[str, dict[str, Any]]:
     """Return for every modified column the distance of reconstructed and of released shares from the true ones, over all rows."""
-    truth = CountedTable(Reader.of_original(release.manifest), engine.open(original, encoding), engine)
+    truth = count_original(original, release.manifest, engine, encoding=encoding)
     counted = release.counted(engine)
     columns = {c.name: c for c in counted.table.columns if c.channel is not None}
     names = tuple(name for name in columns if release.manifest[name].missing < release.manifest.data.rows)

@@ -16,7 +16,7 @@ from sfumato.errors import UsageError
 from sfumato.parameters import Parameters
 from sfumato.randomness import Stream
 from sfumato.schema import Attribute
-from sfumato.table import Table
+from sfumato.table import Original
 from sfumato.text import join_names
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class GuidedMethod(Protocol):
     def to_dict(self) -> dict[str, Any]:
         """Return the public statement of the method."""
 
-    def perturb(self, table: Table, stream: Stream) -> Perturbed:
+    def perturb(self, table: Original, stream: Stream) -> Perturbed:
         """Perturb the whole table."""
 
 

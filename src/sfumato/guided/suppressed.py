@@ -17,17 +17,17 @@ from sfumato.guided.base import METHODS
 from sfumato.guided.rare_classes import is_rare_row
 from sfumato.guided.tree import LeafSwap, TreeMethod, cells_of
 from sfumato.releases import Manifest
-from sfumato.table import Table
+from sfumato.table import Original
 from sfumato.trees import c45
 
 
-def find_kept_rows(manifest: Manifest, original: Table) -> NDArray[np.bool_] | None:
+def find_kept_rows(manifest: Manifest, original: Original) -> NDArray[np.bool_] | None:
     """Return which rows of the original the release holds; None where the method leaves none out, or nobody can say."""
     kept = _rows_kept(manifest.method or {}, original, bool(manifest.extra.get("public", {}).get("by_counts")))
     return kept if kept is not None and int(kept.sum()) == manifest.data.rows else None
 
 
-def _rows_kept(stated: Mapping[str, Any], original: Table, by_counts: bool) -> NDArray[np.bool_] | None:
+def _rows_kept(stated: Mapping[str, Any], original: Original, by_counts: bool) -> NDArray[np.bool_] | None:
     law = str(stated.get("law"))
     if law not in METHODS or original.target is None:
         return None
@@ -41,7 +41,7 @@ def _rows_kept(stated: Mapping[str, Any], original: Table, by_counts: bool) -> N
     return kept
 
 
-def _rows_in_small_cells(method: LeafSwap, table: Table) -> NDArray[np.bool_]:
+def _rows_in_small_cells(method: LeafSwap, table: Original) -> NDArray[np.bool_]:
     """Return rows in small cells that are left out whatever is drawn."""
     if method.small == "climb" or (method.small == "suppress" and method.labels):
         return np.zeros(table.rows, bool)

@@ -27,7 +27,7 @@ from sfumato.mining.model import Model
 from sfumato.mining.naive_bayes import NAIVE_BAYES
 from sfumato.releases import Release
 from sfumato.schema import Attribute, Categories, Interval, Kind, day_number
-from sfumato.table import Column, Table
+from sfumato.table import Column, Original, Table
 from sfumato.trees import original, strategy_for_release
 
 CHECKS: dict[str, Any] = {"dtype": None, "ensure_all_finite": "allow-nan"}
@@ -99,12 +99,12 @@ class PerturbedTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
             channel: Channel | None = self._look_up(self.channels, i, name)
             cells = attribute if channel is None else released_attribute(attribute, channel.reports)
             columns.append(Column(attribute, channel, _encode(cells, values[:, i])))
-        table = Table(tuple(columns), Column.of_codes("class", tuple(map(str, range(len(self.classes_)))), codes))
+        target = Column.of_codes("class", tuple(map(str, range(len(self.classes_)))), codes)
         blurred = any(c.channel is not None for c in columns)
         if len(self.classes_) == 1 or (not blurred and self.strategy != NAIVE_BAYES):
-            self.model_ = Model(original(table), "original", table.rows)
+            self.model_ = Model(original(Original(tuple(columns), target)), "original", len(codes))
         else:
-            self.model_ = mine(table, self.strategy)
+            self.model_ = mine(Table(tuple(columns), target), self.strategy)
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:

@@ -70,7 +70,7 @@ def accuracies(
     truth = loans.classes(test)
     out = {}
     if law == "none":
-        return {"original": 100 * original(loans.perturb(train, None, seed)).accuracy(test, truth)}
+        return {"original": 100 * original(loans.as_original(train)).accuracy(test, truth)}
     table = loans.perturb(train, LAWS[law](privacy=privacy / 100), seed)
     for strategy in strategies:
         out[strategy] = 100 * mine_tree(strategy, table).accuracy(test, truth)

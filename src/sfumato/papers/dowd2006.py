@@ -24,10 +24,10 @@ from sfumato.reconstruction import (
     project_to_simplex,
     renormalise,
 )
-from sfumato.releases import true_table
+from sfumato.releases import read_original
 from sfumato.report import charts, svg
 from sfumato.schema import Attribute, Interval, Kind
-from sfumato.table import Table
+from sfumato.table import Original, Table
 from sfumato.trees import STRATEGIES
 
 GAMMAS = tuple(range(2, 22))
@@ -65,9 +65,9 @@ def estimation_errors(table: str, rows: int, gamma: int, seed: int) -> dict[str,
     return out
 
 
-def _halves(name: str, seed: int) -> tuple[Table, Table]:
+def _halves(name: str, seed: int) -> tuple[Original, Original]:
     """Return two thirds of a real table to train on, and the rest to test on."""
-    table = true_table(Plan.propose(name), name)
+    table = read_original(name, Plan.propose(name))
     test = np.random.default_rng(seed).permutation(table.rows) < table.rows // 3
     return table.take(~test), table.take(test)
 
@@ -77,13 +77,11 @@ def tree_accuracy(table: str, gamma: int, size: int, seed: int, rows: int) -> di
     key = SecretKey(seed.to_bytes(32, "big")).derive(table, gamma, size)
     if table.startswith("function "):
         function = int(table.split()[1])
-        true = loans.perturb(loans.draw_applicants(rows, function, seed), None, seed)
-        test = loans.perturb(loans.draw_applicants(5_000, function, 1000 + seed), None, seed)
+        true = loans.as_original(loans.draw_applicants(rows, function, seed))
+        test = loans.as_original(loans.draw_applicants(5_000, function, 1000 + seed))
     else:
         true, test = _halves(table, seed)
     truth = test.codes
-    if truth is None:
-        raise ValueError(table)
     if not gamma:
         return {"original": 100 * STRATEGIES["original"].fit(true).accuracy(test, truth)}
     columns = [

@@ -38,8 +38,14 @@ from sfumato.guided import (
 )
 from sfumato.papers.base import BEATEN, NOT_REPRODUCED, REPORTED, REPRODUCED, Bench, Cell, Progress, Results
 from sfumato.papers.intruder import intrude
-from sfumato.papers.owners import boston_table, bundled_table, repeatable_stream, sample, standardise
-from sfumato.table import Table
+from sfumato.papers.owners import (
+    boston_table,
+    bundled_table,
+    repeatable_stream,
+    sample,
+    standardise,
+)
+from sfumato.table import Original
 from sfumato.trees import c45, compare_trees
 
 SAMPLE_ROWS = {"boston": 300, "wbc": 350}
@@ -78,7 +84,7 @@ QUICK = Setting("quick", 2_000, 4, 3, 2, 2)
 FULL = Setting("full", 20_000, 20, 10, 5, 8)
 
 
-def table_of(data: str, path: str | None = None) -> Table:
+def table_of(data: str, path: str | None = None) -> Original:
     """Return one of the tables, complete rows only."""
     if data != "boston":
         return bundled_table(FILES[data])

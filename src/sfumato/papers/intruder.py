@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sfumato.counts import FloatArray, IntArray
 from sfumato.errors import UsageError
 from sfumato.guided import Leaves, Room, ValueNoise, spread_of
-from sfumato.table import Table
+from sfumato.table import Original, Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ class Intrusion:
 
 
 def intrude(
-    original: Table,
+    original: Original,
     released: Table,
     leaves: Leaves,
     cells: dict[str, NDArray[np.bool_]],
@@ -98,7 +98,7 @@ def intrude(
 
 
 def _likelihood(
-    original: Table,
+    original: Original,
     released: Table,
     leaves: Leaves,
     cells: dict[str, NDArray[np.bool_]],

@@ -12,7 +12,7 @@ from sfumato.counts import IntArray
 from sfumato.generators import get
 from sfumato.randomness import SecretKey
 from sfumato.schema import Attribute, Interval, Kind
-from sfumato.table import Column, Table
+from sfumato.table import Column, Original, Table
 
 AGRAWAL = get("agrawal")
 LABELS = ("A", "B")
@@ -35,14 +35,18 @@ def classes(held: Records) -> IntArray:
     return (held["class"] == "B").astype(np.int64)
 
 
-def perturb(held: Records, law: Channel | None, seed: int) -> Table:
-    """Return what a miner holds of the rows: every attribute through the law (none: as it is), the class as it is."""
+def as_original(held: Records) -> Original:
+    """Return the rows as their owner holds them."""
+    columns = tuple(Column(a, None, held[a.name].astype(np.float64)) for a in ATTRIBUTES)
+    return Original(columns, Column.of_codes("class", LABELS, classes(held)))
+
+
+def perturb(held: Records, law: Channel, seed: int) -> Table:
+    """Return what a miner holds of the rows: every attribute through the law, the class as it is."""
     key = SecretKey(seed.to_bytes(32, "big"))
+    true = as_original(held)
     columns = []
-    for attribute in ATTRIBUTES:
-        column = Column(attribute, None, held[attribute.name].astype(np.float64))
-        channel = None if law is None else law.on(attribute)
-        columns.append(
-            column if channel is None else column.through(channel, key.derive(attribute.name, channel.to_dict()))
-        )
-    return Table(tuple(columns), Column.of_codes("class", LABELS, classes(held)))
+    for column in true.columns:
+        channel = law.on(column.attribute)
+        columns.append(column.through(channel, key.derive(column.name, channel.to_dict())))
+    return Table(tuple(columns), true.target)

@@ -15,7 +15,7 @@ from sfumato.errors import DataError
 from sfumato.io import Encoder
 from sfumato.randomness import SecretKey, Stream
 from sfumato.schema import Attribute, Categories, Interval, Kind
-from sfumato.table import Column, Table
+from sfumato.table import Column, Original, Table
 
 BOSTON_WHOLE = ("chas", "rad", "tax")
 BOSTON_CLASS = "medv"
@@ -28,7 +28,7 @@ def repeatable_stream(seed: int, *labels: Any) -> Stream:
 
 
 @cache
-def bundled_table(name: str, complete: bool = True) -> Table:
+def bundled_table(name: str, complete: bool = True) -> Original:
     """Return a bundled table with the domains that its catalogue states; `complete` leaves out rows with missing values."""
     import pyarrow as pa
     import pyarrow.csv as pacsv
@@ -53,11 +53,11 @@ def bundled_table(name: str, complete: bool = True) -> Table:
         attribute = Attribute(c["name"], kinds[c["name"]], domain, resolution=resolution)
         columns[c["name"]] = Column(attribute, None, Encoder(attribute)(values))
     target = columns.pop(about["target"], None)
-    return Table(tuple(columns.values()), target)
+    return Original(tuple(columns.values()), target)
 
 
 @cache
-def boston_table(path: str) -> Table:
+def boston_table(path: str) -> Original:
     """Read Boston Housing from a file of yours (it may not be shipped): 13 attributes, class top 20 % by median value."""
     import pyarrow.csv as pacsv
 
@@ -77,10 +77,10 @@ def boston_table(path: str) -> Table:
         attribute = Attribute(name, kind, Interval(values.min(), values.max()), resolution=resolution)
         columns.append(Column(attribute, None, values))
     top = price > np.percentile(price, 80)
-    return Table(tuple(columns), Column.of_codes(BOSTON_CLASS, BOSTON_LABELS, top.astype(np.int64)))
+    return Original(tuple(columns), Column.of_codes(BOSTON_CLASS, BOSTON_LABELS, top.astype(np.int64)))
 
 
-def synthetic_table(name: str, seed: int, rows: int = 399) -> Table:
+def synthetic_table(name: str, seed: int, rows: int = 399) -> Original:
     """Return a table of one of the generators, with the domains of its definition."""
     generator = generators.get(name)
     block = next(generator.blocks(rows, seed=seed))
@@ -95,10 +95,10 @@ def synthetic_table(name: str, seed: int, rows: int = 399) -> Table:
             values = order[np.searchsorted(np.array(attribute.categories)[order], values)]
         columns[c.name] = Column(attribute, None, values.astype(np.float64))
     target = columns.pop(str(generator.target), None)
-    return Table(tuple(columns.values()), target)
+    return Original(tuple(columns.values()), target)
 
 
-def sample(table: Table, rows: int, seed: int) -> Table:
+def sample(table: Original, rows: int, seed: int) -> Original:
     """Return some of the rows, in their order."""
     return table.take(np.sort(np.random.default_rng(seed).permutation(table.rows)[:rows]))
 

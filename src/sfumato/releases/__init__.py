@@ -23,8 +23,9 @@ from sfumato.releases.reader import (
     ReadColumn,
     Reader,
     Sampled,
+    count_original,
+    read_original,
     sampled,
-    true_table,
     whole_outputs,
 )
 
@@ -45,12 +46,13 @@ __all__ = [
     "check_key_outside",
     "check_same_rows",
     "content_values",
+    "count_original",
     "create_key",
     "explain_refusal",
     "load_key",
     "load_or_create_key",
+    "read_original",
     "sampled",
     "sketch_of",
-    "true_table",
     "whole_outputs",
 ]

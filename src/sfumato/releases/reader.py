@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from pathlib import Path
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -15,13 +16,14 @@ from numpy.typing import NDArray
 from sfumato.channels import Channel
 from sfumato.counts import FloatArray, IntArray
 from sfumato.engines import Engine
-from sfumato.errors import GET_RELEASE_AGAIN, GIVE_SAME_TABLE, DataError
+from sfumato.errors import GET_RELEASE_AGAIN, GIVE_SAME_TABLE, DataError, UsageError
 from sfumato.hashing import GOLDEN_STEP, splitmix64
 from sfumato.io import (
     Block,
     Decoder,
     Encoder,
     Source,
+    check_columns,
     decode_dictionary,
     name_files_in_errors,
     open_table,
@@ -31,7 +33,7 @@ from sfumato.io import (
 from sfumato.plans import Plan
 from sfumato.releases.manifest import Manifest, ReleasedColumn
 from sfumato.schema import MAX_MAGNITUDE, Attribute, Interval, Kind, Role, day_number
-from sfumato.table import Column, Table
+from sfumato.table import Column, Original, Table, require_original
 
 T = TypeVar("T")
 Count = Callable[[Table, IntArray], T]
@@ -54,6 +56,8 @@ class Reader:
     columns: tuple[ReadColumn, ...]
     target: ReadColumn | None = None
     """The class, where there is one with labels."""
+    true: bool = False
+    """Whether the cells are those of the original."""
 
     @classmethod
     def of(cls, manifest: Manifest, names: Sequence[str] | None = None) -> Self:
@@ -64,11 +68,25 @@ class Reader:
         return cls._of([ReadColumn(c.attribute, c.channel, _encoder(c)) for c in wanted])
 
     @classmethod
-    def of_original(cls, manifest: Manifest) -> Self:
-        """The same columns of the original, which hold true values."""
-        return cls._of(
-            [ReadColumn(c.attribute, None, Encoder(c.attribute, c.absent, GIVE_SAME_TABLE)) for c in manifest.columns]
-        )
+    def of_original(cls, described: Plan | Manifest, remedy: str = GIVE_SAME_TABLE) -> Self:
+        """The true values of the columns that a plan releases, or that a manifest says were released.
+
+        `remedy` is the next step for whoever gave a table that does not fit a manifest; messages about a plan speak to
+        its owner.
+        """
+        if isinstance(described, Manifest):
+            columns = [ReadColumn(c.attribute, None, Encoder(c.attribute, c.absent, remedy)) for c in described.columns]
+        else:
+            columns = [
+                ReadColumn(a, None, Encoder(a, described.absent.get(a.name, ("",))))
+                for a in described.schema
+                if a.released
+            ]
+            if (target := described.schema.target) is not None and target.kind.numeric:
+                raise UsageError(
+                    f"{target.name}: a target of numbers has no classes; cut it into categories, or choose another target"
+                )
+        return replace(cls._of(columns), true=True)
 
     @classmethod
     def _of(cls, columns: Iterable[ReadColumn]) -> Self:
@@ -111,7 +129,8 @@ class Reader:
     def _table(self, values: Callable[[ReadColumn], FloatArray]) -> Table:
         columns = tuple(Column(c.attribute, c.channel, values(c)) for c in self.columns)
         target = self.target
-        return Table(columns, None if target is None else Column(target.attribute, target.channel, values(target)))
+        kind = Original if self.true else Table
+        return kind(columns, None if target is None else Column(target.attribute, target.channel, values(target)))
 
 
 def _is_target(column: ReleasedColumn) -> bool:
@@ -182,20 +201,56 @@ class CountedTable:
         return found
 
 
-def true_table(plan: Plan, table: Any, encoding: str = "utf-8") -> Table:
-    """The owner's own table, values as they are."""
-    target = plan.schema.target
-    wanted = [a for a in plan.schema if a.released]
-    parts: dict[str, list[FloatArray]] = {a.name: [] for a in wanted}
+def read_original(
+    table: Any, described: Plan | Manifest, *, encoding: str = "utf-8", remedy: str = GIVE_SAME_TABLE
+) -> Original:
+    """Read the original: the true values of the columns that a plan or a manifest describes.
+
+    Parameters
+    ----------
+    table
+        The owner's table: a path, a bundled name, an Arrow table or a dataframe.
+    described
+        The plan of a release, or the manifest of one that was made.
+    encoding
+        The encoding of CSV files.
+    remedy
+        What a message advises where the table does not fit the manifest.
+
+    Returns
+    -------
+    Original
+        All rows, in memory.
+
+    Examples
+    --------
+    >>> from sfumato.plans import Plan
+    >>> iris = read_original("iris", Plan.propose("iris"))
+    >>> iris.rows, iris.labels
+    (150, ('setosa', 'versicolor', 'virginica'))
+    """
+    _refuse_release(table)
+    reader = Reader.of_original(described, remedy)
     source = open_table(table, encoding)
+    if isinstance(described, Manifest):
+        check_columns(source, reader.names, remedy)
     with name_files_in_errors(source):
-        for block in read_blocks(source, list(parts)):
-            for attribute in wanted:
-                encoder = Encoder(attribute, plan.absent.get(attribute.name, ("",)))
-                parts[attribute.name].append(encoder(block.batch.column(attribute.name), block.start))
-    values = {name: np.concatenate(p) for name, p in parts.items()}
-    columns = tuple(Column(a, None, values[a.name]) for a in wanted if a.role is not Role.TARGET)
-    return Table(columns, None if target is None else Column(target, None, values[target.name]))
+        parts = [reader(block) for block in read_blocks(source, reader.names)]
+    return require_original(reader.joined(parts), "read_original")
+
+
+def count_original(table: Any, described: Plan | Manifest, engine: Engine, *, encoding: str = "utf-8") -> CountedTable:
+    """Open the original to be counted by an engine, never held; `sampled` brings some of its rows together."""
+    _refuse_release(table)
+    return CountedTable(Reader.of_original(described), engine.open(table, encoding), engine)
+
+
+def _refuse_release(table: Any) -> None:
+    folder = isinstance(table, str | Path) and (Path(table) / "manifest.json").exists()
+    if folder or hasattr(table, "manifest"):
+        raise UsageError(
+            f"{getattr(table, 'folder', table)} is a release, not an original; give the table it was made from"
+        )
 
 
 SAMPLE = 100_000

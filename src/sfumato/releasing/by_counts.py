@@ -35,10 +35,19 @@ from sfumato.guided import (
     unmoved_note,
 )
 from sfumato.hashing import WordArray
-from sfumato.io import Decoder, Encoder, Source, Written
+from sfumato.io import Decoder, Source, Written
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
-from sfumato.releases import CountedTable, Entry, Making, Manifest, ReadColumn, Reader, Sampled, Sketch, sampled
+from sfumato.releases import (
+    CountedTable,
+    Entry,
+    Making,
+    Manifest,
+    Reader,
+    Sampled,
+    Sketch,
+    sampled,
+)
 from sfumato.releasing import _swapping as swapping
 from sfumato.releasing._dealing import Chance, Deal, GuidedKernel, GuidedTally, Leaf, LeafCounts, RankCount
 from sfumato.releasing.base import Draft
@@ -132,7 +141,10 @@ def draft_by_counts(
     if getattr(source, "numbered", "") is None:
         raise UsageError("the rows of a DataFrame have no numbers; name a column of row numbers, or give files")
     engine.check_numbers(source)
-    counted = CountedTable(_reader(plan), source, engine)
+    reader = Reader.of_original(plan)
+    if not reader.columns:
+        raise UsageError("the table has no column beside the class; there is no tree to grow")
+    counted = CountedTable(reader, source, engine)
     mined = sampled(counted, sample)
     decoders = {a.name: Decoder(a, a.kind in (Kind.INTEGER, Kind.DATE)) for a in plan.schema if a.released}
     if isinstance(method, LeafSwap):
@@ -205,20 +217,6 @@ def _swap(
         notes,
         int(by_class[gone].sum()),
     )
-
-
-def _reader(plan: Plan) -> Reader:
-    columns = []
-    target = None
-    for a in (a for a in plan.schema if a.released):
-        read = ReadColumn(a, None, Encoder(a, plan.absent.get(a.name, ("",))))
-        if a.role is Role.TARGET:
-            target = read
-        else:
-            columns.append(read)
-    if not columns:
-        raise UsageError("the table has no column beside the class; there is no tree to grow")
-    return Reader(tuple(columns), target)
 
 
 def _leaves(method: TreeMethod, mined: Table) -> tuple[Leaf, ...]:

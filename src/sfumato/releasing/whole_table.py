@@ -22,10 +22,19 @@ from sfumato.guided import GuidedMethod, Perturbed, find_hardly_changed, hardly_
 from sfumato.io import ArrowSource, Block, Decoder, Written
 from sfumato.plans import Plan
 from sfumato.randomness import Rows, SecretKey, Stream
-from sfumato.releases import Entry, Making, Manifest, ReleasedColumn, Sketch, content_values, sketch_of, true_table
+from sfumato.releases import (
+    Entry,
+    Making,
+    Manifest,
+    ReleasedColumn,
+    Sketch,
+    content_values,
+    read_original,
+    sketch_of,
+)
 from sfumato.releasing.base import Draft, Released, Tally
 from sfumato.schema import Attribute, Consent, Kind, Role
-from sfumato.table import Table
+from sfumato.table import Original, Table
 from sfumato.text import join_names
 
 
@@ -74,7 +83,7 @@ class WholeTableDraft(Draft):
 
 def draft_whole_table(table: Any, plan: Plan, method: GuidedMethod, owner: SecretKey, encoding: str) -> WholeTableDraft:
     """Perturb a whole table by a guided method."""
-    truth = true_table(plan, table, encoding)
+    truth = read_original(table, plan, encoding=encoding)
     if not truth.rows:
         raise DataError("the table has a header but no rows; a release needs at least one")
     labels = ["guided", plan.release_name, method.to_dict(), _digest(truth)]
@@ -139,14 +148,14 @@ def _digest(table: Table) -> str:
     return digest.hexdigest()
 
 
-def _kept_rows(truth: Table, perturbed: Perturbed) -> Table:
+def _kept_rows(truth: Original, perturbed: Perturbed) -> Original:
     """Return the true rows that have one in the release."""
     if not len(perturbed.left_out):
         return truth
     return truth.take(np.setdiff1d(np.arange(truth.rows), perturbed.left_out))
 
 
-def _with_true_columns(plan: Plan, truth: Table, perturbed: Perturbed) -> Table:
+def _with_true_columns(plan: Plan, truth: Original, perturbed: Perturbed) -> Table:
     """Columns whose people agreed to true values keep them."""
     keep = {a.name for a in plan.schema if a.consent is Consent.TRUE and a.role is not Role.TARGET}
     released, kept = perturbed.table, _kept_rows(truth, perturbed)

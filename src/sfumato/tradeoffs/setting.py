@@ -26,7 +26,7 @@ from sfumato.privacy import figures, record_figures
 from sfumato.randomness import Rows, SecretKey
 from sfumato.releasing import JointWish, bound_laws, members, with_joint_noise
 from sfumato.schema import Attribute, Consent
-from sfumato.table import Table
+from sfumato.table import Original, Table
 from sfumato.text import join_names
 
 Setting = dict[str, float]
@@ -156,7 +156,7 @@ class Blur:
     channels: Mapping[str, Channel]
     joint: CorrelatedGaussian | None = None
 
-    def perturb(self, truth: Table, key: SecretKey) -> Table:
+    def perturb(self, truth: Original, key: SecretKey) -> Table:
         """Return the table as it is released: missing values stay missing, rows are the addresses."""
         own = key.derive("rehearsal", self.setting)
         together = {} if self.joint is None else _perturb_together(self.joint, truth, own.derive("joint"))
@@ -216,7 +216,7 @@ def law_of(plan: Plan) -> str | None:
     return laws.pop() if len(laws) == 1 else None
 
 
-def blur_for(law: str, setting: Setting, plan: Plan, truth: Table) -> Blur:
+def blur_for(law: str, setting: Setting, plan: Plan, truth: Original) -> Blur:
     """The laws of a release of this table: the law itself, its companion where it cannot act, or one joint draw.
 
     A plan gives domains and consents; its noise is what is swept. Only noise beside a joint method is the plan's own.
@@ -242,7 +242,7 @@ def with_default_noise(plan: Plan) -> Plan:
     )
 
 
-def covariance(truth: Table, attributes: list[Attribute]) -> FloatArray:
+def covariance(truth: Original, attributes: list[Attribute]) -> FloatArray:
     """Σ_x of the columns, over all pairs of values that are there."""
     table = np.column_stack([truth[a.name].values for a in attributes])
     there = ~np.isnan(table)
@@ -251,7 +251,7 @@ def covariance(truth: Table, attributes: list[Attribute]) -> FloatArray:
     return Moments.of(tuple(a.name for a in attributes), table, middle, unit).covariance()
 
 
-def _perturb_together(joint: CorrelatedGaussian, truth: Table, key: SecretKey) -> dict[str, FloatArray]:
+def _perturb_together(joint: CorrelatedGaussian, truth: Original, key: SecretKey) -> dict[str, FloatArray]:
     table = np.column_stack([truth[n].values for n in joint.names])
     out = joint.perturb(key, Rows(0, len(table)), table)
     return {n: out[:, i].copy() for i, n in enumerate(joint.names)}

@@ -19,9 +19,9 @@ from sfumato.guided import is_guided, make_method
 from sfumato.plans import DEFAULT_LAW, Plan, with_consent
 from sfumato.randomness import SecretKey
 from sfumato.reconstruction import reconstruct
-from sfumato.releases import true_table
+from sfumato.releases import read_original
 from sfumato.schema import Attribute, Consent
-from sfumato.table import Table
+from sfumato.table import Original, Table
 from sfumato.text import join_names
 from sfumato.tradeoffs.point import REPEATS, Point, Tradeoff, standard_error
 from sfumato.tradeoffs.recommendation import choose, recommend
@@ -44,7 +44,7 @@ MAX_ROWS = 30_000
 OR = " or "
 
 Progress = Callable[[int, int | None], None]
-Split = tuple[Table, Table]
+Split = tuple[Original, Original]
 
 
 def tradeoff(
@@ -120,7 +120,7 @@ def tradeoff(
     refuse_nothing_to_blur(plan)
     attributes = modified_attributes(plan)
     chosen = sweep_for(law or law_of(plan) or DEFAULT_LAW, values, numbers=any(a.kind.numeric for a in attributes))
-    whole = _rows_with_class(true_table(plan, table, encoding), goal, rows, seed)
+    whole = _rows_with_class(read_original(table, plan, encoding=encoding), goal, rows, seed)
     blurs, notes = _bind_settings(chosen, plan, whole)
     splits = [_split(whole, seed + i) for i in range(repeats)]
     tested = splits[0][1].rows
@@ -211,7 +211,7 @@ def _class(plan: Plan) -> Attribute:
     return goal
 
 
-def _rows_with_class(truth: Table, goal: Attribute, most: int, seed: int) -> Table:
+def _rows_with_class(truth: Original, goal: Attribute, most: int, seed: int) -> Original:
     """The rows whose class is known, sampled down where there are many."""
     known = np.flatnonzero(truth.codes >= 0)
     if len(known) < MIN_ROWS:
@@ -228,7 +228,7 @@ def _rows_with_class(truth: Table, goal: Attribute, most: int, seed: int) -> Tab
     return truth.take(known)
 
 
-def _bind_settings(sweep: Sweep, plan: Plan, truth: Table) -> tuple[list[Blur], list[Note]]:
+def _bind_settings(sweep: Sweep, plan: Plan, truth: Original) -> tuple[list[Blur], list[Note]]:
     """The laws of every setting before any is tried; usual values that this table does not allow are left out, and said."""
     blurs, notes = [], []
     first: SfumatoError | None = None
@@ -245,7 +245,7 @@ def _bind_settings(sweep: Sweep, plan: Plan, truth: Table) -> tuple[list[Blur], 
     return blurs, notes
 
 
-def _split(table: Table, seed: int) -> Split:
+def _split(table: Original, seed: int) -> Split:
     test_share = 1 / 3
     test = np.random.default_rng(seed).permutation(table.rows) < test_share * table.rows
     return table.take(~test), table.take(test)
@@ -289,7 +289,7 @@ def _point(splits: Sequence[Split], blur: Blur, attributes: list[Attribute], str
     )
 
 
-def _distance(seen: Table, true: Table, name: str) -> float:
+def _distance(seen: Table, true: Original, name: str) -> float:
     rebuilt = reconstruct(seen[name])
     codes = true[name].located(rebuilt.grid)
     mass: FloatArray = np.bincount(codes[codes >= 0], minlength=rebuilt.grid.size) / max((codes >= 0).sum(), 1)

@@ -19,7 +19,7 @@ from sfumato.guided.cluster.base import ClusterMethod
 from sfumato.guided.tree import Perturbed
 from sfumato.randomness import Stream
 from sfumato.schema import Kind
-from sfumato.table import Column, Table
+from sfumato.table import Column, Original, require_original
 from sfumato.text import join_names
 
 FINE = 1e6
@@ -63,8 +63,9 @@ class Clustered:
             raise UsageError(f"{method.law}: small = {small!r} is unknown; choose refuse or merge")
         return cls(method.from_dict(rest), numbers.get("k"), small, numbers.get("starts", 10))
 
-    def perturb(self, table: Table, stream: Stream) -> Perturbed:
+    def perturb(self, table: Original, stream: Stream) -> Perturbed:
         """Perturb the table: numbers by the method, labels by swaps within clusters; the class stays as it is."""
+        table = require_original(table, self.law)
         numbers = [c for c in table.columns if c.attribute.kind.numeric]
         if not numbers:
             raise UsageError(f"{self.law} perturbs numbers, and the table has none; use substitution, or leaf-swap")

@@ -24,7 +24,7 @@ from sfumato.guided.tree._segments import Segments
 from sfumato.guided.tree.owner_tree import Leaves
 from sfumato.parameters import parameter
 from sfumato.randomness import Stream
-from sfumato.table import Table
+from sfumato.table import Original, Table, require_original
 from sfumato.text import join_names
 from sfumato.trees import Similarity, Tree, c45, compare_trees
 
@@ -63,7 +63,7 @@ class Perturbed:
     left_out: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
 
     @classmethod
-    def of(cls, original: Table, table: Table, **more: Any) -> Perturbed:
+    def of(cls, original: Original, table: Table, **more: Any) -> Perturbed:
         """Measure what changed, and name the columns that stayed in clear."""
         changed = changed_shares(original, table)
         changes = [(c.name, changed[c.name]) for c in original.columns]
@@ -138,8 +138,9 @@ class TreeMethod(Method):
         if self.best_of < 1:
             raise UsageError(f"{self.law}: best_of = {self.best_of} leaves nothing to release; give 1 or more")
 
-    def perturb(self, table: Table, stream: Stream, *, tree: Tree | None = None) -> Perturbed:
+    def perturb(self, table: Original, stream: Stream, *, tree: Tree | None = None) -> Perturbed:
         """Perturb the table; `tree` is the owner's, grown here unless given."""
+        table = require_original(table, self.law)
         if table.target is None:
             raise UsageError(f"{self.law} perturbs around a decision tree and needs a class; name the target column")
         if not table.rows:
@@ -168,7 +169,9 @@ class TreeMethod(Method):
         """Whether rows of rare classes are left out (see `rare_classes`)."""
         return False
 
-    def _perturb_without(self, rare: NDArray[np.bool_], table: Table, stream: Stream, tree: Tree | None) -> Perturbed:
+    def _perturb_without(
+        self, rare: NDArray[np.bool_], table: Original, stream: Stream, tree: Tree | None
+    ) -> Perturbed:
         """Perturb the table as if the rows of rare classes were not in it."""
         if rare.all():
             raise UsageError(
@@ -183,7 +186,7 @@ class TreeMethod(Method):
             done, left_out=out, warnings=(rare_note(counts, table.labels, table.required_target.name), *done.warnings)
         )
 
-    def _prepare(self, table: Table, tree: Tree) -> Any:
+    def _prepare(self, table: Original, tree: Tree) -> Any:
         """Return what all draws share: the owner's leaves."""
         return Leaves.of(tree, table)
 
@@ -211,11 +214,11 @@ class TreeMethod(Method):
         return []
 
     @abstractmethod
-    def _draw(self, table: Table, prepared: Any, stream: Stream) -> Perturbed:
+    def _draw(self, table: Original, prepared: Any, stream: Stream) -> Perturbed:
         """Return one release."""
 
 
-def changed_shares(original: Table, released: Table) -> dict[str, float]:
+def changed_shares(original: Original, released: Table) -> dict[str, float]:
     """Return the share of cells of each column, the target included, that differ; missing in both is the same."""
     out = {}
     for before, after in zip(original.all_columns, released.all_columns, strict=True):

@@ -21,7 +21,7 @@ from sfumato.guided.tree._segments import Segments
 from sfumato.guided.tree.base import Perturbed, Redraw, TreeMethod
 from sfumato.guided.tree.owner_tree import Leaves
 from sfumato.randomness import Stream
-from sfumato.table import Table
+from sfumato.table import Original
 
 LABELS_PERMUTED = "labels permuted inside each leaf of the owner's tree"
 
@@ -127,7 +127,7 @@ class ClassNoise(TreeMethod):
         "the class are not, and cannot be corrected"
     )
 
-    def _draw(self, table: Table, leaves: Leaves, stream: Stream) -> Perturbed:
+    def _draw(self, table: Original, leaves: Leaves, stream: Stream) -> Perturbed:
         known = np.flatnonzero(table.codes >= 0)
         classes, leaf = table.codes[known], leaves.number[known]
         released = self._labels(classes, leaf, leaves.counts, stream)

@@ -21,7 +21,7 @@ from sfumato.guided.tree.base import Perturbed, Redraw, TreeMethod, check_choice
 from sfumato.guided.tree.class_noise import draw_categories
 from sfumato.parameters import parameter
 from sfumato.randomness import Stream
-from sfumato.table import Table
+from sfumato.table import Original, Table
 from sfumato.trees import Tree
 
 DRAWS = ("shuffle", "iid")
@@ -83,20 +83,20 @@ class Detective(TreeMethod):
             table[node, : len(majority)] = majority
         return Redraw(shuffle=True, kin=table, kin_size=number, p=self.p, v=self.v)
 
-    def _prepare(self, table: Table, tree: Tree) -> dict[str, Segments]:  # noqa: ARG002
+    def _prepare(self, table: Original, tree: Tree) -> dict[str, Segments]:  # noqa: ARG002
         names = choose_columns(table, self.attributes, self.law)
         if not names:
             raise UsageError(f"{self.law}: the table has no categorical column; use innocent, framework or leaf-swap")
         return {name: Segments.of(table, name) for name in names}
 
-    def _draw(self, table: Table, segments: dict[str, Segments], stream: Stream) -> Perturbed:
+    def _draw(self, table: Original, segments: dict[str, Segments], stream: Stream) -> Perturbed:
         values = self.new_values(table, segments, stream)
         owner = {"expected_change": {n: expected_change(s, self.p, self.v, self.up) for n, s in segments.items()}}
         return Perturbed.of(table, table.with_values(values), owner=owner, public={"perturbed_columns": list(segments)})
 
     def new_values(
         self,
-        table: Table,
+        table: Original,
         segments: dict[str, Segments],
         stream: Stream,
         others: Mapping[str, FloatArray] | None = None,
@@ -117,7 +117,7 @@ class Detective(TreeMethod):
             released[name] = self._values(table, own, node, stream)
         return released
 
-    def _values(self, table: Table, own: Segments, node: IntArray, stream: Stream) -> FloatArray:
+    def _values(self, table: Original, own: Segments, node: IntArray, stream: Stream) -> FloatArray:
         column = table[own.attribute]
         codes = column.codes
         known = np.flatnonzero(codes >= 0)

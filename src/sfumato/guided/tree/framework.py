@@ -27,7 +27,7 @@ from sfumato.guided.tree.value_noise import SD, ValueNoise
 from sfumato.parameters import parameter
 from sfumato.randomness import Stream
 from sfumato.schema import Attribute, Role
-from sfumato.table import Table
+from sfumato.table import Original
 from sfumato.trees import Tree
 
 NUMBERS = ("noise", "swap")
@@ -85,11 +85,11 @@ class Framework(TreeMethod):
         """How categories are perturbed."""
         return Detective(p=self.p, v=self.v, up=self.up, chained=self.chained)
 
-    def _prepare(self, table: Table, tree: Tree) -> tuple[Leaves, dict[str, Segments]]:
+    def _prepare(self, table: Original, tree: Tree) -> tuple[Leaves, dict[str, Segments]]:
         names = choose_columns(table, "", self.law)
         return Leaves.of(tree, table), {name: Segments.of(table, name) for name in names}
 
-    def _draw(self, table: Table, prepared: tuple[Leaves, dict[str, Segments]], stream: Stream) -> Perturbed:
+    def _draw(self, table: Original, prepared: tuple[Leaves, dict[str, Segments]], stream: Stream) -> Perturbed:
         leaves, segments = prepared
         classes = permute_known_labels(table.codes, leaves.number, stream)
         values = self._numbers(table, classes, leaves, stream)
@@ -102,7 +102,7 @@ class Framework(TreeMethod):
         public = {"limits": [STATEMENT]} if self.leaves_rare_out else {}
         return Perturbed.of(table, table.with_values(values, classes), owner=owner, public=public)
 
-    def _numbers(self, table: Table, classes: IntArray, leaves: Leaves, stream: Stream) -> dict[str, FloatArray]:
+    def _numbers(self, table: Original, classes: IntArray, leaves: Leaves, stream: Stream) -> dict[str, FloatArray]:
         numeric = tuple(c for c in table.columns if c.attribute.kind.numeric)
         if self.numbers == "swap":
             k = len(table.labels)

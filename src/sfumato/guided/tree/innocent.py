@@ -19,7 +19,7 @@ from sfumato.guided.tree.owner_tree import Leaves
 from sfumato.guided.tree.value_noise import KINDS, SD, Room, ValueNoise
 from sfumato.parameters import parameter
 from sfumato.randomness import Stream
-from sfumato.table import Column, Table
+from sfumato.table import Column, Original, Table
 from sfumato.text import join_names
 
 WHICH = ("innocent", "tia", "lia", "influential", "all")
@@ -60,7 +60,7 @@ class Innocent(TreeMethod):
         """The noise itself."""
         return ValueNoise(self.noise, self.sd)
 
-    def _draw(self, table: Table, leaves: Leaves, stream: Stream) -> Perturbed:
+    def _draw(self, table: Original, leaves: Leaves, stream: Stream) -> Perturbed:
         noise = self.law_of_noise
         cells = cells_to_perturb(table, leaves, self.which, self.heterogeneous)
         for column in table.columns:

@@ -38,7 +38,7 @@ from sfumato.guided.tree.owner_tree import Leaves
 from sfumato.parameters import parameter
 from sfumato.randomness import Stream
 from sfumato.schema import Attribute, Role
-from sfumato.table import Table
+from sfumato.table import Original, Table
 from sfumato.trees import c45, row_similarities
 
 SMALL = ("climb", "blind", "suppress", "keep")
@@ -142,7 +142,7 @@ class LeafSwap(TreeMethod):
         """Unless small cells are to be kept as they are."""
         return self.small != "keep"
 
-    def _draw(self, table: Table, leaves: Leaves, stream: Stream) -> Perturbed:
+    def _draw(self, table: Original, leaves: Leaves, stream: Stream) -> Perturbed:
         deal = deal_within_cells(table, leaves.number, stream, labels=self.labels)
         best = self._settle(table, leaves, deal, stream)
         if not self.redraws:
@@ -161,7 +161,7 @@ class LeafSwap(TreeMethod):
                 deal, best, alike = tried, done, found
         return best
 
-    def _settle(self, table: Table, leaves: Leaves, deal: Table, stream: Stream) -> Perturbed:
+    def _settle(self, table: Original, leaves: Leaves, deal: Table, stream: Stream) -> Perturbed:
         """Treat the small cells of a deal and count its changes."""
         leaf, given = leaves.number, deal.codes
         to = cells_of(leaf, given, len(table.labels))

@@ -15,9 +15,17 @@ from sfumato.engines import Needs
 from sfumato.errors import DataError, UsageError
 from sfumato.hashing import row_marks
 from sfumato.reconstruction import paper_size
-from sfumato.table import Table, drawn_together, refuse_correlated_noise
-from sfumato.text import join_names
-from sfumato.trees.grow import MDL, BinarySplitter, CodedRows, Limits, Pruner, Splits, check_codes, grow_from
+from sfumato.table import Original, Table, drawn_together, refuse_correlated_noise, require_original
+from sfumato.trees.grow import (
+    MDL,
+    BinarySplitter,
+    CodedRows,
+    Limits,
+    Pruner,
+    Splits,
+    check_codes,
+    grow_from,
+)
 from sfumato.trees.strategies.association import Association
 from sfumato.trees.strategies.base import strategy
 from sfumato.trees.strategies.leaf_counts import with_leaves
@@ -25,11 +33,9 @@ from sfumato.trees.tree import Tree
 
 
 @strategy("original", Needs.COUNTS, true_values=True)
-def original(table: Table, limits: Limits | None = None, pruner: Pruner | None = None) -> Tree:
-    """The tree of a table whose values are all true."""
-    if noisy := [c.name for c in table.columns if c.channel is not None]:
-        raise UsageError(f"{join_names(noisy)} was perturbed; use byclass or local, or give the true table")
-    return _grow(table, "original", limits, pruner)
+def original(table: Original, limits: Limits | None = None, pruner: Pruner | None = None) -> Tree:
+    """Grow the tree of true values."""
+    return _grow(require_original(table, "the strategy original"), "original", limits, pruner)
 
 
 @strategy("randomized", Needs.COUNTS)

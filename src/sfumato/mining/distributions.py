@@ -62,11 +62,10 @@ class Reconstruction:
             grid = self.overall.grid
             firsts = grid.points if grid.atoms is not None else np.ceil(grid.finite_edges[:-1] - 1e-9)
             about["days"] = [self.attribute.format_value(float(day)) for day in firsts]
-        if self.classes is not None:
-            about["by_class"] = {label: d.mass.tolist() for label, d in self.classes.items()}
+        if (classes := self.classes) is not None:
+            about["by_class"] = {label: d.mass.tolist() for label, d in classes.items()}
             about["by_class_bands"] = {
-                label: {"lower": d.lower.tolist(), "upper": d.upper.tolist(), "n": d.n}
-                for label, d in self.classes.items()
+                label: {"lower": d.lower.tolist(), "upper": d.upper.tolist(), "n": d.n} for label, d in classes.items()
             }
         return about
 

@@ -100,19 +100,19 @@ class Detective(TreeMethod):
         segments: dict[str, Segments],
         stream: Stream,
         others: Mapping[str, FloatArray] | None = None,
-        classes: IntArray | None = None,
+        codes: IntArray | None = None,
     ) -> dict[str, FloatArray]:
         """Return new values of every attribute in `segments`; missing values stay missing.
 
         The paper perturbs each attribute from the original table and then combines the columns. Chained, the attributes
-        come in turn: a row's leaf is found from the values released so far (`others` and `classes` are such values of
+        come in turn: a row's leaf is found from the values released so far (`others` and `codes` are such values of
         other columns), the leaf's law from the original table.
         """
         released: dict[str, FloatArray] = {}
         for name, own in segments.items():
             node = own.node
-            if self.chained and (released or others or classes is not None):
-                seen = table.with_values({**(others or {}), **released}, classes)
+            if self.chained and (released or others or codes is not None):
+                seen = table.with_values({**(others or {}), **released}, codes)
                 node = own.tree.apply(seen.with_target(name))
             released[name] = self._values(table, own, node, stream)
         return released

@@ -257,9 +257,10 @@ def _method(name: str, member: Any) -> list[str]:
 
 def _module(name: str, thing: types.ModuleType) -> str:
     parts = [f"### module `{name}`", prose(thing)]
-    for public in getattr(thing, "__all__", ()):
+    for public in getattr(thing, "__all__", sorted(vars(thing))):
         inner = getattr(thing, public)
-        if inspect.isclass(inner) and not inspect.isabstract(inner) and not getattr(inner, "_is_protocol", False):
+        ours = inspect.isclass(inner) and inner.__module__.startswith(thing.__name__) and not public.startswith("_")
+        if ours and not inspect.isabstract(inner) and not getattr(inner, "_is_protocol", False):
             parts.append(f"#### `sf.{name}.{public}`\n\n" + _class("", inner, f"sf.{name}.{public}").lstrip())
     return "\n\n".join(filter(None, parts))
 

@@ -57,13 +57,10 @@ def public_module(room: str, module: str) -> bool:
     """Whether a room offers a whole module by its name, as `report` offers its charts."""
     parent, _, name = module.rpartition(".")
     offered = {
-        ast.literal_eval(e)
+        alias.name
         for node in TREES[room].body
-        if isinstance(node, ast.Assign)
-        and ast.unparse(node.targets[0]) == "__all__"
-        and isinstance(node.value, ast.List)
-        for e in node.value.elts
-        if isinstance(e, ast.Constant)
+        if isinstance(node, ast.ImportFrom) and node.module == room
+        for alias in node.names
     }
     return parent == room and name in offered
 

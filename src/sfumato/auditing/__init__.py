@@ -19,5 +19,3 @@ from sfumato.auditing.promises import Promise
 from sfumato.auditing.result import Audit
 from sfumato.auditing.runner import audit
 from sfumato.auditing.score import Finding
-
-__all__ = ["Audit", "Comparison", "EpsilonAudit", "Finding", "Promise", "audit", "audit_epsilon", "compare"]

@@ -9,5 +9,3 @@ No arithmetic here, and nothing heavy is imported for --help.
 """
 
 from sfumato.cli.app import main
-
-__all__ = ["main"]

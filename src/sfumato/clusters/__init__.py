@@ -20,26 +20,3 @@ from sfumato.clusters.disclosure import (
 from sfumato.clusters.kmeans import CACHED_ROWS, KMeans, kmeans, lloyd, nearest_centre
 from sfumato.clusters.partition import LabelArray, Partition, check_finite, check_labels
 from sfumato.clusters.scaling import Scaling
-
-__all__ = [
-    "CACHED_ROWS",
-    "KMeans",
-    "LabelArray",
-    "Partition",
-    "Scaling",
-    "Spread",
-    "agreement",
-    "check_finite",
-    "check_labels",
-    "cluster_privacy",
-    "fixed_point_agreement",
-    "kmeans",
-    "known_sample_attack",
-    "linear_residual",
-    "lloyd",
-    "nearest_centre",
-    "nearest_neighbour_linkage",
-    "random_known_rows",
-    "rerun_agreement",
-    "single_start_agreement",
-]

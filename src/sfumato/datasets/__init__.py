@@ -58,6 +58,3 @@ def describe(name: str) -> dict[str, Any]:
     the two parts of Adult share theirs.
     """
     return copy.deepcopy(_entry(name))
-
-
-__all__ = ["describe", "names", "path"]

@@ -8,5 +8,3 @@ statement    the same as plain data, with privacy in every unit
 
 from sfumato.description.readme import cautions, readme
 from sfumato.description.statement import describe, describe_manifest
-
-__all__ = ["cautions", "describe", "describe_manifest", "readme"]

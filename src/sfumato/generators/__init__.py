@@ -18,16 +18,3 @@ from sfumato.generators import shapes
 from sfumato.generators.base import ROWS_PER_BLOCK, Block, Column, Generator
 from sfumato.generators.files import generate, plan_for
 from sfumato.generators.registry import GENERATORS, get, names
-
-__all__ = [
-    "GENERATORS",
-    "ROWS_PER_BLOCK",
-    "Block",
-    "Column",
-    "Generator",
-    "generate",
-    "get",
-    "names",
-    "plan_for",
-    "shapes",
-]

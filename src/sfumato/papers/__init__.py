@@ -11,5 +11,3 @@ Start with base.py, then as2000.py. Nothing imports this room but the command li
 
 from sfumato.papers.base import Bench, Results
 from sfumato.papers.catalogue import PAPERS, reproduce
-
-__all__ = ["PAPERS", "Bench", "Results", "reproduce"]

@@ -14,5 +14,3 @@ from sfumato.plans.document import (
     noise_for,
     with_consent,
 )
-
-__all__ = ["DEFAULT_LAW", "Plan", "channel_for", "noise_for", "with_consent"]

@@ -18,28 +18,3 @@ from sfumato.privacy.gamma import (
 )
 from sfumato.privacy.gaussian_noise import gaussian_delta, gaussian_epsilon
 from sfumato.privacy.rounding import exactly_true, hides_little, refuse_unchanged
-
-__all__ = [
-    "HIDE_GAPS",
-    "VISIBLE_GAPS",
-    "condition_number",
-    "entropy_privacy",
-    "epsilon_of_gamma",
-    "exactly_true",
-    "figures",
-    "gamma_of_rho",
-    "gaussian_delta",
-    "gaussian_epsilon",
-    "hides_little",
-    "keep_probability",
-    "matrix_entropy",
-    "mutual_information",
-    "privacy_loss",
-    "record_figures",
-    "record_gamma",
-    "refuse_unchanged",
-    "repeated_gamma",
-    "rho1_of_gamma",
-    "rho2_of_gamma",
-    "substitution_entropy",
-]

@@ -37,36 +37,3 @@ from sfumato.reconstruction.joint import JointDistribution, reconstruct_joint
 from sfumato.reconstruction.penalised import fit_averaged
 from sfumato.reconstruction.problem import Problem, paper_size
 from sfumato.reconstruction.separable import apply_along_axes, fit_separable
-
-__all__ = [
-    "METHODS",
-    "CellCounts",
-    "Distribution",
-    "Fit",
-    "JointDistribution",
-    "Problem",
-    "apply_along_axes",
-    "clip_negative",
-    "count_columns",
-    "em_step",
-    "exact_counts",
-    "fit_averaged",
-    "fit_bayes",
-    "fit_em",
-    "fit_ems",
-    "fit_groups",
-    "fit_separable",
-    "inverse_counts",
-    "paper_size",
-    "pose_problem",
-    "project_to_simplex",
-    "reconstruct",
-    "reconstruct_by_class",
-    "reconstruct_dataset",
-    "reconstruct_joint",
-    "renormalise",
-    "smooth_axis",
-    "true_grid",
-    "weighted_column",
-    "wilson",
-]

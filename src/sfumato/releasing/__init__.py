@@ -15,13 +15,3 @@ from sfumato.releasing.door import release
 from sfumato.releasing.intent import plan, with_method
 from sfumato.releasing.joint_noise import JointWish, members, with_joint_noise
 from sfumato.releasing.row_by_row import bound_laws
-
-__all__ = [
-    "JointWish",
-    "bound_laws",
-    "members",
-    "plan",
-    "release",
-    "with_joint_noise",
-    "with_method",
-]

@@ -10,5 +10,3 @@ Start with page.py and svg.py. A report is made from plain data: this room impor
 
 from sfumato.report import charts, page, svg
 from sfumato.report.audit_page import audit_page
-
-__all__ = ["audit_page", "charts", "page", "svg"]

@@ -12,5 +12,3 @@ Start with sweep.py. Nothing here writes a release.
 from sfumato.tradeoffs.point import Point, Tradeoff
 from sfumato.tradeoffs.recommendation import recommend
 from sfumato.tradeoffs.sweep import tradeoff
-
-__all__ = ["Point", "Tradeoff", "recommend", "tradeoff"]

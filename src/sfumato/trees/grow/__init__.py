@@ -18,23 +18,3 @@ from sfumato.trees.grow.growth import Growth, Limits, grow, grow_from
 from sfumato.trees.grow.impurity import Entropy, Gini
 from sfumato.trees.grow.pruning import MDL, KeepAll, Pruner
 from sfumato.trees.grow.splits import BinarySplitter, Splits, child_counts
-
-__all__ = [
-    "COUNTED_ROWS",
-    "MDL",
-    "BinarySplitter",
-    "CellArray",
-    "CodedRows",
-    "Entropy",
-    "Gini",
-    "Growth",
-    "KeepAll",
-    "Limits",
-    "Pruner",
-    "Splits",
-    "c45",
-    "check_codes",
-    "child_counts",
-    "grow",
-    "grow_from",
-]

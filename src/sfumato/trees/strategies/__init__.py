@@ -26,29 +26,3 @@ from sfumato.trees.strategies.joint_map import fit_joint
 from sfumato.trees.strategies.leaf_counts import Leaves, shown_cells, tally
 from sfumato.trees.strategies.mixture import fit_mixture
 from sfumato.trees.strategies.published import MIN_ROWS, byclass, global_, local, original, randomized
-
-__all__ = [
-    "MIN_ROWS",
-    "STRATEGIES",
-    "TRUE_CELLS",
-    "Association",
-    "CodeArray",
-    "Leaves",
-    "Strategy",
-    "byclass",
-    "cut_between",
-    "fit_auto",
-    "fit_joint",
-    "fit_mixture",
-    "global_",
-    "local",
-    "original",
-    "quantile_places",
-    "randomized",
-    "shown_cells",
-    "spread",
-    "strategy",
-    "strategy_for_release",
-    "tally",
-    "whole_counts",
-]

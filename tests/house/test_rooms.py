@@ -54,14 +54,9 @@ def test_other_rooms_come_in_by_the_face() -> None:
 
 
 def public_module(room: str, module: str) -> bool:
-    """Whether a room offers a whole module by its name, as `report` offers its charts."""
+    """Whether a face offers something by the name of the module: `charts` of `report`, the function `kmeans`."""
     parent, _, name = module.rpartition(".")
-    offered = {
-        alias.name
-        for node in TREES[room].body
-        if isinstance(node, ast.ImportFrom) and node.module == room
-        for alias in node.names
-    }
+    offered = {a.name for node in TREES[room].body if isinstance(node, ast.ImportFrom) for a in node.names}
     return parent == room and name in offered
 
 

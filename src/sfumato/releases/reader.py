@@ -227,7 +227,7 @@ def read_original(
     >>> from sfumato.plans import Plan
     >>> iris = read_original("iris", Plan.propose("iris"))
     >>> iris.rows, iris.labels
-    (150, ('setosa', 'versicolor', 'virginica'))
+    (150, ('Iris-setosa', 'Iris-versicolor', 'Iris-virginica'))
     """
     _refuse_release(table)
     reader = Reader.of_original(described, remedy)

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from sfumato.attacks import LikelihoodInference, LikelihoodLinkage, Targets, View
-from sfumato.attacks.linear._moments import linear_view
-from sfumato.attacks.linkage._correlated_likelihood import JointLogs, noise_given
-from sfumato.attacks.linkage._likelihood import Likelihood
+from sfumato.attacks._likelihood import JointLogs, Likelihood, noise_given
+from sfumato.attacks.linear_filters import linear_view
 from sfumato.channels import Gaussian
 from sfumato.channels.correlated import CorrelatedGaussian
 from sfumato.randomness import Rows, SecretKey

@@ -7,9 +7,14 @@ import pytest
 
 from sfumato.attacks import ColumnPosterior, ConditionalPosterior, View
 from sfumato.attacks._belief import smallest_sets
-from sfumato.attacks.posterior._conditional import Conditional, grouped_counts
-from sfumato.attacks.posterior._group_priors import em_shapes
-from sfumato.attacks.posterior.conditional_posterior import choose_source, group_rows, measure_dependence
+from sfumato.attacks.conditional_posterior import (
+    Conditional,
+    choose_source,
+    em_shapes,
+    group_rows,
+    grouped_counts,
+    measure_dependence,
+)
 from sfumato.auditing.rates import central_width
 from sfumato.channels import CHANNELS, Gaussian, Intervals, Laplace, Projective, SquareWave, Substitution, Uniform
 from sfumato.channels.correlated import CorrelatedGaussian

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sfumato.attacks import ClusterLinear, KnownInput, Pairs, Reflection, View
-from sfumato.attacks.known_rows.known_input import procrustes
+from sfumato.attacks.known_rows import procrustes
 from sfumato.auditing.score import score_values
 from sfumato.channels import Gaussian
 from sfumato.errors import UsageError

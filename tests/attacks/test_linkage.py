@@ -18,7 +18,7 @@ from sfumato.attacks import (
     Targets,
     View,
 )
-from sfumato.attacks.linkage.linkability import chance
+from sfumato.attacks.linkage import meeting_chance
 from sfumato.channels import Gaussian, Substitution
 from sfumato.errors import UsageError
 from sfumato.randomness import Rows, SecretKey
@@ -173,14 +173,14 @@ def test_linkability_meets_in_the_row_itself_when_values_are_true_and_by_chance_
     assert attack.run(clear).mean() == 1.0
     noise = View(tuple(Column(a, None, rng.random(400)) for a in attributes))
     rate = Linkability(Targets(truth), ("a0", "a1"), ("a2", "a3"), 20).run(noise).mean()
-    assert rate == pytest.approx(chance(400, 20), abs=0.12)
+    assert rate == pytest.approx(meeting_chance(400, 20), abs=0.12)
 
 
 def test_chance_of_two_sets_to_meet_by_hand():
     # Two pairs out of four meet unless the second is the rest: 1 − 1/6.
-    assert chance(4, 2) == pytest.approx(5 / 6)
-    assert chance(100, 1) == pytest.approx(0.01)
-    assert chance(5, 3) == 1.0
+    assert meeting_chance(4, 2) == pytest.approx(5 / 6)
+    assert meeting_chance(100, 1) == pytest.approx(0.01)
+    assert meeting_chance(5, 3) == 1.0
 
 
 def test_inference_is_the_weighted_sum_of_posteriors(mixed):

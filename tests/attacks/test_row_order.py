@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sfumato.attacks import ColumnPosterior, RowOrder, View
-from sfumato.attacks.posterior._windows import _fits, agreement, half_widths, smooth_rows, window_sums
+from sfumato.attacks.row_order import _fits, agreement, half_widths, smooth_rows, window_sums
 from sfumato.auditing.rates import central_width
 from sfumato.channels import CHANNELS, Gaussian, Intervals, Laplace, Projective, SquareWave, Substitution, Uniform
 from sfumato.randomness import Rows, SecretKey

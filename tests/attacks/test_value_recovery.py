@@ -19,9 +19,7 @@ from sfumato.attacks import (
     View,
 )
 from sfumato.attacks._belief import best_guesses, smallest_sets
-from sfumato.attacks.linear._moments import linear_view
-from sfumato.attacks.linear.be_dr import bayes_estimate
-from sfumato.attacks.linear.spectral import noise_bounds
+from sfumato.attacks.linear_filters import bayes_estimate, linear_view, noise_bounds
 from sfumato.channels import CHANNELS, Gaussian, Intervals, Laplace, SquareWave, Substitution, Uniform
 from sfumato.channels.correlated import CorrelatedGaussian
 from sfumato.counts import Grid

@@ -1,13 +1,16 @@
-"""Attacks on a release, one per file.
+"""Attacks on a release, one file per kind of knowledge.
 
-posterior/    Bayes' rule through the stated law
-linear/       filters over correlated columns
-repeats/      several releases of the same rows
-known_rows/   attackers who know some rows
-linkage/      attackers who know some people
+base                    what an attacker sees, what an attack is granted, what it claims; the registry `ATTACKS`
+column_posterior        the released value as it is, and Bayes' rule through the stated law, column by column
+conditional_posterior   Bayes' rule with the prior of a group of rows; row_order: with the prior of the rows around
+linear_filters          filters over correlated columns
+repeats                 several releases of the same rows, and one release perturbed again
+low_bits                digits below the noise
+known_rows              attackers who know some rows
+linkage, inference      attackers who know some people, and look for their rows or for what they do not know
 
 The import lines below are the registry, in the order in which an audit runs the attacks: a new attack is a new file and a line
-here. Start with base.py; column_posterior.py is the attack that the others are compared with.
+here. Start with base.py; column_posterior.py holds the attack that the others are compared with.
 """
 
 # ruff: isort: skip_file
@@ -16,28 +19,27 @@ from sfumato.attacks.base import (
     ATTACKS, NO_REMEDY, PEOPLE, Attack, Claim, Claimed, Grants, Knowledge, KnowsRows, LinkAttack, Pairs, RankedSets, Recovery, Remedy,
     Scope, SecretAttack, Targets, ValueAttack, View,
 )  # fmt: skip
-from sfumato.attacks.naive import NaiveReading
-from sfumato.attacks.posterior.column_posterior import DISTRIBUTION, ColumnPosterior, InformedPosterior
-from sfumato.attacks.posterior.conditional_posterior import ConditionalPosterior
-from sfumato.attacks.posterior.row_order import RowOrder
-from sfumato.attacks.linear.spectral import Spectral
-from sfumato.attacks.linear.pca import PCA
-from sfumato.attacks.linear.be_dr import BayesEstimate
-from sfumato.attacks.repeats.averaging import Averaging
-from sfumato.attacks.repeats.noise_reuse import NoiseReuse
-from sfumato.attacks.repeats.repeated_perturbation import RepeatedPerturbation
+from sfumato.attacks.column_posterior import DISTRIBUTION, ColumnPosterior, InformedPosterior, NaiveReading
+from sfumato.attacks.conditional_posterior import ConditionalPosterior
+from sfumato.attacks.row_order import RowOrder
+from sfumato.attacks.linear_filters import PCA, BayesEstimate, Spectral, linear_view
+from sfumato.attacks.repeats import Averaging, NoiseReuse, RepeatedPerturbation
 from sfumato.attacks.low_bits import LowBits
-from sfumato.attacks.known_rows.learned_law import LearnedBayes, LearnedPosterior, learn_beliefs
-from sfumato.attacks.known_rows.known_input import KnownInput
-from sfumato.attacks.known_rows.cluster_linear import ClusterLinear, Reflection, find_clusters
-from sfumato.attacks.linkage.row_linkage import (
+from sfumato.attacks.known_rows import (
+    ClusterLinear,
+    KnownInput,
+    LearnedBayes,
+    LearnedPosterior,
+    Reflection,
+    find_clusters,
+    learn_beliefs,
+)
+from sfumato.attacks.linkage import (
     Assignment,
     LearnedAssignment,
     LearnedLinkage,
+    Linkability,
     LikelihoodLinkage,
     NearestLinkage,
 )
-from sfumato.attacks.linkage.linkability import Linkability
-from sfumato.attacks.linkage.inference import LearnedInference, LikelihoodInference, NearestInference
-from sfumato.attacks.linkage.leaf_class import LeafClass
-from sfumato.attacks.linear._moments import linear_view
+from sfumato.attacks.inference import LearnedInference, LeafClass, LikelihoodInference, NearestInference

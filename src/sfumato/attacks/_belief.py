@@ -26,7 +26,7 @@ class Belief:
     transition: Transition
     prior: FloatArray
     learned: bool = False
-    """Whether the kernel came from known records, since the release states no law of single values."""
+    """Whether the kernel came from known rows, since the release states no law of single values."""
 
     @property
     def clear(self) -> bool:
@@ -58,10 +58,6 @@ class Belief:
     def ranked(self) -> RankedLabels | None:
         """Where labels are many: their posteriors by rank, since an array of them would fill the memory."""
         return RankedLabels(self.kernel, self.prior) if isinstance(self.kernel, TwoLevels) else None
-
-    def given(self, codes: IntArray, cells: IntArray) -> FloatArray:
-        """K[codes[i], cells[i]]."""
-        return self.kernel.at(codes, cells)
 
     @cached_property
     def codes(self) -> IntArray:
@@ -134,7 +130,7 @@ class Belief:
         return picks, widths
 
     def of_rows(self, table: FloatArray) -> FloatArray:
-        """A value a released cell, looked up for every row; NaN where the cell is missing."""
+        """Look a value per released cell up for every row; NaN where the cell is missing."""
         out = np.full(len(self.codes), np.nan)
         present = self.codes >= 0
         out[present] = table[self.codes[present]]

@@ -66,12 +66,14 @@ class RankedLabels:
     @cached_property
     def _inside_before(self) -> IntArray:
         """For an outside label of each rank, up to which rank inside ones stand before it: high π_r ≥ low π_j."""
-        return self._by_rank(_first_below(self.kernel.high * self._sorted, self.kernel.low * self._sorted))
+        inner, outer = self.kernel.high * self._sorted, self.kernel.low * self._sorted
+        return self._by_rank(np.searchsorted(-inner, -outer, side="right"))
 
     @cached_property
     def _outside_before(self) -> IntArray:
         """For an inside label of each rank, up to which rank outside ones stand before it: low π_j > high π_r."""
-        return self._by_rank(_first_at_most(self.kernel.low * self._sorted, self.kernel.high * self._sorted))
+        inner, outer = self.kernel.high * self._sorted, self.kernel.low * self._sorted
+        return self._by_rank(np.searchsorted(-outer, -inner, side="left"))
 
     def _by_rank(self, before: IntArray) -> IntArray:
         """Labels that have no prior stand by rank alone, inside or not."""
@@ -150,11 +152,11 @@ class RankedLabels:
         at = np.arange(len(lines.total))
         stops = np.minimum(np.concatenate([[0], self._inside_before[:size], [size]]), size)
 
-        def reached(state: IntArray) -> FloatArray:
+        def mass_in(state: IntArray) -> FloatArray:
             return self._inner(lines, at, stops[state]) + self._outer(lines, at, np.maximum(state - 1, 0))
 
-        state = _bisected(reached, np.zeros(len(at), np.int64), np.full(len(at), size + 1), level)
-        left = level - reached(state)
+        state = _bisect(mass_in, np.zeros(len(at), np.int64), np.full(len(at), size + 1), level)
+        left = level - mass_in(state)
         outer = np.maximum(state - 1, 0)
         next_one = np.minimum(outer, size - 1)
         outside = (state > 0) & (outer < size) & ~lines.inside[at, next_one]
@@ -163,7 +165,7 @@ class RankedLabels:
         low = stops[state]
         high = np.where(left > own, stops[np.minimum(state + 1, size + 1)], low)
         need = self._inner(lines, at, low) + np.maximum(left - own, 0.0)
-        inner = _bisected(lambda rank: self._inner(lines, at, rank), low, high, need)
+        inner = _bisect(lambda rank: self._inner(lines, at, rank), low, high, need)
         # Where the bisection ends, the sum grows: the label of that rank is inside, and is taken in part.
         following = np.where(inner < high, self._own(lines, at, np.minimum(inner, size - 1)), 0.0)
         part = _share(need - self._inner(lines, at, inner), following)
@@ -183,19 +185,7 @@ def _share(left: FloatArray, own: FloatArray) -> FloatArray:
     return np.where(own > 0, np.clip(left / np.where(own > 0, own, 1.0), 0.0, 1.0), 0.0)
 
 
-def _first_below(falling: FloatArray, bounds: FloatArray) -> IntArray:
-    """How many of the falling numbers are not below each bound."""
-    return np.searchsorted(-falling, -bounds, side="right")
-
-
-def _first_at_most(falling: FloatArray, bounds: FloatArray) -> IntArray:
-    """How many of the falling numbers are above each bound."""
-    return np.searchsorted(-falling, -bounds, side="left")
-
-
-def _bisected(
-    of: Callable[[IntArray], FloatArray], low: IntArray, high: IntArray, bound: FloatArray | float
-) -> IntArray:
+def _bisect(of: Callable[[IntArray], FloatArray], low: IntArray, high: IntArray, bound: FloatArray | float) -> IntArray:
     """The largest place from low to high at which the rising function is not above the bound; `low` where it is nowhere."""
     low, high = low.copy(), high.copy()
     while (low < high).any():

@@ -60,7 +60,7 @@ class View:
 
     @property
     def rows(self) -> int:
-        """N."""
+        """Number of rows."""
         return len(self.columns[0].values) if self.columns else 0
 
     def __getitem__(self, name: str) -> Column:
@@ -118,7 +118,7 @@ class Targets:
 
     @property
     def size(self) -> int:
-        """How many."""
+        """Number of people."""
         return len(next(iter(self.known.values()))) if self.known else 0
 
 

@@ -87,7 +87,7 @@ def column_bits(belief: Belief, truth: FloatArray) -> FloatArray:
         return out
     least = 1e-12  # no row carries more bits than a probability of this says
     seen = (belief.codes >= 0) & ~np.isnan(truth)
-    given = belief.given(belief.codes[seen], belief.grid.locate(truth[seen]))
+    given = belief.kernel.at(belief.codes[seen], belief.grid.locate(truth[seen]))
     out[seen] += np.log2(np.maximum(given, least)) - np.log2(np.maximum(belief.evidence[belief.codes[seen]], least))
     return out
 

@@ -2,11 +2,12 @@
 
 Noise on single values leaves the order of the rows as it was. Where the order means something, neighbours are alike, their noise
 averages out, and what they say is a prior for the row between them. The window is the one that best predicts the released values
-it leaves out, so a random order says nothing.
+it leaves out, so a random order says nothing. Sums over windows take time linear in the rows.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -14,20 +15,141 @@ import numpy as np
 
 from sfumato.attacks._belief import Belief
 from sfumato.attacks.base import Claim, Recovery, Remedy, ValueAttack, View
-from sfumato.attacks.posterior._conditional import MAX_CELLS, Conditional, grouped_counts, name_large
-from sfumato.attacks.posterior._group_priors import Bells
-from sfumato.attacks.posterior._windows import (
-    MIN_ROWS,
-    MIN_Z,
-    Smoothed,
-    agreement,
-    half_widths,
-    smooth_rows,
-    window_sums,
-)
-from sfumato.attacks.posterior.column_posterior import recover_column
+from sfumato.attacks.column_posterior import recover_column
+from sfumato.attacks.conditional_posterior import MAX_CELLS, Bells, Conditional, grouped_counts, name_large
 from sfumato.counts import FloatArray, IntArray
 from sfumato.findings import Note
+
+MIN_Z = 5.0
+"""z-score by which rows must go with their neighbours before the order of the rows is held to say anything."""
+MIN_ROWS = 50
+"""Rows below which the order is not looked at."""
+
+
+@dataclass(frozen=True, eq=False)
+class Smoothed:
+    """A number for every row from its neighbours alone."""
+
+    around: FloatArray
+    half: int
+    sloped: bool
+
+
+def half_widths(rows: int) -> list[int]:
+    """1, 2, 3, 4, 6, 8, 12, … up to a quarter of the rows."""
+    both = sorted({h for k in range(40) for h in (2**k, 3 * 2**k) if h <= max(1, rows // 4)})
+    return both or [1]
+
+
+def smooth_rows(values: FloatArray) -> Smoothed | None:
+    """Choose the window that tells most about the row it leaves out, by least squares on the release; None if none surely does.
+
+    Of the regression of yᵢ on its neighbours' mᵢ the error left is Var(y)(1 − r²), so the best window is that of the largest
+    r. Whether any tells something is judged by ranks, which no single far value decides: in an order that chance has made
+    their r√n is nearly a standard normal.
+    """
+    present = ~np.isnan(values)
+    if present.sum() < MIN_ROWS or np.ptp(values[present]) == 0:
+        return None
+    mean = float(values[present].mean())
+    ranks = np.zeros(len(values))
+    ranks[present] = _ranks(values[present])
+    centred = np.where(present, values - mean, 0.0)
+    best: Smoothed | None = None
+    most, sureness = 0.0, 0.0
+    for half in half_widths(len(values)):
+        for sloped, around in _fits(centred, present, half):
+            there = present & ~np.isnan(around)
+            if there.sum() < MIN_ROWS:
+                continue
+            own, near = centred[there], around[there]
+            if not sloped:
+                sureness = max(sureness, _correlation(ranks[there], near) * float(np.sqrt(len(own))))
+            if (r := _correlation(own, near)) > most:
+                most, best = r, Smoothed(around + mean, half, sloped)
+    return best if sureness > MIN_Z else None
+
+
+def _ranks(values: FloatArray) -> FloatArray:
+    _, place, sizes = np.unique(values, return_inverse=True, return_counts=True)
+    upto = np.cumsum(sizes)
+    return np.asarray((upto - sizes / 2)[place], dtype=np.float64)
+
+
+def _correlation(first: FloatArray, second: FloatArray) -> float:
+    first, second = first - first.mean(), second - second.mean()
+    scale = float(np.sqrt((first @ first) * (second @ second)))
+    return float(first @ second) / scale if scale > 0 else 0.0
+
+
+def _fits(values: FloatArray, present: np.ndarray, half: int) -> Iterator[tuple[bool, FloatArray]]:
+    """The mean of the neighbours, and from some size on the line through them, at the row that they surround.
+
+    With offsets d = j − i: the mean is Σz/k, the line at d = 0 is (Σd² Σz − Σd Σdz)/(k Σd² − (Σd)²).
+    """
+    min_half = 8  # of a window that may hold a slope as well as a mean
+    rows = np.arange(len(values), dtype=np.int64)
+    low, high = np.maximum(rows - half, 0), np.minimum(rows + half + 1, len(values))
+    there = present.astype(np.int64)
+
+    def total(terms: np.ndarray) -> np.ndarray:
+        cumulative = np.concatenate([np.zeros(1, terms.dtype), np.cumsum(terms)])
+        return np.asarray(cumulative[high] - cumulative[low] - terms)
+
+    number = total(there)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = np.where(number > 0, total(values) / number, np.nan)
+        yield False, mean
+        if half < min_half:
+            return
+        first = total(there * rows) - rows * number
+        # Whole numbers: the differences of their sums are exact however long the table is.
+        second = total(there * rows * rows) - 2 * rows * total(there * rows) + rows * rows * number
+        moment = total(values * rows) - rows * total(values)
+        spread = number * second.astype(np.float64) - first.astype(np.float64) ** 2
+        line = (second * total(values) - first * moment) / spread
+        yield True, np.where((number > 2) & (spread > 0), line, mean)
+
+
+def window_sums(table: FloatArray, codes: IntArray, rows: IntArray, half: int) -> FloatArray:
+    """Return Σ table[code of j] over the neighbours j of each of some rows, themselves left out; missing codes add nothing."""
+    at_once = 64  # columns of the table that are summed along all rows at a time
+    size = len(codes)
+    low, high = np.maximum(rows - half, 0), np.minimum(rows + half + 1, size)
+    padded = np.vstack([table, np.zeros(table.shape[1])])
+    at = np.where(codes >= 0, codes, len(table))
+    out = np.empty((len(rows), table.shape[1]))
+    for begin in range(0, table.shape[1], at_once):
+        part = padded[:, begin : begin + at_once]
+        cumulative = np.vstack([np.zeros(part.shape[1]), np.cumsum(part[at], axis=0)])
+        out[:, begin : begin + at_once] = cumulative[high] - cumulative[low] - part[at[rows]]
+    return out
+
+
+def agreement(codes: IntArray, half: int) -> float:
+    """Return how far rows agree with their neighbours beyond chance, in standard deviations.
+
+    Over the P pairs at most `half` apart, e_i · e_j with e the indicator less the shares has mean 0 and variance
+    tr Σ² = Σp² − 2Σp³ + (Σp²)² in an order that chance has made, and pairs are uncorrelated.
+    """
+    codes = codes[codes >= 0]
+    n = len(codes)
+    if n < MIN_ROWS:
+        return 0.0
+    half = min(half, n - 1)
+    shares = np.bincount(codes) / n
+    square = float((shares**2).sum())
+    variance = square - 2 * float((shares**3).sum()) + square**2
+    rows = np.arange(n, dtype=np.int64)
+    keys = np.sort(codes * (2 * n) + rows)
+    same = np.searchsorted(keys, codes * (2 * n) + np.minimum(rows + half, n - 1), side="right")
+    same = same - np.searchsorted(keys, codes * (2 * n) + rows, side="right")
+    after = np.minimum(half, n - 1 - rows)
+    before = np.minimum(half, rows)
+    pairs = float(after.sum())
+    excess = float(same.sum()) - float(((after + before) * shares[codes]).sum()) + pairs * square
+    return excess / float(np.sqrt(pairs * variance)) if variance > 0 else 0.0
+
 
 MAX_BANDS = 32
 """Groups of rows by what their neighbours say, in which the link to the row itself is learned."""
@@ -51,7 +173,7 @@ class RowOrder(ValueAttack):
         Note(
             "SF414",
             "The order of the rows gives it away: neighbours are alike, and their noise averages out. Shuffle the rows of the table "
-            "before you release it; nobody needs their order.",
+            "before you release it; their order serves no purpose.",
         )
     )
     regardless: tuple[str, ...] = ()
@@ -63,9 +185,9 @@ class RowOrder(ValueAttack):
             belief = view.beliefs[column.name]
             if column.channel is None or not 1 < belief.grid.size <= MAX_CELLS:
                 continue
-            found, about = recover_from_neighbours(belief)
-            if found is not None:
-                recoveries.append(found)
+            recovery, about = recover_from_neighbours(belief)
+            if recovery is not None:
+                recoveries.append(recovery)
                 windows[column.name] = about
             elif column.name in self.regardless:
                 recoveries.append(recover_column(belief))
@@ -81,9 +203,7 @@ class RowOrder(ValueAttack):
 
 def recover_from_neighbours(belief: Belief) -> tuple[Recovery | None, dict[str, Any]]:
     """Return what the neighbours say of each row, and the window that was chosen; None where the order says nothing."""
-    certain = (
-        1 - 1e-9
-    )  # a law that gives a released value more leaves nothing to chance, and has no noise to average out
+    certain = 1 - 1e-9  # a law that gives a released value more has no noise to average out
     if not belief.column.attribute.kind.numeric:
         runs, about = recover_runs(belief)
         return None if runs is None else runs.recovery(), about
@@ -91,10 +211,9 @@ def recover_from_neighbours(belief: Belief) -> tuple[Recovery | None, dict[str, 
         steps = interpolate_steps(belief)
         return steps, {} if steps is None else {"sorted": True}
     near = smooth_rows(belief.column.values)
-    found = None if near is None else _fit_neighbours(belief, near)
-    if near is None or found is None:
+    if near is None or (posterior := _fit_neighbours(belief, near)) is None:
         return None, {}
-    return found.recovery(), {"rows_each_side": near.half, "sloped": near.sloped}
+    return posterior.recovery(), {"rows_each_side": near.half, "sloped": near.sloped}
 
 
 def _fit_neighbours(belief: Belief, near: Smoothed) -> Conditional | None:
@@ -171,9 +290,9 @@ def _line(bells: Bells, fit: FloatArray, middle: FloatArray, rows: FloatArray) -
 
     start = np.array([level, slope])
     simplex = start + span / 50 * np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-    found = minimize(loss, start, method="Nelder-Mead", options={"initial_simplex": simplex, "maxiter": 200}).x
-    b = float(found[1]) / spread
-    return float(found[0]) - b * centre, b
+    best_line = minimize(loss, start, method="Nelder-Mead", options={"initial_simplex": simplex, "maxiter": 200}).x
+    b = float(best_line[1]) / spread
+    return float(best_line[0]) - b * centre, b
 
 
 def _widths(
@@ -199,9 +318,7 @@ def recover_runs(belief: Belief) -> tuple[Conditional | None, dict[str, Any]]:
     """Return the priors of single rows from the labels around them; None where the order of the rows says nothing."""
     likeness = (0.1, 0.3, 0.5, 0.7, 0.9, 0.97, 0.995)  # tried shares of neighbours that have the row's own label
     max_tried = 6000  # rows on which windows are compared
-    max_numbers = (
-        30_000_000  # rows times labels whose priors are held; of a larger table rows in equal steps are attacked
-    )
+    max_numbers = 30_000_000  # rows × labels whose priors are held; of a larger table rows in equal steps are attacked
     codes = belief.codes
     if max(agreement(codes, half) for half in (1, 8, 64, 512)) < MIN_Z:
         return None, {}

@@ -1,7 +1,7 @@
 """Inference of values (attribute disclosure): the release tells a person's secret from what is known of them.
 
 Not every success is a breach: what follows from the patterns of the population follows for people outside the release too.
-So each attack has a control, the same attack on a release without the person.
+So each attack has a control, the same attack on a release without the person, or a tree grown without the targets.
 """
 
 from __future__ import annotations
@@ -12,13 +12,12 @@ from typing import ClassVar, Self
 import numpy as np
 
 from sfumato.attacks._belief import Belief, best_guesses
+from sfumato.attacks._likelihood import JointSecret, Likelihood, LogArray, posterior_weights
 from sfumato.attacks.base import Claim, Grants, Knowledge, Recovery, SecretAttack, View
-from sfumato.attacks.known_rows.learned_law import LearnsLaw
-from sfumato.attacks.linkage._correlated_likelihood import JointSecret
-from sfumato.attacks.linkage._likelihood import Likelihood
-from sfumato.attacks.linkage._logs import LogArray, posterior_weights
-from sfumato.attacks.linkage._neighbours import Space
+from sfumato.attacks.known_rows import LearnsLaw
+from sfumato.attacks.linkage import Space
 from sfumato.counts import FloatArray, IntArray
+from sfumato.table import Column, Table
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class LikelihoodInference(SecretAttack):
         likelihood = Likelihood.of(view, self.targets, beliefs)
         shares = {s: _Shares.of(beliefs[s]) for s in self.secrets}
         together_with = {s: _joint_secret(view, likelihood, s) for s in self.secrets}
-        found: dict[str, list[tuple[FloatArray, FloatArray]]] = {s: [] for s in self.secrets}
+        guesses: dict[str, list[tuple[FloatArray, FloatArray]]] = {s: [] for s in self.secrets}
         for part in likelihood.parts():
             together = likelihood.logs(part)
             for secret in self.secrets:
@@ -55,11 +54,13 @@ class LikelihoodInference(SecretAttack):
                 mixed = shares[secret].mix(weights)
                 joint = together_with[secret]
                 posterior = mixed if joint is None else joint.mix(weights, part, mixed)
-                found[secret].append(_guess(beliefs[secret], posterior))
+                grid = beliefs[secret].grid
+                pick = best_guesses(grid, posterior, beliefs[secret].tolerance)
+                guesses[secret].append((posterior @ grid.centres, pick))
         recoveries = []
-        for secret, parts in found.items():
-            means, picks = (np.concatenate(kind) for kind in zip(*parts, strict=True))
-            recoveries.append(Recovery(secret, means, picks))
+        for secret, parts in guesses.items():
+            mean, pick = (np.concatenate(kind) for kind in zip(*parts, strict=True))
+            recoveries.append(Recovery(secret, mean, pick))
         return Claim(tuple(recoveries))
 
 
@@ -71,11 +72,6 @@ class LearnedInference(LikelihoodInference, LearnsLaw):
     title: ClassVar[str] = "Secret inferred from the other columns, law learned from known rows"
     assumes: ClassVar[str] = "True values of all other columns of the targets, and true values of some other rows."
     knowledge: ClassVar[frozenset[Knowledge]] = frozenset({Knowledge.KNOWN_PEOPLE, Knowledge.KNOWN_ROWS})
-
-
-def _guess(belief: Belief, posterior: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the mean and the best guess for each target."""
-    return posterior @ belief.grid.centres, best_guesses(belief.grid, posterior, belief.tolerance)
 
 
 def _joint_secret(view: View, likelihood: Likelihood, secret: str) -> JointSecret | None:
@@ -130,3 +126,40 @@ class NearestInference(SecretAttack):
         space = Space.of(view, self.targets.known, list(self.targets.known), self.seed)
         guess = view[self.secret].unadjusted().values[space.nearest(self.targets, 1)[:, 0]]
         return Claim((Recovery(self.secret, guess, guess),))
+
+
+@dataclass(frozen=True)
+class LeafClass(SecretAttack):
+    """Guess the majority class of the person's leaf in the tree that a miner would grow.
+
+    Under class noise that permutes labels inside leaves this is all there is to learn: posterior = leaf prior (Islam & Brankovic
+    2003). That much holds for people outside the release too.
+    """
+
+    name: ClassVar[str] = "leaf-class"
+    title: ClassVar[str] = "Class inferred from the leaf"
+    assumes: ClassVar[str] = "True values of the other columns of the targets; that the class follows from them."
+
+    @classmethod
+    def prepare(cls, grants: Grants) -> Self | str:
+        """Return the attack with every column but the class known, or say that there is no class."""
+        view = grants.view
+        if view.classes() is None:
+            return "the release has no class of labels"
+        return cls(grants.of_people([n for n in view.names if n != view.target]))
+
+    def run(self, view: View) -> Claim:
+        """Return one guess per target."""
+        from sfumato.trees import byclass
+
+        if self.targets.without is not None:
+            kept = np.ones(view.rows, dtype=bool)
+            kept[self.targets.without] = False
+            view = view.take(kept)
+        table = view.classes()
+        if table is None or len(np.unique(table.codes[table.codes >= 0])) < 2:
+            return Claim(skipped="the release has no class of two or more labels")
+        tree = byclass(table)
+        people = Table(tuple(Column(c.attribute, None, self.targets.known[c.name]) for c in table.columns))
+        guess: FloatArray = tree.predict_codes(people).astype(np.float64)
+        return Claim((Recovery(str(view.target), guess, guess),), {"leaves": tree.leaves})

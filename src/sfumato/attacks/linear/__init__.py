@@ -1,1 +1,0 @@
-"""Filters that remove noise with the correlations between numeric columns."""

@@ -1,1 +1,0 @@
-"""Bayes' rule through the stated law, column by column; the attacks differ in where the prior comes from."""

@@ -1,1 +1,0 @@
-"""Several releases of the same rows, and one release perturbed again."""

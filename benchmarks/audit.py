@@ -21,10 +21,10 @@ from peers import python_of
 from pins import PINS
 
 from sfumato.attacks import Linkability, NearestInference, Targets, View
+from sfumato.auditing.case import attributes_of, truth_of
 from sfumato.auditing.rates import Rate
 from sfumato.auditing.runner import audit
 from sfumato.auditing.score import hits
-from sfumato.auditing.truth import attributes_of, truth_of
 from sfumato.datasets import path
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey

@@ -41,11 +41,6 @@ def test_a_guess_among_three_equals_counts_a_third():
     assert Rate.of(np.array([1.0, 1 / 3, 0.0])).value == pytest.approx(4 / 9)
 
 
-def test_rates_with_intervals_that_meet_are_not_apart():
-    assert not Rate(0.5, 100).apart_from(Rate(0.55, 100))
-    assert Rate(0.5, 10_000).apart_from(Rate(0.55, 10_000))
-
-
 @pytest.mark.parametrize(
     ("success", "reference", "expected"), [(1.0, 0.3, 1.0), (0.65, 0.3, 0.5), (0.2, 0.3, 0.0), (1.0, 1.0, 0.0)]
 )

@@ -1,4 +1,7 @@
-"""One release beside its original: what attacks are granted from, and what their claims are compared with."""
+"""One release beside its original: what attacks are granted from, and what their claims are compared with.
+
+The original is read as the manifest of the release says. It is what only its owner has.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,77 @@ from typing import Any
 import numpy as np
 
 from sfumato.attacks import Belief, Grants, Knowledge, Pairs, View, learn_beliefs
-from sfumato.auditing.sample import read_sample
-from sfumato.auditing.truth import Truth, attributes_of, distribution, original_of, truth_of
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.engines import Engine
-from sfumato.errors import DataError, UsageError
-from sfumato.releases import Manifest, Release, as_release, check_same_rows, read_original
-from sfumato.schema import Attribute
+from sfumato.errors import GIVE_SAME_TABLE, DataError, UsageError
+from sfumato.guided import find_kept_rows
+from sfumato.reconstruction import paper_size
+from sfumato.releases import (
+    Manifest,
+    Release,
+    Sampled,
+    as_release,
+    check_same_rows,
+    count_original,
+    read_original,
+    sampled,
+)
+from sfumato.schema import Attribute, Role
+from sfumato.table import Column, Original, require_original
+
+Truth = dict[str, FloatArray]
+
+
+def attributes_of(manifest: Manifest) -> dict[str, Attribute]:
+    """Return the released attributes that hold something to protect, the class among them."""
+    return {c.attribute.name: c.attribute for c in manifest.columns if c.attribute.role is not Role.IDENTIFIER}
+
+
+def truth_of(manifest: Manifest, original: Original) -> Truth:
+    """Return the columns of the original by name, in the order of the manifest."""
+    values = {c.name: c.values for c in original.all_columns}
+    return {name: values[name] for name in attributes_of(manifest)}
+
+
+def original_of(release: Release, table: Any, encoding: str = "utf-8") -> tuple[Original, IntArray]:
+    """Return the original of a release, row for row, and the numbers of its rows: some methods leave people out."""
+    original = read_original(table, release.manifest, encoding=encoding)
+    rows = np.arange(original.rows)
+    if original.rows != release.manifest.data.rows and (kept := find_kept_rows(release.manifest, original)) is not None:
+        original, rows = original.take(kept), np.flatnonzero(kept)
+    check_rows(release, original.rows)
+    return original, rows
+
+
+def check_rows(release: Release, rows: int) -> None:
+    """Raise DataError unless the original has as many rows as the release."""
+    if rows != (stated := release.manifest.data.rows):
+        raise DataError(f"the original has {rows:,} rows and the release {stated:,}; {GIVE_SAME_TABLE}")
+
+
+def distribution(column: Column, truth: FloatArray) -> tuple[Grid, FloatArray]:
+    """Return the true distribution of a column, on cells coarse enough to say nothing of single people."""
+    known = truth[~np.isnan(truth)]
+    grid = column.true_grid(paper_size(max(len(known), 1)))
+    if not len(known):
+        return grid, np.full(grid.size, 1.0 / grid.size)
+    return grid, np.bincount(grid.locate(known), minlength=grid.size) / len(known)
+
+
+def sample_rows(
+    release: Release, original: Any, engine: Engine, size: int, encoding: str, others: Sequence[Release] = ()
+) -> tuple[Sampled, ...]:
+    """Return the same rows of the original, the release and the others: at most `size`, chosen by a hash of their numbers."""
+    true = sampled(count_original(original, release.manifest, engine, encoding=encoding), size)
+    check_rows(release, true.of)
+    seen = [sampled(made.counted(engine), size) for made in (release, *others)]
+    for made, part in zip((release, *others), seen, strict=True):
+        if not np.array_equal(part.rows, true.rows):
+            raise DataError(
+                f"the rows of the original have no numbers that tell which row of {made.folder} is theirs; give the files that the "
+                "release was made from, or name the column of row numbers"
+            )
+    return true, *seen
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +98,7 @@ class Case:
     """The numbers of the rows in the original."""
     others: tuple[View, ...] = ()
     redrawn: tuple[View, ...] = ()
-    """Releases that the ledger knows and nobody gave, drawn again under their laws."""
+    """Releases that only the ledger knows, drawn again under their laws."""
     people: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
     """The rows of the people who are attacked one by one."""
     columns: tuple[str, ...] = ()
@@ -51,10 +118,7 @@ class Case:
         self, control: Any, known: Sequence[str] | None, *, targets: int, seed: int, encoding: str
     ) -> Case:
         """Return the case with the people and rows that attackers know, chosen by chance; `known` names columns."""
-        known_share, min_known = (
-            0.02,
-            30,
-        )  # an attacker who knows rows knows 2 %, or thirty where that is less than a fifth
+        known_share, min_known = 0.02, 30  # an attacker who knows rows knows 2 %, or 30 where that is less than a fifth
         if targets < 1:
             raise UsageError(f"targets = {targets}: an audit needs at least one person to attack")
         for name in known or ():
@@ -134,7 +198,10 @@ def read_case(
         truth = truth_of(release.manifest, true)
         views = [View.of(release), *(read_beside(o, rows, original, encoding) for o in opened)]
     else:
-        truth, views, rows = read_sample(release, original, opened, engine, sample, encoding)
+        original_rows, *seen = sample_rows(release, original, engine, sample, encoding, opened)
+        truth = truth_of(release.manifest, require_original(original_rows.table, "an audit"))
+        views = [View.of(made, part.table) for made, part in zip((release, *opened), seen, strict=True)]
+        rows = original_rows.rows
     if not views[0].columns:
         raise UsageError(f"{release.folder} releases no column beside the identifier; there is nothing to audit")
     check_same_rows(views[0].columns, truth, views[0].guided)

@@ -6,9 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from sfumato.auditing.truth import check_rows, original_of
+from sfumato.auditing.case import original_of, sample_rows
 from sfumato.clusters import (
     cluster_privacy,
     fixed_point_agreement,
@@ -23,16 +21,11 @@ from sfumato.mining import LABELS, complete_columns, scale_columns, unadjusted_t
 from sfumato.releases import (
     SAMPLE,
     Release,
-    Sampled,
     as_release,
     check_same_rows,
-    count_original,
-    sampled,
 )
 from sfumato.table import Original, Table, require_original
 from sfumato.trees import c45, compare_trees
-
-MOST_LABELS = 50
 
 
 @dataclass(frozen=True)
@@ -61,27 +54,6 @@ class Comparison:
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
         return {"trees": list(self.trees), "clusters": self.clusters, "notes": list(self.notes)}
-
-
-def _same_order(release: Release, original: Original, seen: Table) -> None:
-    guided = {c.attribute.name for c in release.manifest.columns if c.guided is not None}
-    truth = {c.name: c.values for c in original.all_columns}
-    check_same_rows(seen.all_columns, truth, guided)
-
-
-def sampled_pair(
-    release: Release, table: Any, engine: Engine, sample: int, encoding: str = "utf-8"
-) -> tuple[Sampled, Sampled]:
-    """The same rows of the original and of the release: a sample by a hash of their numbers, or all where they are few."""
-    original = count_original(table, release.manifest, engine, encoding=encoding)
-    first, second = sampled(original, sample), sampled(release.counted(engine), sample)
-    check_rows(release, first.of)
-    if not np.array_equal(first.rows, second.rows):
-        raise DataError(
-            "the rows of the original have no numbers that tell which row of the release is theirs; give the files that the "
-            "release was made from, or name the column of row numbers"
-        )
-    return first, second
 
 
 def compare(
@@ -137,17 +109,22 @@ def compare(
     if engine.gathers:
         truth, seen = original_of(opened, original, encoding)[0], opened.observed()
     else:
-        pair = sampled_pair(opened, original, engine, sample, encoding)
-        truth, seen = require_original(pair[0].table, "compare"), pair[1].table
-        if not pair[0].whole:
-            words = f"compared by {truth.rows:,} of {pair[0].of:,} rows, chosen by a hash of their numbers"
+        first, second = sample_rows(opened, original, engine, sample, encoding)
+        truth, seen = require_original(first.table, "compare"), second.table
+        if not first.whole:
+            words = f"compared by {truth.rows:,} of {first.of:,} rows, chosen by a hash of their numbers"
             notes.append(Note("SF306", words))
-    _same_order(opened, truth, seen)
+    guided = {c.attribute.name for c in opened.manifest.columns if c.guided is not None}
+    check_same_rows(seen.all_columns, {c.name: c.values for c in truth.all_columns}, guided)
     seen = unadjusted_table(seen)
     if truth.target is not None and truth.columns:
         trees.append(_tree(truth, seen))
     if every:
-        trees += [_tree(*_turned(name, truth, seen)) for name in _categorical(truth)]
+        max_labels = 50
+        attributes = [c.attribute for c in truth.columns if not c.attribute.kind.numeric]
+        names = [a.name for a in attributes if len(a.categories) <= max_labels]
+        inputs, released = replace(truth, target=None), replace(seen, target=None)
+        trees += [_tree(inputs.with_target(n), released.with_target(n)) for n in names]
     if not trees:
         notes.append(Note("SF307", "no class is declared, so no trees were compared; release with target=COLUMN"))
     clusters: dict[str, Any] | None
@@ -163,19 +140,8 @@ def compare(
 
 def _tree(original: Original, seen: Table) -> dict[str, Any]:
     first, second = c45(original), c45(seen)
-    found = compare_trees(first, second, original, matched=True)
-    return {"target": first.target, "leaves": [first.leaves, second.leaves]} | found.to_dict()
-
-
-def _categorical(table: Table) -> list[str]:
-    return [
-        c.name for c in table.columns if not c.attribute.kind.numeric and len(c.attribute.categories) <= MOST_LABELS
-    ]
-
-
-def _turned(name: str, original: Original, seen: Table) -> tuple[Original, Table]:
-    """The tables with another column as the target; the old target is no input."""
-    return replace(original, target=None).with_target(name), replace(seen, target=None).with_target(name)
+    likeness = compare_trees(first, second, original, matched=True)
+    return {"target": first.target, "leaves": [first.leaves, second.leaves]} | likeness.to_dict()
 
 
 def _clusters(release: Release, original: Original, seen: Table, k: int | None) -> dict[str, Any]:
@@ -183,17 +149,18 @@ def _clusters(release: Release, original: Original, seen: Table, k: int | None) 
     x, y = scale_columns(columns), scale_columns([seen[c.name] for c in columns])
     method = release.manifest.method or {}
     wanted = k or (int(method["k"]) if method.get("k") else None)
-    found = kmeans(x, wanted, small="merge")
-    privacy = cluster_privacy(x, y, found.labels)
+    fit = kmeans(x, wanted, small="merge")
+    privacy = cluster_privacy(x, y, fit.labels)
+    rerun = rerun_agreement(y, fit.labels, fit.k)
     return {
-        "k": found.k,
-        "sizes": list(found.sizes),
-        "chosen_by": found.chosen_by,
-        "agreement": rerun_agreement(y, found.labels, found.k),
+        "k": fit.k,
+        "sizes": list(fit.sizes),
+        "chosen_by": fit.chosen_by,
+        "agreement": rerun,
         "protocols": {
-            "rerun": rerun_agreement(y, found.labels, found.k),
-            "fixed_point": fixed_point_agreement(y, found.labels, found.centres),
-            "single_start": single_start_agreement(x, y, found.k),
+            "rerun": rerun,
+            "fixed_point": fixed_point_agreement(y, fit.labels, fit.centres),
+            "single_start": single_start_agreement(x, y, fit.k),
         },
         "privacy": privacy.to_dict(),
         "verdict": privacy.verdict,

@@ -139,7 +139,7 @@ def audit_epsilon(
         hits = np.array([judged[i][event].sum(), judged[j][event].sum()], dtype=np.float64)
         shown = float(ratio_bounds(hits[:1], hits[1:], half, miss)[0])
         seen = hits[0] / hits[1] if hits[1] else (math.inf if hits[0] else 1.0)
-        found = EpsilonAudit(
+        result = EpsilonAudit(
             channel.guarantee().epsilon,
             math.log(seen) if seen > 0 else -math.inf,
             math.log(shown) if shown > 0 else -math.inf,
@@ -147,8 +147,8 @@ def audit_epsilon(
             float(hits[0] / half),
             draws,
         )
-        if best is None or found.shown > best.shown:
-            best = found
+        if best is None or result.shown > best.shown:
+            best = result
     assert best is not None
     return best
 

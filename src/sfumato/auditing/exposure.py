@@ -1,7 +1,7 @@
 """Who is exposed: for each row of the original the bits by which its released row points at it.
 
 i(x; y) = Σ_a log₂ P(y_a | x_a)/P(y_a): how much likelier this released row is for this person than for anybody. To single one out
-of n rows takes log₂ n bits; a person whose row carries more stands out for whoever knows them.
+of n rows takes log₂ n bits; a person whose row carries more stands out for those who know them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Exposure:
         return float(np.mean(self.bits > self.needed)) if len(self.bits) else 0.0
 
     def to_dict(self, *, public: bool) -> dict[str, Any]:
-        """Plain data; the public edition names nobody and rounds what is said of the whole."""
+        """Plain data; the public edition names no people and rounds what is said of the whole."""
         quantiles = np.quantile(self.bits, [0.5, 0.95, 0.99]) if len(self.bits) else np.zeros(3)
         about: dict[str, Any] = {
             "bits_needed_to_single_out": round(self.needed, 2),
@@ -139,9 +139,7 @@ def record_information(view: View, bits: Mapping[str, float]) -> dict[str, Any]:
         spread = np.atleast_2d(np.cov(y, rowvar=False))
         determinants = [np.linalg.slogdet(m)[1] for m in (spread, law.among(names))]
         total += max(0.5 * float(determinants[0] - determinants[1]) / math.log(2), 0.0)
-    words = (
-        f"A whole record tells at most {total:.1f} bits over all modified columns (privacy loss {1 - 2**-total:.1%})."
-    )
+    words = f"A whole row tells at most {total:.1f} bits over all modified columns (privacy loss {1 - 2**-total:.1%})."
     return {"bits_at_most": total, "privacy_loss_at_most": 1 - 2**-total, "information_in_words": words}
 
 

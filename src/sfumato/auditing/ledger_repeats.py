@@ -13,16 +13,13 @@ from typing import Any
 import numpy as np
 
 from sfumato.attacks import View
+from sfumato.auditing.case import Truth
 from sfumato.auditing.score import Finding
-from sfumato.auditing.truth import Truth
 from sfumato.channels import CHANNELS, Channel
 from sfumato.errors import UsageError
 from sfumato.randomness import SecretKey
 from sfumato.releases import Entry, Ledger, Manifest
 from sfumato.table import Column
-
-MAX_REDRAWN = 12
-"""More releases than this are counted, but no longer drawn."""
 
 
 @dataclass(frozen=True)
@@ -73,9 +70,10 @@ class Repeats:
 
     def redraw(self, view: View, truth: Truth, given: Collection[str], seed: int) -> tuple[View, ...]:
         """Draw the others again, save those whose folders were given, and those whose rows stand in other places."""
+        max_redrawn = 12  # more releases are counted, but no longer drawn
         out: list[View] = []
         at_hand = list(given)
-        for key, (entry, names, placed) in list(self.others.items())[:MAX_REDRAWN]:
+        for key, (entry, names, placed) in list(self.others.items())[:max_redrawn]:
             laws = {c.name: self._law(entry, c) for c in view.columns if c.name in names and c.channel is not None}
             if entry.name in at_hand:
                 at_hand.remove(entry.name)  # one folder stands for one entry of its name

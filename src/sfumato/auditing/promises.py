@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 
 from sfumato.attacks import ATTACKS, DISTRIBUTION, NO_REMEDY, Remedy, Scope, cell_widths, smallest_sets
-from sfumato.auditing.case import Case
+from sfumato.auditing.case import Case, distribution
 from sfumato.auditing.rates import central_width
 from sfumato.auditing.score import Finding
-from sfumato.auditing.truth import distribution
-from sfumato.channels import Channel
 from sfumato.counts import FloatArray
 from sfumato.findings import Note
 from sfumato.privacy import exactly_true, hides_little
@@ -77,16 +75,12 @@ class Promise:
     """Why no attack could be measured on the column; what is left is then NaN, and null as plain data."""
     min_kept: float = 0.95  # share of the promise that must be left for it to count as kept
     min_unbroken: float = 2 / 3  # below this share it is broken, whatever did it
-    min_hidden: float = (
-        0.1  # where nothing was promised, an attack that leaves less of what was unknown has undone the release
-    )
-    min_own_law: float = (
-        0.9  # an attack that leaves less of what the column's own law leaves has found a way around the law
-    )
+    min_hidden: float = 0.1  # share of the unknown; an attack that leaves less has undone a release without a promise
+    min_own_law: float = 0.9  # share of what the column's own law leaves; an attack that leaves less got around the law
 
     @property
     def reference(self) -> float:
-        """The promise, as far as there was so much to hide: nobody can promise a wider interval than people differ by."""
+        """The promise, as far as there was so much to hide: no release can promise a wider interval than people differ by."""
         return self.without_release if self.promised is None else min(self.promised, self.without_release)
 
     @property
@@ -180,11 +174,6 @@ class Promise:
         }
 
 
-def law_name(channel: Channel) -> str:
-    """Return the law of a column, or the joint law that it belongs to."""
-    return channel.law if channel.joint is None else channel.joint.law
-
-
 def own_width(column: Column, truth: FloatArray) -> float:
     """Return the 95 % interval of a person of whom nothing is known: the smallest set, or the central interval if that is less."""
     known = truth[~np.isnan(truth)]
@@ -207,7 +196,7 @@ def judge_promises(case: Case, findings: Sequence[Finding], done: tuple[Remedy, 
         if view.is_clear(name):
             out.append(Promise(name, "none", unit, 0.0, free, 0.0, (0.0, 0.0), 0.0, "posterior", "Reading it"))
             continue
-        mechanism = view.guided.get(name, "") if channel is None else law_name(channel)
+        mechanism = view.guided.get(name, "") if channel is None else (channel.joint or channel).law
         promised = None if channel is None else channel.interval_width(0.95)
         grainy = channel is not None and hides_little(channel, column.attribute)
         true = exactly_true(channel, column.attribute) if channel is not None and grainy else None

@@ -43,11 +43,7 @@ class Rate:
     @property
     def interval(self) -> tuple[float, float]:
         """Wilson's interval at 95 %."""
-        return wilson(self.value, self.trials) if self.trials else (0.0, 1.0)
-
-    def apart_from(self, other: Rate) -> bool:
-        """Whether the two intervals do not meet."""
-        return self.interval[0] > other.interval[1] or other.interval[0] > self.interval[1]
+        return wilson(self.value, self.trials)
 
 
 def surprise(success: float, trials: int, chance: float) -> float:

@@ -1,26 +1,86 @@
-"""The result of an audit: what was promised, what is left, and what to do, as data and as a page."""
+"""The result of an audit: what was promised, what is left, and what to do, as data, in words and as a page."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from sfumato.attacks import PEOPLE, Scope
-from sfumato.auditing.alarms import describe_narrowed, group_alarms, make_alarm, make_repeats_alarm, name_rows
 from sfumato.auditing.exposure import Exposure
 from sfumato.auditing.promises import BROKEN, CLEAR, KEPT, NARROWED, NONE, UNMEASURED, Promise, shorten
 from sfumato.auditing.redaction import coarsen_finding, coarsen_promise, coarsen_repeat, coarsen_utility
 from sfumato.auditing.score import Finding
 from sfumato.errors import UsageError
 from sfumato.findings import Note, explain
+from sfumato.text import join_names
+
+
+def describe_narrowed(narrowed: Sequence[Promise], of: int) -> str:
+    """Say how many are narrowed, and by what: the column's own distribution, or what lies outside the column."""
+    causes = [
+        (sum(p.scope is Scope.COLUMN for p in narrowed), "by the distribution of their column"),
+        (sum(p.scope is Scope.COLUMNS for p in narrowed), "through other columns"),
+    ]
+    causes.append((len(narrowed) - sum(n for n, _ in causes), "by other attacks"))
+    given = [(n, words) for n, words in causes if n]
+    if len(given) == 1:
+        return f"{len(narrowed)} of {of} are narrowed {given[0][1]}"
+    return f"{len(narrowed)} of {of} are narrowed, " + ", ".join(f"{n} {words}" for n, words in given)
+
+
+def make_alarm(level: str, words: str, remedy: Note, items: Sequence[str] = ()) -> dict[str, Any]:
+    """Return one alarm as plain data; its code is that of the remedy."""
+    return {"level": level, "words": words, "items": list(items), "remedy": remedy}
+
+
+def name_rows(rows: Sequence[int]) -> str:
+    """Name rows of the original by their numbers, cut short where there are many."""
+    if len(rows) == 1:
+        return f"row {rows[0]} of the original"
+    return f"{len(rows):,} rows of the original: {join_names([str(r) for r in rows], 12)}"
+
+
+def group_alarms(level: str, kept: Sequence[Promise]) -> list[dict[str, Any]]:
+    """Return one alarm for all promises that the same remedy would fix, the worst first."""
+    out = []
+    for remedy in dict.fromkeys(p.remedy for p in kept):
+        group = sorted((p for p in kept if p.remedy == remedy), key=lambda p: p.kept_share)
+        by = " and ".join(f"“{title}”" for title in dict.fromkeys(p.title for p in group))
+        items = [
+            f"{p.attribute}: {shorten(p.left)} of {shorten(p.reference if p.promised is None else p.promised)} left"
+            for p in group
+        ]
+        many = f"{len(group)} promised intervals are" if len(group) > 1 else "One promised interval is"
+        out.append(make_alarm(level, f"{many} {level} by {by}.", remedy, items))
+    return out
+
+
+def make_repeats_alarm(about: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the alarm about several releases of the same rows with fresh noise, with what is left of each interval."""
+    items = []
+    for name, column in about["columns"].items():
+        wide, expected, left = (
+            column[k] for k in ("interval_width_95", "expected_after_averaging", "measured_after_averaging")
+        )
+        noise = f", noise of width {shorten(wide)} averages to {shorten(expected)}" if expected is not None else ""
+        measured = f", {shorten(left)} left" if left is not None else ""
+        items.append(f"{name}: {column['independent_draws']} draws{noise}{measured}")
+    words = f"The ledger knows {about['releases_known_to_the_ledger']} releases of these rows with noise of their own."
+    return make_alarm(
+        "narrowed",
+        words,
+        Note("SF406", "Somebody who holds them all can average. Release no more, and withdraw what you can."),
+        items,
+    )
+
 
 EDITIONS = ("owner", "public")
 FOUND, NOTHING_HIDDEN = "people found", "nothing hidden"
 """Levels of alarms that are as grave as a broken promise and are none."""
-WHOLE = "Some rows are released as they are in every modified column, and no other row is like theirs: whoever knows one finds it."
+WHOLE = "Some rows are released as they are in every modified column, and no other row is like theirs: those who know one find it."
 UNMOVED = Note(
     "SF405", "Leave these rows out (leaf-swap: small=suppress), merge rare labels, or perturb more of the columns."
 )
@@ -87,9 +147,9 @@ class Audit:
             words = "Every column is released as it is: the risk is 100 %."
             out.append(make_alarm(NOTHING_HIDDEN, words, Note("SF401", "Release it with noise.")))
         out += group_alarms("broken", self.broken)
-        if found := self._linked:
-            rates = [f"{f.title}: {f.success:.1%} (by chance {shorten(100 * f.baseline)} %)" for f in found]
-            out.append(make_alarm(FOUND, "People can be found in the release by whoever knows them.", LINKED, rates))
+        if linked := self._linked:
+            rates = [f"{f.title}: {f.success:.1%} (by chance {shorten(100 * f.baseline)} %)" for f in linked]
+            out.append(make_alarm(FOUND, "People can be found in the release by those who know them.", LINKED, rates))
         if self.whole:
             out.append(make_alarm(FOUND, WHOLE, UNMOVED, [] if edition == "public" else [name_rows(self.whole)]))
         out += group_alarms("narrowed", [p for p in self.promises if p.verdict == NARROWED])
@@ -99,25 +159,16 @@ class Audit:
             words = f"The same rows were released before with independent noise: {', '.join(self.again)}."
             remedy = Note(
                 "SF407",
-                "Whoever holds both can average; audit them together as `others`, or give the `ledger` that knows them.",
+                "Somebody who holds both can average; audit them together as `others`, or give the `ledger` that knows them.",
             )
             out.append(make_alarm("narrowed", words, remedy))
         if unmeasured := [p for p in self.promises if p.verdict == UNMEASURED]:
             items = [f"{p.attribute}: {p.unmeasured}" for p in unmeasured]
-            out.append(
-                make_alarm(
-                    UNMEASURED,
-                    "Not measured, so nothing is known of it.",
-                    Note("SF403", "Do not count it as kept."),
-                    items,
-                )
-            )
+            words = "Not measured, so nothing is known of it."
+            out.append(make_alarm(UNMEASURED, words, Note("SF403", "Do not count it as kept."), items))
         if clear and len(clear) < len(self.promises):
-            out.append(
-                make_alarm(
-                    "clear", f"Released as it is: {', '.join(clear)}.", Note("SF402", "As asked for; nothing hides it.")
-                )
-            )
+            words = f"Released as it is: {', '.join(clear)}."
+            out.append(make_alarm("clear", words, Note("SF402", "As asked for; nothing hides it.")))
         return out
 
     def to_dict(self, edition: str = "owner") -> dict[str, Any]:
@@ -144,7 +195,7 @@ class Audit:
             "records": self.exposure.to_dict(public=is_public),
             "utility": dict(seen.utility),
             "privacy": dict(self.privacy),
-            "repeats": _without(seen.repeats, "names", "given_as_folders") if is_public else seen.repeats,
+            "repeats": seen.repeats,
             "seed": self.seed,
             "seconds": round(self.seconds, 2),
         }
@@ -157,17 +208,17 @@ class Audit:
             for f in self.findings
             if len(f.attributes) == 1 and f.attack.scope is Scope.COLUMN
         }
-        repeats_ = self.repeats
-        if repeats_ is not None:
-            repeats_ = dict(repeats_) | {
-                "columns": {n: coarsen_repeat(c, self.rows) for n, c in repeats_["columns"].items()}
-            }
+        repeats = self.repeats
+        if repeats is not None:
+            columns = {n: coarsen_repeat(c, self.rows) for n, c in repeats["columns"].items()}
+            public = {k: v for k, v in repeats.items() if k not in ("names", "given_as_folders")}
+            repeats = public | {"columns": columns}
         return replace(
             self,
             findings=tuple(coarsen_finding(f) for f in self.findings),
             promises=tuple(coarsen_promise(p, known.get(p.attribute, self.rows)) for p in self.promises),
             utility=coarsen_utility(self.utility, self.rows, known, self.domains),
-            repeats=repeats_,
+            repeats=repeats,
         )
 
     @property
@@ -180,8 +231,8 @@ class Audit:
             return "Nothing is hidden: the risk is 100 %."
         if all(p.promised is None for p in hidden):
             undone = f"; {len(self.broken)} of {len(hidden)} columns are undone by an attack" if self.broken else ""
-            found = " Some rows are released whole." if self.whole else ""
-            return f"{hidden[0].mechanism} promises no interval{undone}. The worst attack gives {self.risk:.0%} away.{found}"
+            whole = " Some rows are released whole." if self.whole else ""
+            return f"{hidden[0].mechanism} promises no interval{undone}. The worst attack gives {self.risk:.0%} away.{whole}"
         if self.broken:
             return f"{len(self.broken)} of {len(hidden)} promises are broken by an attack."
         if narrowed := [p for p in hidden if p.verdict == NARROWED]:
@@ -194,10 +245,6 @@ class Audit:
         from sfumato.report import audit_page
 
         return audit_page(self.to_dict(edition))
-
-
-def _without(about: Mapping[str, Any] | None, *keys: str) -> dict[str, Any] | None:
-    return None if about is None else {k: v for k, v in about.items() if k not in keys}
 
 
 def _three_digits(value: Any) -> Any:

@@ -1,26 +1,113 @@
-"""audit(release, original): attack every promise, and give every finding its baseline, control, interval and seed."""
+"""audit(release, original): attack every promise, and give every finding its baseline, control, interval and seed.
+
+Here is how an attack of each kind is run and scored. What is special to one attack stands in the attack.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sfumato.attacks import ATTACKS, View
+import numpy as np
+
+from sfumato.attacks import ATTACKS, Attack, LinkAttack, SecretAttack, ValueAttack, View
 from sfumato.auditing.case import Case, read_case
-from sfumato.auditing.exposure import Exposure, measure_exposure, record_information
+from sfumato.auditing.exposure import measure_exposure, record_information
 from sfumato.auditing.ledger_repeats import find_repeats
 from sfumato.auditing.promises import judge_promises, remedies_taken
 from sfumato.auditing.result import Audit
-from sfumato.auditing.score import Finding
-from sfumato.auditing.trials import try_attack
+from sfumato.auditing.score import Finding, score_people, score_values
 from sfumato.auditing.utility import count_distances, measure_utility
 from sfumato.engines import Engine, Local
 from sfumato.errors import UsageError
 from sfumato.guided import unchanged_rows
 from sfumato.releases import Ledger, Release, as_release
+
+Outcome = tuple[list[Finding], str]
+"""The findings of an attack, and why it was not run, or not on all columns; both empty where it does not apply."""
+
+
+def try_attack(kind: type[Attack], case: Case) -> Outcome:
+    """Run an attack with what it is granted, and compare what it claims with the truth."""
+    if not kind.in_audit or (kind.guided_only and not case.view.guided):
+        return [], ""
+    attack = kind.prepare(case.grants(kind.knowledge))
+    if isinstance(attack, str):
+        return [], attack
+    if isinstance(attack, ValueAttack):
+        return _try_values(attack, case)
+    if isinstance(attack, SecretAttack):
+        return _try_secrets(attack, case)
+    if isinstance(attack, LinkAttack):
+        return _try_links(attack, case)
+    raise TypeError(f"{kind.__name__} is neither a ValueAttack nor a SecretAttack nor a LinkAttack")
+
+
+def _outsiders(attack: Attack, case: Case) -> Attack:
+    """Return the same attack on the control group."""
+    shadow = attack.prepare(case.grants(attack.knowledge, outside=True))
+    assert not isinstance(shadow, str)
+    return shadow
+
+
+def _try_values(attack: ValueAttack, case: Case) -> Outcome:
+    claim = attack.run(case.view)
+    why = claim.untried or claim.skipped
+    if claim.skipped:
+        return [], why
+    findings = score_values(attack, claim, case.attributes, case.truth, seed=case.seed, together=attack.together)
+    shadow = attack.without_order(claim)
+    if shadow is None or not findings:
+        return findings, why
+    order = np.random.default_rng(case.seed).permutation(case.view.rows)
+    truth = {name: values[order] for name, values in case.truth.items()}
+    control = shadow.run(case.view.take(order))
+    shuffled = score_values(shadow, control, case.attributes, truth, seed=case.seed, leaves=False)
+    by_column = {f.attributes: f for f in shuffled}
+    return [_with_control(f, by_column[f.attributes]) for f in findings], why
+
+
+def _try_secrets(attack: SecretAttack, case: Case) -> Outcome:
+    claims = attack.run(case.view), _outsiders(attack, case).run(case.view)
+    if skipped := next((c.skipped for c in claims if c.skipped), ""):
+        return [], skipped
+    known = np.flatnonzero(np.isin(case.people, attack.known_rows))
+    scored = [
+        score_values(
+            attack, claim, case.attributes, case.secrets(outside=outside), seed=case.seed, known=known, leaves=False
+        )
+        for claim, outside in zip(claims, (False, True), strict=True)
+    ]
+    return [_with_control(f, g) for f, g in zip(*scored, strict=True)], ""
+
+
+def _try_links(attack: LinkAttack, case: Case) -> Outcome:
+    own = case.people[: attack.targets.size]
+    counted = ~np.isin(own, attack.known_rows)
+    links = attack.run(case.view)
+    control = None
+    if attack.controlled:
+        shadow = _outsiders(attack, case)
+        assert isinstance(shadow, LinkAttack)
+        control = shadow.credit(shadow.run(case.view), own)[counted]
+    finding = score_people(
+        attack,
+        attack.credit(links, own)[counted],
+        tuple(attack.targets.known),
+        baseline=attack.chance(case.view.rows),
+        control=control,
+        seed=case.seed,
+        details=attack.details(links, own),
+    )
+    return [finding], ""
+
+
+def _with_control(finding: Finding, control: Finding) -> Finding:
+    return replace(finding, control=control.success, control_interval=control.interval)
+
 
 Progress = Callable[[int, int | None], None]
 
@@ -100,6 +187,10 @@ def audit(
     if again is not None:
         case = replace(case, redrawn=again.redraw(case.view, case.truth, given, seed))
     findings, notes = _attack(case, progress)
+    exposure = measure_exposure(case.view, case.truth, case.pairs)
+    released = {c.name: c.values for c in case.view.columns}
+    unchanged = case.rows[unchanged_rows(case.truth, released, case.view.guided)]
+    attributes = [c.attribute for c in case.view.columns]
     useful = dict(measure_utility(case.view, case.truth, seed))
     if not engine.gathers:
         useful["all_rows"] = count_distances(made, original, engine, encoding)
@@ -110,16 +201,16 @@ def audit(
         rows=case.view.rows,
         findings=tuple(findings),
         promises=tuple(judge_promises(case, findings, remedies_taken(made.manifest))),
-        exposure=_exposed(case),
+        exposure=replace(exposure, worst=case.rows[exposure.worst]),
         utility=useful,
         privacy=_privacy(made, case.view),
-        domains=_domain_sizes(case.view),
+        domains={a.name: a.interval.range if a.kind.numeric else float(len(a.categories)) for a in attributes},
         notes=notes,
         seed=seed,
         seconds=time.perf_counter() - start,
         again=made.manifest.again,
         repeats=None if again is None else again.to_dict(case.view, given, findings),
-        whole=_unchanged(case),
+        whole=tuple((unchanged + 1).tolist()),
     )
 
 
@@ -141,8 +232,8 @@ def _attack(case: Case, progress: Progress | None) -> tuple[list[Finding], dict[
     notes: dict[str, str] = {}
     steps = len(ATTACKS) + 1  # one more for what comes after the attacks
     for done, (name, kind) in enumerate(ATTACKS.items(), start=1):
-        found, why = try_attack(kind, case)
-        findings += found
+        measured, why = try_attack(kind, case)
+        findings += measured
         if why:
             notes[name] = why
         if progress:
@@ -150,48 +241,26 @@ def _attack(case: Case, progress: Progress | None) -> tuple[list[Finding], dict[
     return findings, notes
 
 
-def _exposed(case: Case) -> Exposure:
-    """Return the exposure, with the worst rows by their numbers in the original."""
-    about = measure_exposure(case.view, case.truth, case.pairs)
-    return replace(about, worst=case.rows[about.worst])
-
-
-def _unchanged(case: Case) -> tuple[int, ...]:
-    """Return the numbers, from 1 on, of rows that a guided method left as they are and that are like no other."""
-    released = {c.name: c.values for c in case.view.columns}
-    return tuple((case.rows[unchanged_rows(case.truth, released, case.view.guided)] + 1).tolist())
-
-
-def _domain_sizes(view: View) -> dict[str, float]:
-    attributes = [c.attribute for c in view.columns]
-    return {a.name: a.interval.range if a.kind.numeric else float(len(a.categories)) for a in attributes}
-
-
 def _privacy(made: Release, view: View) -> dict[str, Any]:
-    """The figures of the laws alone, and what each column tells with its reconstructed distribution as prior."""
+    """Return the figures of the laws alone, and what each column tells with its reconstructed distribution as prior.
+
+    That is I(X;Z), 1 − 2^(−I) and Π = 2^h(X|Z) (Agrawal & Aggarwal 2001).
+    """
     from sfumato.description import describe_manifest
+    from sfumato.privacy import entropy_privacy, mutual_information, privacy_loss
 
     about = describe_manifest(made.manifest)
-    told = dict(_informations(view))
+    told = {
+        name: {
+            "bits": mutual_information(belief.prior, belief.kernel),
+            "privacy_loss": privacy_loss(belief.prior, belief.kernel),
+            "entropy_privacy": entropy_privacy(belief.prior, belief.kernel, belief.widths),
+        }
+        for name, belief in view.beliefs.items()
+        if belief.column.channel is not None
+    }
     return {
         "attributes": {n: v["privacy"] for n, v in about["attributes"].items()},
         "record": about["record"] | record_information(view, {n: v["bits"] for n, v in told.items()}),
         "information": told,
     }
-
-
-def _informations(view: View) -> Iterator[tuple[str, dict[str, float]]]:
-    """I(X;Z), 1 − 2^(−I) and Π = 2^h(X|Z) (Agrawal & Aggarwal 2001) with the reconstructed distribution as prior."""
-    from sfumato.privacy import entropy_privacy, mutual_information, privacy_loss
-
-    for column in view.columns:
-        if column.channel is not None:
-            belief = view.beliefs[column.name]
-            yield (
-                column.name,
-                {
-                    "bits": mutual_information(belief.prior, belief.kernel),
-                    "privacy_loss": privacy_loss(belief.prior, belief.kernel),
-                    "entropy_privacy": entropy_privacy(belief.prior, belief.kernel, belief.widths),
-                },
-            )

@@ -165,8 +165,8 @@ def interval_left(
         claimed = (float(widths.mean()), *mean_interval(widths, seed=seed))
         if not numeric or coverage is None or coverage <= max_coverage:
             return claimed
-        found = _width_of_errors(truth[known] - recovery.mean[known], step, seed)
-        return claimed if claimed[0] <= found[0] else found
+        measured = _width_of_errors(truth[known] - recovery.mean[known], step, seed)
+        return claimed if claimed[0] <= measured[0] else measured
     if not numeric:
         if recovery.sets is None:
             return None
@@ -176,10 +176,9 @@ def interval_left(
 
 
 def _width_of_errors(errors: FloatArray, step: float, seed: int) -> tuple[float, float, float]:
-    found = (central_width(errors), *central_width_interval(errors, seed=seed))
-    if not step or not np.allclose(errors / step, np.round(errors / step), atol=1e-6):
-        return found
-    width, low, high = (w + step if w > 0 else 0.0 for w in found)
+    width, low, high = (central_width(errors), *central_width_interval(errors, seed=seed))
+    if step and np.allclose(errors / step, np.round(errors / step), atol=1e-6):
+        width, low, high = (w + step if w > 0 else 0.0 for w in (width, low, high))
     return width, low, high
 
 
@@ -226,7 +225,7 @@ def _score(
     if len(known_rows):
         truth = truth.copy()
         truth[known_rows] = np.nan
-    found = hits(attribute, recovery.pick, truth)
+    right = hits(attribute, recovery.pick, truth)
     details: dict[str, Any] = {}
     known = ~np.isnan(recovery.mean) & ~np.isnan(truth)
     if attribute.kind.numeric and known.any():
@@ -247,7 +246,7 @@ def _score(
     numeric = attribute.kind.numeric
     step = attribute.step if numeric else 0.0
     left = interval_left(recovery, truth, coverage, numeric, seed, step) if leaves else None
-    return _Scored(attribute, recovery.title, found[~np.isnan(found)], baseline, left, details)
+    return _Scored(attribute, recovery.title, right[~np.isnan(right)], baseline, left, details)
 
 
 def _finding(attack: Attack, scored: _Scored, notes: Mapping[str, Any], seed: int) -> Finding:

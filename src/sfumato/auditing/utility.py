@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from sfumato.attacks import View, linear_view
+from sfumato.auditing.case import check_rows
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.engines import Engine
-from sfumato.errors import DataError
 from sfumato.mining import reconstruct
 from sfumato.reconstruction import CellCounts
 from sfumato.releases import Release, count_original
@@ -50,21 +50,27 @@ def measure_distances(view: View, truth: Mapping[str, FloatArray]) -> dict[str, 
         true = _shares(grid, known)
         read = column.unadjusted().values
         naive = _shares(grid, read[~np.isnan(read)])
-        about: dict[str, Any] = {
-            "total_variation": total_variation(belief.prior, true),
-            "total_variation_released": total_variation(naive, true),
-        }
-        if column.attribute.kind.numeric:
-            span = column.attribute.interval.range or 1.0
-            about |= {
-                "kolmogorov_smirnov": kolmogorov_smirnov(belief.prior, true),
-                "wasserstein": wasserstein(grid, belief.prior, true),
-                "wasserstein_share_of_range": wasserstein(grid, belief.prior, true) / span,
-                "kolmogorov_smirnov_released": kolmogorov_smirnov(naive, true),
-                "wasserstein_released": wasserstein(grid, naive, true),
-            }
+        about: dict[str, Any] = _distances(grid, belief.prior, naive, true)
+        if grid.labels is None:
+            about["wasserstein_share_of_range"] = about["wasserstein"] / (column.attribute.interval.range or 1.0)
+            about["kolmogorov_smirnov_released"] = kolmogorov_smirnov(naive, true)
         out[column.name] = about
     return out
+
+
+def _distances(grid: Grid, reconstructed: FloatArray, released: FloatArray, true: FloatArray) -> dict[str, float]:
+    """Return the distances of reconstructed and released shares from the true ones; of labels only the total variation."""
+    about = {
+        "total_variation": total_variation(reconstructed, true),
+        "total_variation_released": total_variation(released, true),
+    }
+    if grid.labels is None:
+        about |= {
+            "kolmogorov_smirnov": kolmogorov_smirnov(reconstructed, true),
+            "wasserstein": wasserstein(grid, reconstructed, true),
+            "wasserstein_released": wasserstein(grid, released, true),
+        }
+    return about
 
 
 def _shares(grid: Grid, values: FloatArray) -> FloatArray:
@@ -183,30 +189,16 @@ def count_distances(
     grids = tuple(views[name].overall.grid for name in names)
     true = truth.fold(CellCounts(names, grids)).tables
     seen = counted.fold(CellCounts(names, grids)).tables
-    rows = {int(t.sum()) for t in true}
-    if rows != {release.manifest.data.rows}:
-        raise DataError(
-            f"the original has {max(rows):,} rows and the release {release.manifest.data.rows:,}; "
-            "give the same table that the release was made from"
-        )
+    check_rows(release, max(int(t.sum()) for t in true))
     out = {}
     for name, grid, before, after in zip(names, grids, true, seen, strict=True):
         if not before[:, 1:].any():
             continue
         mass, p, q = views[name].overall.mass, _count_shares(before), _count_shares(after)
-        about: dict[str, Any] = {
-            "rows": int(before.sum()),
-            "total_variation": total_variation(mass, p),
-        }
+        about: dict[str, Any] = {"rows": int(before.sum())} | _distances(grid, mass, q, p)
         channel = columns[name].channel
-        if channel is None or channel.reports is None:  # reports are no values, so their shares are none
-            about["total_variation_released"] = total_variation(q, p)
-        if columns[name].attribute.kind.numeric:
-            about |= {
-                "kolmogorov_smirnov": kolmogorov_smirnov(mass, p),
-                "wasserstein": wasserstein(grid, mass, p),
-                "wasserstein_released": wasserstein(grid, q, p),
-            }
+        if channel is not None and channel.reports is not None:  # reports are not values, and have no shares
+            del about["total_variation_released"]
         out[name] = about
     return out
 

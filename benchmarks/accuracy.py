@@ -18,18 +18,13 @@ import numpy as np
 from sfumato import generators
 from sfumato.channels import Channel, Gaussian, Uniform
 from sfumato.randomness import Rows, SecretKey
-from sfumato.schema import Attribute, Interval, Kind
 from sfumato.table import Column, Table
 from sfumato.trees.strategies.base import STRATEGIES
 
 LAWS: dict[str, type[Gaussian | Uniform]] = {"gaussian": Gaussian, "uniform": Uniform}
 TRAIN, TEST = 100_000, 5_000
 AGRAWAL = generators.get("agrawal")
-ATTRIBUTES = [
-    Attribute(c.name, Kind(c.kind), Interval(float(c.domain[0]), float(c.domain[1])))
-    for c in AGRAWAL.attributes
-    if c.name != AGRAWAL.target
-]
+ATTRIBUTES = [a for a in AGRAWAL.attributes if a.name != AGRAWAL.target]
 
 REFERENCE: dict[tuple[str, int, str], tuple[float, ...]] = {
     ("none", 0, "original"): (100.0, 99.8, 99.9, 98.7, 97.6),

@@ -116,7 +116,7 @@ def main() -> None:
     print(versions("numpy", "pyarrow"))
     with tempfile.TemporaryDirectory() as where:
         folder = Path(where)
-        plan = Plan.propose("adult", law="gaussian", privacy=PRIVACY, name="benchmark")
+        plan = Plan.propose("adult", noise="gaussian", privacy=PRIVACY, name="benchmark")
         made = release("adult", plan, folder / "release", key=SecretKey(bytes(32)))
         write_csv(made, folder / "release.csv")
         about = {

@@ -37,14 +37,14 @@ def perform(job: str, source: Path, folder: Path) -> None:
     import sfumato as sf
     from sfumato.engines import Local
     from sfumato.generators import get
-    from sfumato.generators.files import plan_for
+    from sfumato.generators.registry import plan_for
     from sfumato.randomness import SecretKey
 
     if job == "release":
         plan = plan_for(get("agrawal"), "gaussian", 0.5)
         sf.release(source, plan, folder / "release", key=SecretKey(bytes(range(32))), engine=Local(1))
     elif job == "reconstruct":
-        for column in sf.Release.open(source).observed().columns:
+        for column in sf.Release.open(source).read_table().columns:
             sf.reconstruct(column)
     else:
         sf.mine(source, strategy="byclass")
@@ -61,7 +61,7 @@ def main(arguments: list[str] | None = None) -> list[Ratio]:
     parser.add_argument("--largest", type=int, default=10_000_000)
     parser.add_argument("--repeats", type=int, default=2, help="the best of so many runs counts")
     options = parser.parse_args(arguments)
-    from sfumato.generators.files import generate
+    from sfumato.generators.registry import generate
 
     sizes = [options.smallest]
     while sizes[-1] < options.largest:

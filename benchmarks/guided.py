@@ -17,7 +17,7 @@ from sfumato.guided.tree.detective import Detective
 from sfumato.guided.tree.framework import Framework
 from sfumato.guided.tree.innocent import Innocent
 from sfumato.guided.tree.leaf_swap import LeafSwap
-from sfumato.papers.owners import bundled_table
+from sfumato.papers.parties import bundled_table
 from sfumato.randomness import SecretKey, Stream
 from sfumato.schema import Attribute, Categories, Interval, Kind
 from sfumato.table import Column, Table

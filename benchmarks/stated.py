@@ -24,7 +24,6 @@ from sfumato.plans import Plan
 from sfumato.plans.document import channel_for, noise_for
 from sfumato.randomness import SecretKey
 from sfumato.releases.reader import read_original
-from sfumato.schema import Attribute, Interval, Kind
 from sfumato.table import Column, Table
 from sfumato.trees.strategies.auto import fit_auto
 from sfumato.trees.strategies.base import STRATEGIES
@@ -38,10 +37,9 @@ def agrawal(rows: int, seed: int, function: int) -> Table:
     generator = get("agrawal")
     blocks = list(generator.blocks(rows, seed=seed, function=function, balanced=True))
     columns = []
-    for about in generator.attributes:
-        if about.name != generator.target:
-            attribute = Attribute(about.name, Kind(about.kind), Interval(*map(float, about.domain)))
-            values = np.concatenate([b[about.name] for b in blocks]).astype(np.float64)
+    for attribute in generator.attributes:
+        if attribute.name != generator.target:
+            values = np.concatenate([b[attribute.name] for b in blocks]).astype(np.float64)
             columns.append(Column(attribute, None, values))
     classes = np.concatenate([b[generator.target] for b in blocks]) == "B"
     return Table(tuple(columns), Column.of_codes("class", ("A", "B"), classes.astype(np.int64)))
@@ -50,7 +48,7 @@ def agrawal(rows: int, seed: int, function: int) -> Table:
 @cache
 def bundled(name: str) -> tuple[Table, Table | None]:
     """A table of this package, and the part that was set apart for tests."""
-    plan = Plan.propose(name, target="class", law="gaussian", privacy=0.5)
+    plan = Plan.propose(name, target="class", noise="gaussian", privacy=0.5)
     return read_original(name, plan), read_original("adult_test", plan) if name == "adult" else None
 
 

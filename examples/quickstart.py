@@ -9,12 +9,12 @@ with tempfile.TemporaryDirectory() as scratch:
     folder = Path(scratch)
 
     # The owner: every attribute blurred, the class left as it is.
-    plan = sf.Plan.propose("iris", law="gaussian", privacy=0.25)
+    plan = sf.Plan.propose("iris", noise="gaussian", privacy=0.25)
     sf.release("iris", plan, folder / "release", key=folder / "owner.key")
 
     # The miner: the folder, and nothing else.
     release = sf.Release.open(folder / "release")
-    length = sf.reconstruct(release.observed()["petal_length"])
+    length = sf.reconstruct(release.read_table()["petal_length"])
     print(f"petal length: mean {length.mean():.2f}, median {length.quantile(0.5):.2f} (reconstructed)")
 
     model = sf.mine(release, strategy="byclass")

@@ -1,7 +1,7 @@
 """sfumato: privacy-preserving data mining by perturbation. Blur every value, keep the patterns.
 
 >>> import sfumato as sf
->>> plan = sf.Plan.propose("iris", law="gaussian", privacy=0.5)
+>>> plan = sf.Plan.propose("iris", noise="gaussian", privacy=0.5)
 >>> sorted(plan.channels)[:2]
 ['petal_length', 'petal_width']
 
@@ -68,7 +68,6 @@ __version__ = "0.1.0"
 __all__ = ["PUBLIC", "__version__", *PUBLIC]
 
 if TYPE_CHECKING:  # `as` tells type checkers that a name is handed on
-    from sfumato import engines as engines
     from sfumato.auditing import (
         Audit as Audit,
         Comparison as Comparison,

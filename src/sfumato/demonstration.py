@@ -122,7 +122,7 @@ def demo(
         load_key(key)  # so that a wrong one is told before any work is done
     with open_new_folder(folder, force=force) as hidden:
         say(f"1/4  releasing {TABLE}: gaussian noise at {PRIVACY:.0%} privacy, labels substituted")
-        plan = Plan.propose(TABLE, law="gaussian", privacy=PRIVACY, name="demo")
+        plan = Plan.propose(TABLE, noise="gaussian", privacy=PRIVACY, name="demo")
         if key is None:
             create_key(hidden / "owner.key")
         else:

@@ -13,7 +13,7 @@ from sfumato.auditing.comparison import compare
 from sfumato.channels import Channel, Gaussian, Intervals, Laplace, Projective, SquareWave, Substitution, Uniform
 from sfumato.errors import DataError
 from sfumato.randomness import SecretKey
-from sfumato.releases.alignment import check_same_rows, rows_follow_law
+from sfumato.releases.fingerprint import check_same_rows, rows_follow_law
 from sfumato.schema import Attribute, Categories, Consent, Interval, Kind
 from sfumato.table import Column
 

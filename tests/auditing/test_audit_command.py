@@ -19,7 +19,7 @@ from sfumato.releasing import release
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     where = tmp_path_factory.mktemp("release") / "iris"
-    release("iris", Plan.propose("iris", law="gaussian", privacy=0.4, name="iris"), where, key=SecretKey(bytes(32)))
+    release("iris", Plan.propose("iris", noise="gaussian", privacy=0.4, name="iris"), where, key=SecretKey(bytes(32)))
     return where
 
 

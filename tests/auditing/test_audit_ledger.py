@@ -18,8 +18,7 @@ from sfumato.cli.audit import audit as audit_command
 from sfumato.errors import UsageError
 from sfumato.plans import Plan
 from sfumato.releases import Release
-from sfumato.releases.key import FIRST_LINE
-from sfumato.releases.ledger import Ledger
+from sfumato.releases.ledger import FIRST_LINE, Ledger
 from sfumato.releasing import release, with_method
 from sfumato.schema import Attribute, Categories, Interval, Kind, Schema
 

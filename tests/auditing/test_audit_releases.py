@@ -194,7 +194,7 @@ def test_a_control_table_takes_the_place_of_the_struck_rows(people, tmp_path):
 
 @pytest.mark.parametrize("law", sorted(law for law in CHANNELS if CHANNELS[law].numeric))
 def test_every_law_of_numbers_is_audited(law, tmp_path):
-    plan = Plan.propose("iris", law=law, privacy=0.4, name=law)
+    plan = Plan.propose("iris", noise=law, privacy=0.4, name=law)
     found = audit(made("iris", plan, tmp_path / "r"), "iris", targets=60)
     assert {p.mechanism for p in found.promises} == {law, "none"}
     assert len(found.promises) == 5
@@ -319,7 +319,7 @@ def test_the_mean_of_the_bits_is_the_information_that_the_columns_tell(noisy):
 
 
 def test_utility_stands_beside_the_attacks(tmp_path):
-    plan = Plan.propose("iris", law="gaussian", privacy=0.2, name="u")
+    plan = Plan.propose("iris", noise="gaussian", privacy=0.2, name="u")
     about = audit(made("iris", plan, tmp_path / "r"), "iris", targets=30).utility
     assert about["trees"]["accuracy"]["original"] > 0.8
     assert set(about["distributions"]) == {"sepal_length", "sepal_width", "petal_length", "petal_width"}

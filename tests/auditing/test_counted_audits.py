@@ -17,7 +17,7 @@ from sfumato.errors import DataError
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
 from sfumato.releases import Release
-from sfumato.releases.reader import sampled
+from sfumato.releases.reader import gather_sample
 from sfumato.releasing import release
 
 KEY = SecretKey(bytes(range(32)))
@@ -25,7 +25,7 @@ KEY = SecretKey(bytes(range(32)))
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Release:
-    plan = Plan.propose("iris", target="class", law="gaussian", privacy=0.5)
+    plan = Plan.propose("iris", target="class", noise="gaussian", privacy=0.5)
     return release("iris", plan, tmp_path_factory.mktemp("r") / "r", key=KEY)
 
 
@@ -59,10 +59,10 @@ def test_distances_over_all_rows_are_those_of_hand_counted_shares(tmp_path: Path
     n = 4000
     x = np.repeat([0, 1, 2, 3], n // 4)
     pq.write_table(pa.table({"x": pa.array(x).cast(pa.string())}), tmp_path / "t.parquet")
-    plan = Plan.propose(tmp_path / "t.parquet", law="substitution", parameters={"gamma": "4"})
+    plan = Plan.propose(tmp_path / "t.parquet", noise="substitution", options={"gamma": "4"})
     made = release(tmp_path / "t.parquet", plan, tmp_path / "r", key=KEY)
     about = count_distances(made, tmp_path / "t.parquet", Local(gathers=False))["x"]
-    seen = np.bincount(made.observed()["x"].values.astype(int), minlength=4) / n
+    seen = np.bincount(made.read_table()["x"].values.astype(int), minlength=4) / n
     assert about["total_variation_released"] == pytest.approx(np.abs(seen - 0.25).sum() / 2, abs=1e-12)
     assert about["total_variation"] < 0.06
 
@@ -75,9 +75,9 @@ def test_comparisons_by_an_engine_are_the_same_where_all_rows_are_seen(made: Rel
 
 
 def test_samples_do_not_depend_on_how_the_rows_are_parted(made: Release) -> None:
-    counted = made.counted(Local())
-    sample = sampled(counted, 40)
-    whole = made.observed()
+    counted = made.count_table(Local())
+    sample = gather_sample(counted, 40)
+    whole = made.read_table()
     assert len(sample.rows) == 40
     assert sample.of == 150
     np.testing.assert_array_equal(sample.table.columns[0].values, whole.columns[0].values[sample.rows])

@@ -17,7 +17,10 @@ from sfumato.releasing import release
 def iris(tmp_path_factory):
     folder = tmp_path_factory.mktemp("iris")
     release(
-        "iris", Plan.propose("iris", law="gaussian", privacy=0.25), folder / "release", key=create_key(folder / "k.key")
+        "iris",
+        Plan.propose("iris", noise="gaussian", privacy=0.25),
+        folder / "release",
+        key=create_key(folder / "k.key"),
     )
     return folder / "release"
 

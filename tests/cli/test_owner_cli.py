@@ -161,7 +161,7 @@ def test_plan_edit_release(run: Run) -> None:
     assert age["mechanism"]["law"] == "laplace"
     assert age["mechanism"]["b"] == 3
     assert made.json["name"] == "first"
-    assert Release.open("r").observed()["age"].values.size == 200
+    assert Release.open("r").read_table()["age"].values.size == 200
 
 
 def test_plan_without_output_prints_toml_or_json(run: Run, tmp_path: Path) -> None:

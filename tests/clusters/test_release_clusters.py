@@ -31,7 +31,7 @@ def visits(rows=120):
 @pytest.fixture
 def folder(tmp_path):
     (tmp_path / "visits.csv").write_text(visits())
-    plan = Plan.propose(tmp_path / "visits.csv", law="gaussian", privacy=0.05)
+    plan = Plan.propose(tmp_path / "visits.csv", noise="gaussian", privacy=0.05)
     release(tmp_path / "visits.csv", plan, tmp_path / "r", key=create_key(tmp_path / "k.key"))
     return tmp_path
 
@@ -71,7 +71,7 @@ def test_a_table_without_complete_numbers_says_so_of_each(tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n" + "".join(f"{'' if i == 3 else i},{'xy'[i % 2]}\n" for i in range(40)))
     release(
         tmp_path / "t.csv",
-        Plan.propose(tmp_path / "t.csv", law="gaussian", privacy=0.5),
+        Plan.propose(tmp_path / "t.csv", noise="gaussian", privacy=0.5),
         tmp_path / "r",
         key=create_key(tmp_path / "k"),
     )

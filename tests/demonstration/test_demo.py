@@ -6,14 +6,12 @@ import sys
 
 import pytest
 
-from sfumato.releases.key import FIRST_LINE
-
 
 @pytest.mark.slow
 def test_the_demo_ends_with_files_to_open_and_a_sentence(tmp_path):
     key = tmp_path / "fixed.key"
     key.touch(mode=0o600)
-    key.write_text(f"{FIRST_LINE}\n{bytes(range(32)).hex()}\n")
+    key.write_text(f"sfumato owner key v1\n{bytes(range(32)).hex()}\n")
     done = subprocess.run(
         [sys.executable, "-m", "sfumato", "demo", "-o", str(tmp_path / "demo"), "--key", str(key), "--json"],
         capture_output=True,

@@ -61,7 +61,7 @@ def test_the_command_line_explains_a_code() -> None:
 
 def test_every_alarm_of_an_audit_has_its_code_in_json_and_in_the_report(tmp_path: Path) -> None:
     made = sf.release(
-        "iris", sf.Plan.propose("iris", law="gaussian", privacy=0.3), tmp_path / "r", key=tmp_path / "key"
+        "iris", sf.Plan.propose("iris", noise="gaussian", privacy=0.3), tmp_path / "r", key=tmp_path / "key"
     )
     audit = sf.audit(made, "iris", targets=20)
     about = audit.to_dict()

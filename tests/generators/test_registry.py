@@ -7,6 +7,7 @@ import pytest
 
 from sfumato import generators
 from sfumato.errors import UsageError
+from sfumato.schema import Kind
 
 
 def test_the_registry_holds_the_tables_of_the_papers():
@@ -24,11 +25,11 @@ def test_a_table_is_what_its_entry_says(name):
     for column in generator.attributes:
         values = block[column.name]
         assert values.shape == (2_000,)
-        if column.kind == "categorical":
-            assert set(values.tolist()) == set(column.domain)
+        if column.kind.numeric:
+            assert values.dtype == (np.int64 if column.kind is Kind.INTEGER else np.float64)
+            assert column.interval.low <= values.min() <= values.max() <= column.interval.high
         else:
-            assert values.dtype == (np.int64 if column.kind == "integer" else np.float64)
-            assert column.domain[0] <= values.min() <= values.max() <= column.domain[1]
+            assert set(values.tolist()) == set(column.categories)
 
 
 def test_options_reach_the_table():

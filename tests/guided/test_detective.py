@@ -9,7 +9,7 @@ from tests.support.owned_tables import category, mixed, table
 from sfumato.errors import UsageError
 from sfumato.guided.tree._segments import Segments, similar_values, value_pairs
 from sfumato.guided.tree.detective import Detective, deal_shares, expected_change, similarity_table
-from sfumato.papers.owners import synthetic_table
+from sfumato.papers.parties import synthetic_table
 from sfumato.randomness import SecretKey, Stream
 
 

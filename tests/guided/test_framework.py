@@ -11,7 +11,7 @@ from sfumato.guided.base import METHODS, make_method
 from sfumato.guided.tree.base import TreeMethod
 from sfumato.guided.tree.framework import Framework
 from sfumato.guided.tree.owner_tree import Leaves
-from sfumato.papers.owners import synthetic_table
+from sfumato.papers.parties import synthetic_table
 from sfumato.randomness import SecretKey, Stream
 from sfumato.trees.grow.c45 import c45
 

@@ -128,7 +128,7 @@ def test_whole_numbers_that_swaps_cannot_place_are_released_as_real_ones_and_sta
     plan = Plan.propose(table)
     found = release(table, with_method(plan, "swap-v", {"k": 4}), tmp_path / "r", key=KEY)
     manifest = Release.open(tmp_path / "r").manifest
-    seen = np.column_stack([found.observed()[n].values for n in "abc"])
+    seen = np.column_stack([found.read_table()[n].values for n in "abc"])
     bent = ~np.isin(seen, np.arange(6.0))
     assert bent.any()
     for i, name in enumerate("abc"):
@@ -151,7 +151,7 @@ def test_whole_numbers_that_swaps_do_place_stay_whole(tmp_path):
     assert [c.attribute.kind for c in found.manifest.columns] == [Kind.INTEGER] * 2
     for name in "ab":
         np.testing.assert_array_equal(
-            np.sort(found.observed()[name].values), np.sort(table[name].to_numpy().astype(float))
+            np.sort(found.read_table()[name].values), np.sort(table[name].to_numpy().astype(float))
         )
 
 

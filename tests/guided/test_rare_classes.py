@@ -61,7 +61,7 @@ def test_records_of_a_rare_class_are_left_out_and_the_owner_is_told_which(small,
     table = people()
     found = made(table, tmp_path / "r", small=small, labels=labels)
     assert {RARE, NONE} <= set(found.making.left_out.tolist())
-    seen = found.observed()
+    seen = found.read_table()
     assert "rare" in seen.labels
     assert seen.rows == 400 - len(found.making.left_out)
     assert not np.isin(seen.codes, [-1, seen.labels.index("rare")]).any()
@@ -176,7 +176,7 @@ def test_true_columns_keep_their_rows_where_others_are_left_out(tmp_path):
     schema = Schema(tuple(replace(a, consent=Consent.TRUE if a.name == "y" else a.consent) for a in plan.schema))
     found = release(table, with_method(replace(plan, schema=schema), "leaf-swap", {}), tmp_path / "r", key=KEY)
     truth = np.delete(table["y"].to_numpy(), [RARE, NONE])
-    np.testing.assert_array_equal(found.observed()["y"].values, truth)
+    np.testing.assert_array_equal(found.read_table()["y"].values, truth)
 
 
 def test_by_counts_rare_classes_are_left_out_too(tmp_path):
@@ -187,7 +187,7 @@ def test_by_counts_rare_classes_are_left_out_too(tmp_path):
     for small, out in (("suppress", True), ("keep", False)):
         plan = planned(table, small=small)
         done = release(tmp_path / "t.parquet", plan, tmp_path / small, engine=Local(gathers=False), key=KEY)
-        seen = Release.open(tmp_path / small).observed()
+        seen = Release.open(tmp_path / small).read_table()
         assert (seen.labels.index("rare") in seen.codes) is not out
         assert (-1 in seen.codes) is not out
         assert any("no class (1), class = rare (1)" in w for w in done.making.warnings) is out

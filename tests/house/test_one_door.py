@@ -132,5 +132,5 @@ def test_a_path_serves_as_well_as_an_open_object(tmp_path) -> None:
     assert sf.reconstruct(str(folder)).to_dict() == sf.reconstruct(release).to_dict()
     assert sf.evaluate(str(tmp_path / "model.json"), "iris") == sf.evaluate(model, "iris")
     assert sf.predict(tmp_path / "model.json", "iris").equals(sf.predict(model, "iris"))
-    column = release.observed()["petal_width"]
+    column = release.read_table()["petal_width"]
     assert sf.reconstruct(column).mass.tolist() == sf.reconstruct(release)["petal_width"].overall.mass.tolist()

@@ -192,7 +192,7 @@ def test_a_release_with_a_data_folder_is_a_release(
     (tmp_path / "r/manifest.json").write_text(text.replace(made.manifest.data.sha256, checksum(data)))
     opened = Release.open(tmp_path / "r")
     opened.verify()
-    assert opened.to_arrow().num_rows == opened.observed().rows == table.num_rows
+    assert opened.to_arrow().num_rows == opened.read_table().rows == table.num_rows
     next(data.iterdir()).write_bytes(b"")
     with pytest.raises(DataError, match="checksum"):
         opened.verify()

@@ -11,7 +11,7 @@ import pytest
 from sfumato.io.sources import open_table, read_blocks
 from sfumato.plans import Plan
 from sfumato.plans.profile import profile
-from sfumato.plans.proposal import proposed
+from sfumato.plans.proposal import propose_column
 from sfumato.releasing import release
 from sfumato.schema import Kind
 
@@ -21,7 +21,7 @@ PADDED = ["008.45", "038.9", "486", "250.01", "001.1"]
 
 def kind_of(texts: list[str], name: str = "x") -> Kind:
     seen = profile(read_blocks(open_table(pa.table({name: texts}))))
-    return proposed(seen[name]).attribute.kind
+    return propose_column(seen[name]).attribute.kind
 
 
 def often(texts: list[str], times: int = 30) -> list[str]:
@@ -72,13 +72,13 @@ def test_measurements_stay_real(texts: list[str]) -> None:
 
 def test_numbers_of_a_float_column_stay_real() -> None:
     seen = profile(read_blocks(open_table(pa.table({"x": [250.1, 401.9, 250.01] * 20}))))
-    assert proposed(seen["x"]).attribute.kind is Kind.REAL
+    assert propose_column(seen["x"]).attribute.kind is Kind.REAL
 
 
 def test_codes_keep_their_zeros_through_plan_and_release(tmp_path: Path) -> None:
     table = tmp_path / "t.csv"
     table.write_text("main,age\n" + "".join(f"{code},{20 + i % 40}\n" for i, code in enumerate(often(ICD))))
-    plan = Plan.propose(table, law="substitution", parameters={"gamma": "20"})
+    plan = Plan.propose(table, noise="substitution", options={"gamma": "20"})
     assert set(plan.schema["main"].categories) == set(ICD)
     assert "digits that are codes" in plan.notes["main"]
     made = release(table, plan, tmp_path / "r")

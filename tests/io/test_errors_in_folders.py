@@ -66,7 +66,7 @@ def test_ids_are_named_with_their_files(tmp_path: Path, table: Path) -> None:
 
 
 def test_a_miner_learns_the_file_of_a_wrong_cell(tmp_path: Path, table: Path, owner: SecretKey) -> None:
-    plan = Plan.propose(table, target="class", law="gaussian", privacy=0.1)
+    plan = Plan.propose(table, target="class", noise="gaussian", privacy=0.1)
     made = release(table, plan, tmp_path / "r", format="csv", key=owner)
     model = mine(made)
     # The same release as a folder of files, one of which was spoilt on its way.
@@ -79,7 +79,7 @@ def test_a_miner_learns_the_file_of_a_wrong_cell(tmp_path: Path, table: Path, ow
         rows[4] = rows[4] if name != "b" else "abc," * (len(lines[0].split(",")) - 1) + "A"
         (folder / f"{name}.csv").write_text("\n".join([lines[0], *rows]) + "\n")
     with pytest.raises(DataError, match=r"b.csv, .*, row 5: 'abc' is not a number"):
-        Release.open(tmp_path / "r").observed()
+        Release.open(tmp_path / "r").read_table()
     spoilt(table, 40, "40,old,A")
     with pytest.raises(DataError, match=r"b.csv, age, row 11: 'old' is not a number"):
         model.predict(table)

@@ -134,7 +134,7 @@ def check(table: Any, folder: Path, **options: Any) -> Release | None:
     out = made.to_arrow()
     Release.open(folder / "r").verify()
     assert out.num_rows == original.num_rows == made.manifest.data.rows
-    seen = made.observed()
+    seen = made.read_table()
     for column in made.manifest.columns:
         name = column.attribute.name
         words = plan.absent.get(name, ("",))
@@ -248,7 +248,7 @@ def test_random_ids(table: pa.Table) -> None:
 )
 def test_every_law_on_random_tables(table: pa.Table, law: str, privacy: float) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        check(table, Path(folder), law=law, privacy=privacy, target=table.column_names[-1])
+        check(table, Path(folder), noise=law, privacy=privacy, target=table.column_names[-1])
 
 
 @settings(max_examples=60)

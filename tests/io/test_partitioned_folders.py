@@ -67,7 +67,7 @@ def test_csv_partitions_are_counted_and_read(tmp_path: Path) -> None:
 
 
 def test_a_partitioned_table_is_planned_and_released_with_its_folders_columns(folder: Path, tmp_path: Path) -> None:
-    plan = Plan.propose(folder, law="gaussian", privacy=0.5)
+    plan = Plan.propose(folder, noise="gaussian", privacy=0.5)
     assert set(plan.schema.names) == {"age", "job", "year", "place"}
     made = release(folder, plan, tmp_path / "out")
     assert made.manifest.data.rows == 100

@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks  # noqa: E402
 from sfumato.channels import Gaussian, Projective  # noqa: E402
 from sfumato.errors import UsageError  # noqa: E402
 from sfumato.mining.estimators import PerturbedTreeClassifier  # noqa: E402
-from sfumato.papers import loans  # noqa: E402
+from sfumato.papers import as2000 as loans  # noqa: E402
 from sfumato.plans import Plan  # noqa: E402
 from sfumato.releasing import release  # noqa: E402
 

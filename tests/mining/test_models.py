@@ -11,7 +11,7 @@ from sfumato.errors import DataError, UsageError
 from sfumato.mining.miner import mine
 from sfumato.mining.model import Model
 from sfumato.mining.naive_bayes import NAIVE_BAYES
-from sfumato.papers import loans
+from sfumato.papers import as2000 as loans
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
 from sfumato.releasing import release
@@ -23,13 +23,13 @@ KEY = SecretKey(bytes(range(32)))
 @pytest.fixture(scope="module")
 def iris(tmp_path_factory):
     folder = tmp_path_factory.mktemp("iris") / "release"
-    return release("iris", Plan.propose("iris", law="gaussian", privacy=0.25), folder, key=KEY)
+    return release("iris", Plan.propose("iris", noise="gaussian", privacy=0.25), folder, key=KEY)
 
 
 @pytest.fixture(scope="module")
 def adult(tmp_path_factory):
     folder = tmp_path_factory.mktemp("adult") / "release"
-    return release("adult", Plan.propose("adult", law="gaussian", privacy=0.5), folder, key=KEY)
+    return release("adult", Plan.propose("adult", noise="gaussian", privacy=0.5), folder, key=KEY)
 
 
 @pytest.mark.parametrize("strategy", [s.name for s in STRATEGIES.values() if not s.true_values])
@@ -78,7 +78,7 @@ def test_evaluation_counts_rows_of_unknown_class_apart(iris):
 
 def test_a_release_without_a_class_cannot_be_mined(tmp_path):
     table = pa.table({"x": np.arange(50.0), "y": np.arange(50.0) % 7})
-    made = release(table, Plan.propose(table, law="gaussian", privacy=0.5), tmp_path / "r", key=KEY)
+    made = release(table, Plan.propose(table, noise="gaussian", privacy=0.5), tmp_path / "r", key=KEY)
     with pytest.raises(UsageError, match="target=COLUMN"):
         mine(made)
 

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from sfumato.papers.liu2012 import PAPER, Setting, markdown, numeric_table, paper_tables, sweep, table1
+from sfumato.papers.liu2012 import PAPER, Setting, numeric_table, paper_tables, sweep, table1
 
 TINY = Setting("tiny", 2, 1, starts=3)
 
@@ -39,9 +39,6 @@ def test_table_one_has_every_method_with_spread_and_privacy_beside_it():
     assert {line["check"] for line in results["targets"] if not line["met"]} <= {"racc rerun mean"}
     assert len(results["targets"]) == 2 * 14
     json.dumps(results)
-    text = markdown(results)
-    assert text.count("\n") == 16
-    assert "| iris | 3 | geometric | 86.00 |" in text
 
 
 def test_the_experiment_repeats():

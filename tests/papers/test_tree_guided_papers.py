@@ -8,7 +8,7 @@ import pytest
 from sfumato.errors import DataError, UsageError
 from sfumato.papers import detective2005, ib2003
 from sfumato.papers.base import Bench
-from sfumato.papers.owners import boston_table, bundled_table, count_decimals, synthetic_table
+from sfumato.papers.parties import boston_table, bundled_table, count_decimals, synthetic_table
 
 
 def test_every_row_of_2005_has_a_verdict(monkeypatch):

@@ -10,8 +10,7 @@ import pytest
 
 from sfumato.channels import Gaussian
 from sfumato.errors import DataError
-from sfumato.io.cells import Encoder
-from sfumato.io.spellings import detect_spelling
+from sfumato.io.cells import Encoder, detect_spelling
 from sfumato.plans import Plan
 from sfumato.schema import Attribute, Interval, Kind
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from sfumato.cli.app import cli
 from sfumato.plans import Plan
-from sfumato.plans.ordering import LabelsAlong, NumbersAlong, ordered
+from sfumato.plans.profile import LabelsAlong, NumbersAlong, is_ordered
 
 
 def table(n=2000, shuffled=False):
@@ -46,13 +46,13 @@ def test_labels_of_two_blocks_add_up_to_those_of_one(cut):
 
 def test_chance_and_odd_columns_are_no_order():
     rng = np.random.default_rng(0)
-    assert not any(ordered(NumbersAlong.of(rng.normal(size=300))) for _ in range(200))
-    assert not any(ordered(LabelsAlong.of(pa.array(rng.choice(list("aab"), 300)))) for _ in range(200))
+    assert not any(is_ordered(NumbersAlong.of(rng.normal(size=300))) for _ in range(200))
+    assert not any(is_ordered(LabelsAlong.of(pa.array(rng.choice(list("aab"), 300)))) for _ in range(200))
     for values in ([], [1.0], [2.0] * 50, [np.nan] * 5, [1e308, -1e308] * 50):
-        assert not ordered(NumbersAlong.of(np.array(values, dtype=float)))
-    assert not ordered(LabelsAlong.of(pa.array([], pa.string())))
-    assert not ordered(LabelsAlong.of(pa.array(["same"] * 100)))
-    assert not ordered(NumbersAlong.of(np.arange(4.0)))  # sorted, but by chance one time in twelve
+        assert not is_ordered(NumbersAlong.of(np.array(values, dtype=float)))
+    assert not is_ordered(LabelsAlong.of(pa.array([], pa.string())))
+    assert not is_ordered(LabelsAlong.of(pa.array(["same"] * 100)))
+    assert not is_ordered(NumbersAlong.of(np.arange(4.0)))  # sorted, but by chance one time in twelve
 
 
 def test_a_plan_names_the_columns_that_are_sorted_and_none_of_a_shuffled_table():

@@ -13,7 +13,7 @@ import pytest
 import sfumato as sf
 from sfumato.io.cells import Encoder
 from sfumato.plans import Plan
-from sfumato.plans.sentinels import Ends, sentinels
+from sfumato.plans.profile import Ends, sentinels
 from sfumato.schema import Attribute, Interval, Kind, Schema
 
 AGES = [18 + i % 78 for i in range(780)]

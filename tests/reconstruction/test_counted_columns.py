@@ -15,7 +15,7 @@ from sfumato.releasing import release
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Release:
-    plan = Plan.propose("credit_approval", target="class", law="gaussian", privacy=0.5)
+    plan = Plan.propose("credit_approval", target="class", noise="gaussian", privacy=0.5)
     return release("credit_approval", plan, tmp_path_factory.mktemp("r") / "r", key=SecretKey(bytes(32)))
 
 

@@ -96,7 +96,7 @@ def test_the_secret_is_in_no_file_log_message_or_repr(
         repr(kernel), str(kernel), repr(made), repr(made.manifest), repr(owner), str(refused.value), repr(refused.value),
         caplog.text, captured.out, captured.err, repr(Ledger.beside(key).entries()),
     ]  # fmt: skip
-    public = [pickle.dumps(o) for o in (made, made.manifest, plan, made.observed(), refused.value)]
+    public = [pickle.dumps(o) for o in (made, made.manifest, plan, made.read_table(), refused.value)]
     files = [p.read_bytes() for folder in ("r", "e") for p in (tmp_path / folder).iterdir()]
     files.append((tmp_path / "k.ledger").read_bytes())
     for secret in derived:

@@ -126,7 +126,7 @@ def test_any_block_size_gives_the_same_bytes(people, made, tmp_path):
 
 
 def test_a_column_by_itself_is_reconstructed_as_through_any_gaussian(people, made):
-    found = reconstruct(made.observed()["height"])
+    found = reconstruct(made.read_table()["height"])
     truth = people["height"].to_numpy()
     assert found.mass @ found.grid.centres == pytest.approx(truth.mean(), abs=0.6)
     spread = np.sqrt(found.mass @ (found.grid.centres - found.mass @ found.grid.centres) ** 2)
@@ -134,7 +134,7 @@ def test_a_column_by_itself_is_reconstructed_as_through_any_gaussian(people, mad
 
 
 def test_what_multiplies_laws_of_columns_refuses_and_auto_says_why_it_does_not(made):
-    table = made.observed()
+    table = made.read_table()
     assert drawn_together(table.columns) == NUMBERS
     assert drawn_together([table["height"], table["town"]]) == ()
     for strategy in ("joint", "mixture", "local"):
@@ -269,7 +269,7 @@ def test_a_proposed_plan_with_correlated_noise_survives_its_toml(tmp_path):
 
 def test_byclass_leaves_the_leaves_as_counted_where_noise_was_drawn_together(made):
     # How records stray between leaves is a product over attributes, which holds for independent noise only.
-    table = made.observed()
+    table = made.read_table()
     assert drawn_together(table.columns)
     assert byclass(table) == byclass(table, as_counted=True)
 

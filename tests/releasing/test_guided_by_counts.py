@@ -20,7 +20,7 @@ from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
 from sfumato.releases import Release
 from sfumato.releases.ledger import Ledger
-from sfumato.releases.reader import count_original, read_original, sampled
+from sfumato.releases.reader import count_original, gather_sample, read_original
 from sfumato.releasing import release
 from sfumato.schema import Role
 from sfumato.trees.grow.c45 import c45
@@ -58,7 +58,7 @@ def made_by(
 
 
 def labels(release: Release) -> np.ndarray:
-    found = release.observed().codes
+    found = release.read_table().codes
     assert found is not None
     return found
 
@@ -74,7 +74,7 @@ def test_class_random_keeps_the_totals_of_every_leaf_exactly(table: Path, plan: 
         np.testing.assert_array_equal(np.bincount(new[here], minlength=2), np.bincount(truth.codes[here], minlength=2))
     assert made.manifest["label"].guided == "class-random"
     assert made.manifest["x"].clear
-    np.testing.assert_array_equal(made.observed()["x"].values, truth["x"].values)
+    np.testing.assert_array_equal(made.read_table()["x"].values, truth["x"].values)
 
 
 @pytest.mark.parametrize("law", ["class-random", "class-probabilistic", "class-all-leaves"])
@@ -92,7 +92,7 @@ def test_class_noise_changes_as_many_labels_as_the_formula_says(
 def test_detective_keeps_the_values_of_every_leaf_when_nothing_moves(table: Path, plan: Plan, tmp_path: Path) -> None:
     truth = read_original(table, plan)
     made = made_by(table, plan, tmp_path / "r", "detective", p=0.0)
-    seen = made.observed()
+    seen = made.read_table()
     for name in ("colour", "size"):
         own = Segments.of(truth, name)
         old, new = truth[name].values, seen[name].values
@@ -105,7 +105,7 @@ def test_detective_keeps_the_values_of_every_leaf_when_nothing_moves(table: Path
 
 def test_detective_by_single_draws_follows_the_law_of_the_leaf(table: Path, plan: Plan, tmp_path: Path) -> None:
     truth = read_original(table, plan)
-    seen = made_by(table, plan, tmp_path / "r", "detective", p=0.2, v=0.1, draws="iid").observed()
+    seen = made_by(table, plan, tmp_path / "r", "detective", p=0.2, v=0.1, draws="iid").read_table()
     own = Segments.of(truth, "size")
     for node in own.leaves.tolist():
         here = own.node == node
@@ -153,7 +153,7 @@ def test_a_correction_that_leaves_every_count_as_it_was_draws_afresh_too(
     release(table, plan, tmp_path / "a", **options)
     whole = pq.read_table(table)
     truth = read_original(table, plan)
-    mined = sampled(count_original(table, plan, Local()), 500)
+    mined = gather_sample(count_original(table, plan, Local()), 500)
     leaf = c45(mined.table).apply(truth)
     x = truth["x"].values.copy()
     free = np.setdiff1d(np.flatnonzero((leaf == leaf[mined.rows[0]]) & (truth.codes == 0)), mined.rows)
@@ -177,7 +177,7 @@ def test_leaf_swap_keeps_every_table_by_leaf_and_class_exactly(table: Path, plan
     truth = read_original(table, plan)
     leaf = c45(truth).apply(truth)
     made = made_by(table, plan, tmp_path / "r", "leaf-swap", small="keep")
-    seen = made.observed()
+    seen = made.read_table()
     np.testing.assert_array_equal(seen.codes, truth.codes)
     for name in ("colour", "size", "x"):
         old, new = truth[name].values, seen[name].values
@@ -203,7 +203,7 @@ def test_leaf_swap_leaves_small_cells_out_where_asked(table: Path, plan: Plan, t
     assert str(small.sum()) not in json.dumps(told)
     kept = made_by(table, plan, tmp_path / "k", "leaf-swap", small="keep", least=100)
     assert any("such a row is a fact about somebody" in limit for limit in kept.manifest.extra["public"]["limits"])
-    np.testing.assert_array_equal(kept.observed()["x"].values[small], truth["x"].values[small])
+    np.testing.assert_array_equal(kept.read_table()["x"].values[small], truth["x"].values[small])
     with pytest.raises(UsageError, match="every leaf and class is a small cell"):
         made_by(table, plan, tmp_path / "n", "leaf-swap", small="suppress", least=5000)
 

@@ -41,7 +41,7 @@ def test_tree_methods_release_a_mixed_table_with_its_gaps(method, tmp_path):
     guided = {c.attribute.name for c in manifest.columns if c.guided == method}
     assert guided == {n for n, share in found.making.changed.items() if share > 0}
     assert guided
-    table = found.observed()
+    table = found.read_table()
     assert table.rows == 690
     assert table.labels == ("+", "-")
 
@@ -55,7 +55,7 @@ def test_cluster_methods_release_numbers_and_swap_labels(method, tmp_path):
     )
     plan = Plan.propose(table)
     found = release(table, with_method(plan, method, {"k": "3"}), tmp_path / "r", key=KEY)
-    seen = Release.open(tmp_path / "r").observed()
+    seen = Release.open(tmp_path / "r").read_table()
     assert found.making.changed["a"] > 0.9
     before = np.bincount(np.searchsorted(["n", "s", "w"], table["ward"].to_pylist()))
     assert np.bincount(seen["ward"].values.astype(int)).tolist() == before.tolist()

@@ -45,7 +45,7 @@ def chain(tmp_path_factory):
     for time in range(TIMES):
         plan = Plan(Schema(ATTRIBUTES), channels, name=f"round-{time}")
         made = release(table, plan, folder / str(time), key=SecretKey(bytes(range(32))))
-        again = Release.open(made.folder).observed()
+        again = Release.open(made.folder).read_table()
         seen.append({"letter": again["letter"].values.astype(int), "age": (again["age"].values.astype(int) - 1) // 20})
         table = made.to_arrow()
     return truth, seen

@@ -37,7 +37,7 @@ def table():
 
 
 def proposed(table, law="substitution", **parameters):
-    return Plan.propose(table, target="class", law=law, parameters=parameters, name="reports")
+    return Plan.propose(table, target="class", noise=law, options=parameters, name="reports")
 
 
 def test_the_planner_chooses_reports_for_many_labels_and_says_so(table):
@@ -122,7 +122,7 @@ def test_either_law_can_be_forced(table, tmp_path):
 def test_reports_are_written_as_whole_numbers_and_read_back(table, tmp_path, kind):
     made = release(table, proposed(table, epsilon=2.0), tmp_path / "r", key=KEY, format=kind)
     law = made.manifest["diagnosis"].channel
-    column = Release.open(tmp_path / "r").observed()["diagnosis"]
+    column = Release.open(tmp_path / "r").read_table()["diagnosis"]
     assert np.isnan(column.values).sum() == 150
     present = column.values[~np.isnan(column.values)]
     assert present.min() >= 0

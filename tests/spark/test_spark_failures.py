@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sfumato.generators.files import generate
+from sfumato.generators.registry import generate
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
 from sfumato.releases import Release
@@ -108,7 +108,7 @@ def test_workers_that_have_the_key_file_are_sent_no_key_at_all(
     import pickle
 
     from sfumato.errors import UsageError
-    from sfumato.releases.key import load_key
+    from sfumato.releases.ledger import load_key
     from sfumato.releasing.row_by_row import KernelByKeyFile, key_fingerprint
 
     first = release(table, plan, tmp_path / "a", key=tmp_path / "key")

@@ -43,13 +43,13 @@ def alone(table: Path, plan: Plan, spread: Release) -> Release:
 
 
 def test_counts_are_the_same(spark: Any, alone: Release, spread: Release) -> None:
-    column = alone.observed()["salary"]
+    column = alone.read_table()["salary"]
     count = CellCounts(("salary", "age"), (column.observed_grid(column.true_grid(50)), None))
-    here = alone.counted(Local()).fold(count)
+    here = alone.count_table(Local()).fold(count)
     for engine, made in ((Local(2), spread), (spark, spread), (spark, alone)):
-        for ours, theirs in zip(here.tables, made.counted(engine).fold(count).tables, strict=True):
+        for ours, theirs in zip(here.tables, made.count_table(engine).fold(count).tables, strict=True):
             np.testing.assert_array_equal(ours, theirs)
-    whole: Table = spread.observed()
+    whole: Table = spread.read_table()
     assert int(here.tables[0].sum()) == whole.rows == 12_000
 
 

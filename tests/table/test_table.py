@@ -112,7 +112,7 @@ def made(tmp_path_factory) -> Release:
 
 
 def test_the_original_and_the_release_are_read_as_different_types(made):
-    true, seen = read_original("iris", made.manifest), made.observed()
+    true, seen = read_original("iris", made.manifest), made.read_table()
     assert (type(true), type(seen)) == (Original, Table)
     assert true.target.name == seen.target.name == made.manifest.schema.target.name
     assert all(c.channel is None for c in true.all_columns)

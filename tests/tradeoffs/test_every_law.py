@@ -17,7 +17,7 @@ from sfumato.plans.document import with_consent
 from sfumato.randomness import SecretKey
 from sfumato.releases.reader import read_original
 from sfumato.releasing.joint_noise import joint_law, with_joint_noise
-from sfumato.releasing.row_by_row import bound_laws
+from sfumato.releasing.row_by_row import bind_laws
 from sfumato.schema import Attribute, Consent, Interval, Kind, Missing, Schema
 from sfumato.table import Column, Table
 from sfumato.tradeoffs import tradeoff
@@ -109,8 +109,8 @@ def test_the_laws_tried_are_those_that_a_release_with_the_same_options_has(law):
     setting = {next(iter(LAWS[law].sweep)): float(TWO[next(iter(LAWS[law].sweep))][1])}
     if law == "substitution":
         setting["bins"] = 8.0
-    made = Plan.propose(table, target="class", law=law, parameters={n: f"{v:g}" for n, v in setting.items()})
-    assert dict(blur_for(law, setting, plan, truth).channels) == made.bound()
+    made = Plan.propose(table, target="class", noise=law, options={n: f"{v:g}" for n, v in setting.items()})
+    assert dict(blur_for(law, setting, plan, truth).channels) == made.bind()
 
 
 @pytest.mark.parametrize("setting", [{"ratio": 0.5}, {"privacy": 0.5}])
@@ -121,8 +121,8 @@ def test_the_joint_law_tried_is_the_one_that_a_release_has(setting):
     tried = blur_for("correlated-gaussian", setting, plan, truth)
     assert tried.joint.names == law.names
     assert np.allclose(tried.joint.covariance, law.covariance, rtol=1e-5, atol=1e-9)
-    assert set(tried.channels) == set(bound_laws(joined, law))
-    assert tried.channels["city"] == bound_laws(joined, law)["city"]
+    assert set(tried.channels) == set(bind_laws(joined, law))
+    assert tried.channels["city"] == bind_laws(joined, law)["city"]
 
 
 def test_joint_noise_has_the_covariance_of_its_law_and_leaves_missing_values_missing():
@@ -178,9 +178,9 @@ def test_an_identifier_that_is_released_takes_no_part():
 def test_the_law_is_the_one_that_the_plan_names():
     table, plan, _ = proposed()
     assert law_of(plan) == "gaussian"
-    assert law_of(Plan.propose(table, target="class", law="square-wave", parameters={"epsilon": 1})) == "square-wave"
+    assert law_of(Plan.propose(table, target="class", noise="square-wave", options={"epsilon": 1})) == "square-wave"
     assert tradeoff(
-        table, plan=Plan.propose(table, target="class", law="laplace"), repeats=1, sweep={"privacy": (0.5, 1)}
+        table, plan=Plan.propose(table, target="class", noise="laplace"), repeats=1, sweep={"privacy": (0.5, 1)}
     ).law == "laplace"  # fmt: skip
 
 

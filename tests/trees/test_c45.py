@@ -12,7 +12,7 @@ from tests.support import weka_j48 as weka
 from tests.support.owned_tables import category, mixed, number, table
 
 from sfumato.errors import DataError, UsageError
-from sfumato.papers.owners import boston_table, bundled_table
+from sfumato.papers.parties import boston_table, bundled_table
 from sfumato.trees import text
 from sfumato.trees.grow.c45 import c45
 from sfumato.trees.grow.pruning import Pessimistic, added_errors

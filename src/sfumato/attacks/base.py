@@ -51,7 +51,7 @@ class View:
     @classmethod
     def of(cls, release: Release, table: Table | None = None) -> View:
         """What a recipient of the release sees; `table` holds some of its rows where not all are looked at."""
-        table = release.observed() if table is None else table
+        table = release.read_table() if table is None else table
         if isinstance(table, Original):
             raise UsageError("a view shows a release, and this is an original; give rows of the release")
         target = release.manifest.schema.target

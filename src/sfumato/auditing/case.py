@@ -22,12 +22,12 @@ from sfumato.reconstruction import paper_size
 from sfumato.releases import (
     Manifest,
     Release,
-    Sampled,
+    RowSample,
     as_release,
     check_same_rows,
     count_original,
+    gather_sample,
     read_original,
-    sampled,
 )
 from sfumato.schema import Attribute, Role
 from sfumato.table import Column, Original, require_original
@@ -73,11 +73,11 @@ def distribution(column: Column, truth: FloatArray) -> tuple[Grid, FloatArray]:
 
 def sample_rows(
     release: Release, original: Any, engine: Engine, size: int, encoding: str, others: Sequence[Release] = ()
-) -> tuple[Sampled, ...]:
+) -> tuple[RowSample, ...]:
     """Return the same rows of the original, the release and the others: at most `size`, chosen by a hash of their numbers."""
-    true = sampled(count_original(original, release.manifest, engine, encoding=encoding), size)
+    true = gather_sample(count_original(original, release.manifest, engine, encoding=encoding), size)
     check_rows(release, true.of)
-    seen = [sampled(made.counted(engine), size) for made in (release, *others)]
+    seen = [gather_sample(made.count_table(engine), size) for made in (release, *others)]
     for made, part in zip((release, *others), seen, strict=True):
         if not np.array_equal(part.rows, true.rows):
             raise DataError(

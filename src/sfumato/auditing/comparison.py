@@ -107,7 +107,7 @@ def compare(
     opened = as_release(release)
     trees, notes = [], []
     if engine.gathers:
-        truth, seen = original_of(opened, original, encoding)[0], opened.observed()
+        truth, seen = original_of(opened, original, encoding)[0], opened.read_table()
     else:
         first, second = sample_rows(opened, original, engine, sample, encoding)
         truth, seen = require_original(first.table, "compare"), second.table

@@ -180,7 +180,7 @@ def count_distances(
 ) -> dict[str, dict[str, Any]]:
     """Return for every modified column the distance of reconstructed and of released shares from the true ones, over all rows."""
     truth = count_original(original, release.manifest, engine, encoding=encoding)
-    counted = release.counted(engine)
+    counted = release.count_table(engine)
     columns = {c.name: c for c in counted.table.columns if c.channel is not None}
     names = tuple(name for name in columns if release.manifest[name].missing < release.manifest.data.rows)
     if not names:

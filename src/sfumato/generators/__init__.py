@@ -1,12 +1,12 @@
 """Synthetic tables by name: the papers' own data, at any length, in blocks that do not fill the memory.
 
-base.py               fixed blocks, one random stream per block, the description of columns
-agrawal.py            loan applicants (Agrawal & Srikant 2000); crd.py and csd.py: the tables of the 2005 paper
-shapes.py             plateau and triangles, with their exact distributions
-registry.py           the generators by name
-files.py              a generator written to a file, and the plan that declares its domains
+base.py       fixed blocks, one random stream per block, what a generator is
+agrawal.py    loan applicants (Agrawal & Srikant 2000)
+customers.py  the two tables of Islam & Brankovic 2005
+shapes.py     plateau and triangles, with their exact distributions
+registry.py   the generators by name; a table written to a file, and the plan that declares its domains
 
-Start with base.py. The randomness here is public and repeatable; it protects nobody.
+Start with base.py. The randomness here is public and repeatable; it protects no one.
 
 >>> from sfumato import generators
 >>> first = next(generators.get("agrawal").blocks(1000, seed=7, function=2, balanced=True))
@@ -15,6 +15,5 @@ Start with base.py. The randomness here is public and repeatable; it protects no
 """
 
 from sfumato.generators import shapes
-from sfumato.generators.base import ROWS_PER_BLOCK, Block, Column, Generator
-from sfumato.generators.files import generate, plan_for
-from sfumato.generators.registry import GENERATORS, get, names
+from sfumato.generators.base import ROWS_PER_BLOCK, Block, Generator
+from sfumato.generators.registry import GENERATORS, generate, get, names, plan_for

@@ -23,12 +23,14 @@ documentation has it the other way round), and group A is the side where the dis
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import UsageError
-from sfumato.generators.base import ROWS_PER_BLOCK, Block, Column, Generator, block_sizes, check_whole, stream
+from sfumato.generators.base import ROWS_PER_BLOCK, Block, Generator, draw_blocks, stream
+from sfumato.schema import Attribute, Categories, Interval, Kind
 
 Mask = NDArray[np.bool_]
 Values = NDArray[np.float64]
@@ -55,7 +57,7 @@ TARGET = "class"
 LABELS = ("A", "B")
 
 
-def _between(low: float, x: Values, high: float) -> Mask:
+def _is_within(low: float, x: Values, high: float) -> Mask:
     return (low <= x) & (x <= high)
 
 
@@ -69,9 +71,9 @@ def _pay_by_age(t: Block, pay: Values) -> Mask:
     """Functions 2 and 6: each age has its own band of pay."""
     young, middle, old = _ages(t)
     in_a: Mask = (
-        (young & _between(50 * K, pay, 100 * K))
-        | (middle & _between(75 * K, pay, 125 * K))
-        | (old & _between(25 * K, pay, 75 * K))
+        (young & _is_within(50 * K, pay, 100 * K))
+        | (middle & _is_within(75 * K, pay, 125 * K))
+        | (old & _is_within(25 * K, pay, 75 * K))
     )
     return in_a
 
@@ -79,11 +81,11 @@ def _pay_by_age(t: Block, pay: Values) -> Mask:
 def _function_3(t: Block) -> Mask:
     young, middle, old = _ages(t)
     elevel = t["elevel"]
-    low, mid, high = (_between(c - 25 * K, t["salary"], c + 25 * K) for c in (50 * K, 75 * K, 100 * K))
+    low, mid, high = (_is_within(c - 25 * K, t["salary"], c + 25 * K) for c in (50 * K, 75 * K, 100 * K))
     in_a: Mask = (
-        (young & ((_between(0, elevel, 1) & low) | (_between(2, elevel, 3) & mid)))
-        | (middle & ((_between(1, elevel, 3) & mid) | ((elevel == 4) & high)))
-        | (old & ((_between(2, elevel, 4) & mid) | ((elevel == 1) & low)))
+        (young & ((_is_within(0, elevel, 1) & low) | (_is_within(2, elevel, 3) & mid)))
+        | (middle & ((_is_within(1, elevel, 3) & mid) | ((elevel == 4) & high)))
+        | (old & ((_is_within(2, elevel, 4) & mid) | ((elevel == 1) & low)))
     )
     return in_a
 
@@ -126,7 +128,7 @@ def _check_function(function: int) -> int:
 
 
 def make_blocks(rows: int, *, function: int = 1, seed: int = 0, balanced: bool = False) -> Iterator[Block]:
-    """Yield a table of `rows` applicants in blocks of `BLOCK_ROWS` rows; the first n rows do not depend on `rows`.
+    """Yield a table of `rows` applicants in blocks of `ROWS_PER_BLOCK` rows; the first n rows do not depend on `rows`.
 
     Reals are full float64, not rounded; `INTEGERS` are int64; the last column, `class`, holds "A" or "B".
 
@@ -144,10 +146,8 @@ def make_blocks(rows: int, *, function: int = 1, seed: int = 0, balanced: bool =
         rows is split exactly and any odd number to within one. Of all applicants only 1 in 50 is in group B under
         function 8 and 1 in 450 under function 10, so their balanced tables take longer: about a second per block.
     """
-    rows, seed = check_whole("rows", rows, 1), check_whole("seed", seed, 0)
     _check_function(function)
-    block = _draw_balanced_block if balanced else _draw_block
-    return (block(seed, number, size, function) for number, size in block_sizes(rows))
+    return draw_blocks(partial(_draw_balanced_block if balanced else _draw_block, function), rows, seed=seed)
 
 
 def _draw(rng: np.random.Generator) -> Block:
@@ -180,13 +180,13 @@ def _add_labels(columns: Block, in_a: Mask) -> Block:
     return {**columns, TARGET: np.where(in_a, *LABELS)}
 
 
-def _draw_block(seed: int, number: int, size: int, function: int) -> Block:
+def _draw_block(function: int, seed: int, number: int, size: int) -> Block:
     # The whole block is drawn and then cut: a shorter draw would hand other numbers to every attribute but the first.
     columns = {name: values[:size] for name, values in _draw(stream(seed, number)).items()}
     return _add_labels(columns, group_a(columns, function))
 
 
-def _draw_balanced_block(seed: int, number: int, size: int, function: int) -> Block:
+def _draw_balanced_block(function: int, seed: int, number: int, size: int) -> Block:
     pairs = (size + 1) // 2
     rng = stream(seed, number)
     drawn: dict[bool, list[Block]] = {True: [], False: []}
@@ -214,8 +214,8 @@ agrawal = Generator(
     name="agrawal",
     about="loan applicants with nine attributes and two groups (Agrawal & Srikant 2000, Tables 2 and 3)",
     attributes=(
-        *(Column(name, "integer" if name in INTEGERS else "real", domain) for name, domain in DOMAINS.items()),
-        Column(TARGET, "categorical", LABELS),
+        *(Attribute(n, Kind.INTEGER if n in INTEGERS else Kind.REAL, Interval(*d)) for n, d in DOMAINS.items()),
+        Attribute(TARGET, Kind.CATEGORICAL, Categories(LABELS)),
     ),
     make=make_blocks,
     options=("function", "balanced"),

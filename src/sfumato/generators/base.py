@@ -1,8 +1,8 @@
 """What every synthetic table shares: fixed blocks, one random stream per block, and a description of its columns.
 
 A block's rows come from the seed and the block's number alone, so memory stays flat however long the table is, and the
-first n rows of a long table are the table of n rows. The randomness here is for experiments and protects nobody: it is
-public and repeatable on purpose, unlike the noise of a release.
+first n rows of a long table are the table of n rows. The randomness here is for experiments and protects no one: it
+is public and repeatable on purpose, unlike the noise of a release.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import UsageError
+from sfumato.schema import Attribute
 from sfumato.text import join_names
 
 ROWS_PER_BLOCK = 65_536
@@ -23,18 +24,6 @@ ROWS_PER_BLOCK = 65_536
 
 Block = dict[str, NDArray[Any]]
 """Column name to values, all of one length, in the order of the table."""
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column: its name, how its values are read, and what they may be.
-
-    `domain` holds the two ends (both included) of a number, and the labels of a categorical column.
-    """
-
-    name: str
-    kind: Literal["real", "integer", "categorical"]
-    domain: tuple[float, float] | tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -57,13 +46,13 @@ class Generator:
 
     name: str
     about: str
-    attributes: tuple[Column, ...]
+    attributes: tuple[Attribute, ...]
     make: Callable[..., Iterator[Block]]
     options: tuple[str, ...] = ()
     target: str | None = None
 
     def blocks(self, rows: int, seed: int = 0, **options: Any) -> Iterator[Block]:
-        """Yield `rows` rows in blocks of `BLOCK_ROWS`; wrong options are refused here, before the first block."""
+        """Yield `rows` rows in blocks of `ROWS_PER_BLOCK`; wrong options are refused here, before the first block."""
         unknown = sorted(set(options) - set(self.options))
         if unknown:
             allowed = f"it takes {join_names(self.options)}" if self.options else "it takes only rows and seed"
@@ -82,10 +71,11 @@ def check_whole(name: str, value: int, lowest: int) -> int:
     return number
 
 
-def block_sizes(rows: int) -> Iterator[tuple[int, int]]:
-    """Yield the number and the size of every block of a table: all have `BLOCK_ROWS` rows but the last."""
-    for start in range(0, rows, ROWS_PER_BLOCK):
-        yield start // ROWS_PER_BLOCK, min(ROWS_PER_BLOCK, rows - start)
+def draw_blocks(draw: Callable[[int, int, int], Block], rows: int, *, seed: int = 0) -> Iterator[Block]:
+    """Yield ``draw(seed, number, size)`` of every block: all have `ROWS_PER_BLOCK` rows but the last."""
+    rows, seed = check_whole("rows", rows, 1), check_whole("seed", seed, 0)
+    starts = range(0, rows, ROWS_PER_BLOCK)
+    return (draw(seed, start // ROWS_PER_BLOCK, min(ROWS_PER_BLOCK, rows - start)) for start in starts)
 
 
 def stream(seed: int, block: int, use: int = 0) -> np.random.Generator:

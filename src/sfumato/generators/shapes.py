@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import UsageError
-from sfumato.generators.base import ROWS_PER_BLOCK, Block, Column, Generator, block_sizes, check_whole, stream
+from sfumato.generators.base import ROWS_PER_BLOCK, Block, Generator, draw_blocks, stream
+from sfumato.schema import Attribute, Interval, Kind
 
 Values = NDArray[np.float64]
 
@@ -41,12 +42,11 @@ class Shape:
 
     def blocks(self, rows: int, *, seed: int = 0) -> Iterator[Block]:
         """Yield `rows` values as blocks with the column ``x``; the first n rows do not depend on `rows`."""
-        rows, seed = check_whole("rows", rows, 1), check_whole("seed", seed, 0)
-        return ({"x": self._draw(seed, number)[:size]} for number, size in block_sizes(rows))
+        return draw_blocks(self._draw, rows, seed=seed)
 
-    def _draw(self, seed: int, number: int) -> NDArray[np.float64] | NDArray[np.int64]:
-        x = self.quantile(stream(seed, number).random(ROWS_PER_BLOCK))
-        return x if self.cells is None else 1 + np.floor(x * self.cells).astype(np.int64)
+    def _draw(self, seed: int, number: int, size: int) -> Block:
+        x = self.quantile(stream(seed, number).random(ROWS_PER_BLOCK))[:size]
+        return {"x": x if self.cells is None else 1 + np.floor(x * self.cells).astype(np.int64)}
 
     def true_mass(self, edges: Sequence[float] | Values) -> Values:
         """Return the probability of every interval between `edges`, from the law itself.
@@ -99,5 +99,5 @@ triangles200 = Shape("triangles200", _triangles_cdf, _triangles_quantile, cells=
 
 def as_generator(shape: Shape, about: str) -> Generator:
     """Return `shape` as an entry of the registry."""
-    column = Column("x", "real" if shape.cells is None else "integer", shape.domain)
-    return Generator(shape.name, about, (column,), shape.blocks)
+    attribute = Attribute("x", Kind.REAL if shape.cells is None else Kind.INTEGER, Interval(*shape.domain))
+    return Generator(shape.name, about, (attribute,), shape.blocks)

@@ -2,23 +2,21 @@
 
 sources.py    where rows come from: files, folders, Arrow tables, dataframes, in blocks
 csv_files.py  CSV files, read as the texts they hold
-hive.py       columns that stand in the names of folders (year=2024/…)
 pieces.py     row ranges of files, for workers that read them themselves
 cells.py      between cells and the numbers that laws act on
-spellings.py  numbers and days in spellings that are not read, so that an error can say which
 sinks.py      where rows go: one file or a folder, with its checksum
 atomic.py     outputs that appear whole or not at all
-partials.py   the hidden names of outputs that are not complete yet
 
 Start with sources.py (`open_table`, `read_blocks`) and cells.py (`Encoder`, `Decoder`). Nothing here knows a law, a plan or a
 release: this room imports schemas, counts, bundled datasets and errors, nothing above them.
 """
 
-from sfumato.io.atomic import check_outputs_free, open_new_folder, write_file
+from sfumato.io.atomic import check_outputs_free, open_new_file, open_new_folder, write_file
 from sfumato.io.cells import (
     Decoder,
     Encoder,
     decode_dictionary,
+    detect_spelling,
     format_cell,
     format_labels,
     match_absent_numbers,
@@ -26,9 +24,8 @@ from sfumato.io.cells import (
     truncate_to_days,
 )
 from sfumato.io.csv_files import check_header
-from sfumato.io.partials import discard, partial_path
 from sfumato.io.pieces import Piece, cut_into_pieces
-from sfumato.io.sinks import ROW_GROUP, Written, checksum, open_writer, write_table
+from sfumato.io.sinks import Written, checksum, open_writer, write_table
 from sfumato.io.sources import (
     BLOCK_ROWS,
     ArrowSource,
@@ -40,4 +37,3 @@ from sfumato.io.sources import (
     open_table,
     read_blocks,
 )
-from sfumato.io.spellings import detect_spelling

@@ -2,11 +2,15 @@
 
 Numbers stay numbers, dates are days since 1970, categories are their place in the declared list; NaN is a missing value.
 What does not fit the declared domain is refused here, with column, value, row and next step.
+
+Numbers and days in other spellings are recognised, so that their owner can rewrite them, but not read: 1,234 is a thousand or
+little more than one, and 05/06/2020 is in May or in June.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -17,7 +21,6 @@ from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray
 from sfumato.errors import CellError, DataError
-from sfumato.io.spellings import detect_spelling
 from sfumato.schema import Attribute, Interval, Kind, Missing
 from sfumato.text import join_names
 
@@ -60,9 +63,9 @@ class Encoder:
     def _categories(self, array: pa.Array, start: int) -> FloatArray:
         categories = self.attribute.categories
         texts = format_labels(array, self.attribute.name)
-        found = pc.index_in(texts, value_set=pa.array(categories, pa.string()))
-        codes = found.cast(pa.float64()).to_numpy(zero_copy_only=False).astype(np.float64)
-        if found.null_count == 0:
+        places = pc.index_in(texts, value_set=pa.array(categories, pa.string()))
+        codes = places.cast(pa.float64()).to_numpy(zero_copy_only=False).astype(np.float64)
+        if places.null_count == 0:
             return codes
         missing = self._missing(texts)
         # A text that means "missing" elsewhere may be a category here: what is declared wins.
@@ -123,9 +126,8 @@ class Encoder:
             try:
                 numbers = texts.cast(pa.float64())
             except pa.ArrowInvalid:
-                parsed = np.array([_parses(t) for t in texts.to_pylist()])
                 self._refuse(
-                    ~parsed,
+                    np.array([not _parses(t, pa.float64()) for t in texts.to_pylist()]),
                     array,
                     start,
                     lambda text: f"{text!r} is not a number{_describe_look(text)}",
@@ -149,9 +151,8 @@ class Encoder:
                 f"{self.remedy or 'declare it categorical'}"
             )
         values = _to_floats(numbers)
-        if (
-            marks := match_absent_numbers(values, self.absent)
-        ).any():  # -999 is as missing as a number as it is as a text
+        marks = match_absent_numbers(values, self.absent)
+        if marks.any():  # -999 is as missing as a number as it is as a text
             values = np.where(marks, math.nan, values)
             missing = missing | marks
         return values, missing
@@ -168,7 +169,7 @@ class Encoder:
             days = texts.cast(pa.date32()).cast(pa.int32())
         except pa.ArrowInvalid:
             self._refuse(
-                np.array([not _is_date(t) for t in texts.to_pylist()]),
+                np.array([not _parses(t, pa.date32()) for t in texts.to_pylist()]),
                 array,
                 start,
                 lambda text: f"{text!r} is not a date{_describe_look(text)}",
@@ -253,7 +254,7 @@ def format_cell(scalar: pa.Scalar) -> str:
 
 def match_absent_numbers(numbers: FloatArray, absent: Iterable[str]) -> BoolArray:
     """Return which numbers stand for a missing value: -999 where "-999" is among the `absent` texts."""
-    marks = [float(text) for text in absent if _parses(text)]
+    marks = [float(text) for text in absent if _parses(text, pa.float64())]
     return np.isin(numbers, marks) if marks else np.zeros(len(numbers), dtype=bool)
 
 
@@ -262,21 +263,9 @@ def _describe_look(text: str) -> str:
     return "" if form is None else f"; such values look like {form}"
 
 
-def _parses(text: str | None) -> bool:
-    if text is None:
-        return True
+def _parses(text: str | None, kind: pa.DataType) -> bool:
     try:
-        pa.scalar(text).cast(pa.float64())
-    except pa.ArrowInvalid:
-        return False
-    return True
-
-
-def _is_date(text: str | None) -> bool:
-    if text is None:
-        return True
-    try:
-        pa.scalar(text).cast(pa.date32())
+        pa.scalar(text, pa.string()).cast(kind)
     except pa.ArrowInvalid:
         return False
     return True
@@ -289,8 +278,7 @@ def _find_nulls(array: pa.Array) -> BoolArray:
 
 
 def _to_floats(numbers: pa.Array) -> FloatArray:
-    out = numbers.to_numpy(zero_copy_only=False)
-    return np.array(out, dtype=np.float64)
+    return np.array(numbers.to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
 def released_attribute(attribute: Attribute, reports: int | None) -> Attribute:
@@ -319,7 +307,6 @@ class Decoder:
 
     attribute: Attribute
     whole: bool = False
-    """Whether every released number is a whole one, so that the column can be written as integers."""
 
     @property
     def type(self) -> pa.DataType:
@@ -347,3 +334,42 @@ class Decoder:
         if self.whole:
             return pa.array(present.astype(np.int64), pa.int64(), mask=mask)
         return pa.array(values, pa.float64(), mask=mask)
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """A spelling: its pattern, what it is, and how to rewrite it."""
+
+    pattern: re.Pattern[str]
+    what: str
+    how: str
+    number: bool = True
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.how}"
+
+
+def _spelling(pattern: str, what: str, how: str, *, number: bool = True) -> Spelling:
+    return Spelling(re.compile(rf"\s*(?:{pattern})\s*"), what, how, number)
+
+
+AS_DAYS = "write them as year-month-day (2020-05-17)"
+SPELLINGS = (
+    _spelling(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d.*", "time stamps", "cut them to their days (2020-05-17)", number=False),
+    _spelling(r"\d{1,2}\.\d{1,2}\.(\d{4}|\d\d)", "days with points", AS_DAYS, number=False),
+    _spelling(r"\d{1,2}/\d{1,2}/(\d{4}|\d\d)|\d{4}/\d{1,2}/\d{1,2}", "days with slashes", AS_DAYS, number=False),
+    _spelling(r"\d{1,2}-\d{1,2}-\d{4}|\d{4}-\d-\d{1,2}|\d{4}-\d{1,2}-\d", "days in another order or without zeros", AS_DAYS,
+              number=False),
+    _spelling(r"[+-]?[\d.,]*\d\s*%", "percentages", "remove the % sign (89.3)"),
+    _spelling(r"[+-]?[$€£]\s*[\d.,]*\d|[+-]?[\d.,]*\d\s*[$€£]", "amounts of money", "remove the currency sign (12.50)"),
+    _spelling(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?", "numbers with commas, it seems between thousands", "remove the commas (817988)"),
+    _spelling(r"[+-]?(\d+|\d{1,3}(\.\d{3})+),\d+", "numbers with decimal commas", "write them with a point (23.00)"),
+)  # fmt: skip
+
+
+def detect_spelling(texts: Iterable[str]) -> Spelling | None:
+    """Return the spelling that all the texts have, if there is one."""
+    texts = list(texts)
+    if not texts:
+        return None
+    return next((form for form in SPELLINGS if all(form.pattern.fullmatch(t) for t in texts)), None)

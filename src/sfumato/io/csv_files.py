@@ -18,11 +18,8 @@ import pyarrow as pa
 from sfumato.errors import DataError, UsageError
 from sfumato.text import join_names
 
-CSV_BYTES = 4 << 20
 CSV_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars (|)"}
-SAMPLE_LINES = 20
-"""The separator is detected from this many lines."""
 
 
 class CsvSource:
@@ -52,9 +49,9 @@ class CsvSource:
         # Some programs begin a UTF-8 file with a byte-order mark, which is not part of the first name.
         marked = "utf-8-sig" if codecs.lookup(self.encoding).name == "utf-8" else self.encoding
         try:
-            # Bytes that are no text further down are found, with their row, when that row is read.
+            # Bytes further down that are not text are found, with their row, when that row is read.
             with self._bytes() as raw, io.TextIOWrapper(raw, marked, "surrogateescape", newline="") as text:
-                lines = list(islice(text, SAMPLE_LINES))
+                lines = list(islice(text, 20))  # the separator is detected from these
                 self.separator = detect_separator(lines, "\t" if ".tsv" in self.path.suffixes[-2:] else ",")
                 names = next(csv.reader(chain(lines, text), delimiter=self.separator, strict=True), None)
         except (OSError, EOFError, zlib.error, csv.Error) as error:
@@ -108,7 +105,7 @@ class CsvSource:
             with self._bytes() as raw:
                 reader = pacsv.open_csv(
                     tail := _Tail(raw),
-                    pacsv.ReadOptions(block_size=CSV_BYTES, encoding=self.encoding, use_threads=False),
+                    pacsv.ReadOptions(block_size=4 << 20, encoding=self.encoding, use_threads=False),
                     pacsv.ParseOptions(
                         delimiter=self.separator,
                         newlines_in_values=True,
@@ -200,7 +197,7 @@ def detect_separator(lines: list[str], usual: str = ",") -> str:
             continue
         fitting = widths.count(widths[0]) - 1
         fits, signs = 2 * fitting >= len(widths) - 1, widths[0] - 1
-        if fits and sign == usual == "\t":  # the ending says so, and nobody writes tabs by chance
+        if fits and sign == usual == "\t":  # the ending says so, and no one writes tabs by chance
             return sign
         if fits > best_fits or (fits == best_fits and signs >= 2 * best_signs):
             best, best_fits, best_signs = sign, fits, signs

@@ -1,7 +1,7 @@
 """What a distant worker reads: some rows of one file, and the number of the first.
 
 A row's number is its place in its file, after all rows of the files before it (by name). So it is the same however the table
-is cut into pieces, and whoever reads them.
+is cut into pieces, and on every worker.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from pathlib import Path
 
 from sfumato.errors import DataError, UsageError
 from sfumato.io.csv_files import CSV_ENDINGS, CsvSource
-from sfumato.io.hive import FolderColumns
 from sfumato.io.sources import (
     BLOCK_ROWS,
     Block,
     FiledSource,
+    FolderColumns,
     FolderSource,
     ParquetSource,
     Source,
@@ -43,7 +43,7 @@ class Piece:
         file = self._file()
         wanted = self.beside.columns_to_read(columns, file.columns)
         batches = (
-            file.between(wanted, self.begin, self.end)
+            file.read_rows(wanted, self.begin, self.end)
             if isinstance(file, ParquetSource) and self.end is not None
             else file.batches(wanted)
         )

@@ -12,8 +12,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from sfumato.errors import OutputError, UsageError
-from sfumato.io.partials import discard, partial_path
+from sfumato.errors import UsageError
+from sfumato.io.atomic import open_new_file
 from sfumato.text import join_names
 
 ROW_GROUP = 131_072
@@ -80,8 +80,7 @@ class Written:
 def checksum(path: Path) -> str:
     """Return the SHA-256 of a data file, or of the `sha256sum` list of a data folder's files."""
     if path.is_dir():
-        found = [Written(p.name, "", 0, 0, checksum(p)) for p in path.iterdir()]
-        return Written.folder(path.name, found).sha256
+        return Written.folder(path.name, [Written(p.name, "", 0, 0, checksum(p)) for p in path.iterdir()]).sha256
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -99,7 +98,7 @@ def open_writer(
     sink = _HashingFile(path)
     pending: list[pa.RecordBatch] = []
     try:
-        writer = _parquet_writer(sink, schema) if form == "parquet" else _csv_writer(sink, schema)
+        writer = _writer(sink, form, schema)
     except BaseException:
         sink.close()
         raise
@@ -138,7 +137,11 @@ def _row_groups(batches: list[pa.RecordBatch]) -> list[pa.Table]:
     )
 
 
-def _parquet_writer(sink: Any, schema: pa.Schema) -> Any:
+def _writer(sink: Any, form: str, schema: pa.Schema) -> Any:
+    if form == "csv":
+        from pyarrow import csv as pacsv
+
+        return pacsv.CSVWriter(sink, schema, write_options=pacsv.WriteOptions(quoting_style="needed"))
     import pyarrow.parquet as pq
 
     text = [f.name for f in schema if pa.types.is_string(f.type) or pa.types.is_dictionary(f.type)]
@@ -146,29 +149,12 @@ def _parquet_writer(sink: Any, schema: pa.Schema) -> Any:
     return pq.ParquetWriter(sink, schema, compression="snappy", use_dictionary=text or False)
 
 
-def _csv_writer(sink: Any, schema: pa.Schema) -> Any:
-    from pyarrow import csv as pacsv
-
-    return pacsv.CSVWriter(sink, schema, write_options=pacsv.WriteOptions(quoting_style="needed"))
-
-
 def write_table(table: pa.Table, path: str | Path, *, force: bool = False) -> None:
     """Write a small table to a .csv or .parquet file that appears when it is complete."""
     path = Path(path)
-    if path.exists() and not force:
-        raise OutputError(f"{path} exists already; name another output, or replace it with force=True")
     form = path.suffix.lower().lstrip(".")
-    if form not in FORMATS:
-        raise UsageError(f"{path}: unsupported extension; use .csv or .parquet")
-    hidden = partial_path(path)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with hidden.open("wb") as sink:
-            writer = _parquet_writer(sink, table.schema) if form == "parquet" else _csv_writer(sink, table.schema)
+    with open_new_file(path, force=force) as hidden:
+        if form not in FORMATS:
+            raise UsageError(f"{path}: unsupported extension; use .csv or .parquet")
+        with hidden.open("wb") as sink, _writer(sink, form, table.schema) as writer:
             writer.write_table(table)
-            writer.close()
-        hidden.replace(path)
-    except OSError as error:
-        raise OutputError(f"{path} cannot be written: {error.strerror}; name another output") from None
-    finally:
-        discard(hidden)

@@ -7,11 +7,12 @@ columns mean: that is the part of `cells`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeGuard
+from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +21,6 @@ from numpy.typing import NDArray
 from sfumato import datasets
 from sfumato.errors import CellError, DataError, UsageError
 from sfumato.io.csv_files import CSV_ENDINGS, CsvSource, check_header, first_line
-from sfumato.io.hive import FolderColumns
 from sfumato.text import join_names
 
 BLOCK_ROWS = 65_536
@@ -83,7 +83,7 @@ def read_blocks(source: Source, columns: Iterable[str] | None = None, rows: int 
 
 
 def check_columns(source: Source, columns: Iterable[str], remedy: str = "fix the plan, or name another column") -> None:
-    """Raise DataError if the table lacks a column; `remedy` is the next step for whoever reads it."""
+    """Raise DataError if the table lacks a column; `remedy` is the next step."""
     if absent := [c for c in columns if c not in source.columns]:
         raise DataError(
             f"{source.name} has no column {join_names(absent)}; its columns are {join_names(source.columns)}; {remedy}"
@@ -173,7 +173,7 @@ def _to_arrow(frame: Any) -> pa.Table:
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise DataError(f"the dataframe cannot be read: {first_line(error)}; give each column one type") from None
     names = check_header(table.column_names, "the table")
-    # A dataframe that was filtered carries the numbers of its rows along; they are no column of anybody's table.
+    # A dataframe that was filtered carries the numbers of its rows along; they are not a column of the table.
     return table.select([n for n in names if not UNNAMED_INDEX.fullmatch(n)])
 
 
@@ -220,9 +220,9 @@ class ParquetSource:
 
     def batches(self, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
         """Yield row groups in pieces."""
-        return self.between(columns, 0, int(self._rows))
+        return self.read_rows(columns, 0, int(self._rows))
 
-    def between(self, columns: tuple[str, ...], begin: int, end: int) -> Iterator[pa.RecordBatch]:
+    def read_rows(self, columns: tuple[str, ...], begin: int, end: int) -> Iterator[pa.RecordBatch]:
         """Yield the rows from `begin` up to `end`; only the row groups that hold some of them are read."""
         import pyarrow.parquet as pq
 
@@ -236,10 +236,54 @@ class ParquetSource:
                     low, high = max(begin - place, 0), min(end - place, batch.num_rows)
                     place += batch.num_rows
                     if low < high:
-                        batch.validate(full=True)  # a spoilt page may hold texts that are none
+                        batch.validate(full=True)  # a damaged page may hold bytes that are not text
                         yield batch.slice(low, high - low)
         except (pa.ArrowException, OSError) as error:
             raise DataError(f"{self.name} cannot be read to its end: {first_line(error)}; is it complete?") from None
+
+
+@dataclass(frozen=True)
+class FolderColumns:
+    """Columns that stand in the names of folders, as in ``year=2024/part-0.parquet``: one value for all rows of a file.
+
+    Names and values, from the outermost folder to the innermost; None is a missing value.
+    """
+
+    given: tuple[tuple[str, str | None], ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(name for name, _ in self.given)
+
+    def inside(self, folder: str) -> FolderColumns | None:
+        """Return the columns of files in a subfolder; None where its name is not of the form NAME=VALUE."""
+        name, equals, value = folder.partition("=")
+        if not equals or not name:
+            return None
+        missing = value == "__HIVE_DEFAULT_PARTITION__"  # what programs write, since no folder is named after nothing
+        return FolderColumns((*self.given, (unquote(name), None if missing else unquote(value))))
+
+    def without(self, columns: Sequence[str]) -> FolderColumns:
+        """Return these columns without those that the file holds itself."""
+        return FolderColumns(tuple(pair for pair in self.given if pair[0] not in columns))
+
+    def columns_to_read(self, columns: Sequence[str], held: Sequence[str]) -> tuple[str, ...]:
+        """Return what to read from the file for the wanted columns: at least one, so that the number of rows is known."""
+        return tuple(c for c in columns if c not in self.names) or tuple(held[:1])
+
+    def add_to(self, batches: Iterable[pa.RecordBatch], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Return the batches with all wanted columns in order: the folders' values beside those of the file."""
+        if not self.given:
+            yield from batches
+            return
+        values = dict(self.given)
+        for batch in batches:
+            arrays = [
+                pa.repeat(pa.scalar(values[c], pa.string()), batch.num_rows) if c in values else batch.column(c)
+                for c in columns
+            ]
+            yield pa.RecordBatch.from_arrays(arrays, names=list(columns))
 
 
 @dataclass(frozen=True, eq=False)
@@ -312,11 +356,8 @@ class FolderSource:
         for file in self.files:
             for batch in file.batches(columns):
                 first = batch.schema if first is None else first
-                if (
-                    batch.schema != first
-                ):  # one file's whole numbers are another's fractions: read them as the first does
-                    batch = _cast_to_first(batch, first, file.name)
-                yield batch
+                # One file's whole numbers are another's fractions: read them as the first does.
+                yield batch if batch.schema == first else _cast_to_first(batch, first, file.name)
 
 
 @contextmanager

@@ -45,7 +45,7 @@ def cluster(release: Release | str | Path, k: int | None = None) -> dict[str, An
     150
     """
     opened = as_release(release)
-    columns, without = complete_columns(unadjusted_table(opened.observed()))
+    columns, without = complete_columns(unadjusted_table(opened.read_table()))
     clusters = kmeans(scale_columns(columns), k, least=1)
     low = np.array([c.attribute.interval.low for c in columns])
     span = np.array([c.attribute.interval.range for c in columns])

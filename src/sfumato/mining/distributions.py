@@ -234,8 +234,8 @@ def reconstruct(
         raise UsageError(f"{release.folder} has no target, so there are no classes; leave by_class=True out")
     names = list(attributes) if attributes else None
     if not engine.gathers:
-        return _from_counts(release.counted(engine, names), names, options, by_class=by_class)
-    table = release.observed(names)
+        return _from_counts(release.count_table(engine, names), names, options, by_class=by_class)
+    table = release.read_table(names)
     wanted = [c for c in table.columns if names is None or c.name in names]
     skipped = {c.name: NO_VALUE for c in wanted if np.isnan(c.values).all()}
     views = {}

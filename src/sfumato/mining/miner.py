@@ -51,10 +51,10 @@ def mine(release: Release | Table | str | Path, strategy: str | None = None, eng
     opened = as_release(release, verify=engine.gathers)
     _check_classes(opened)
     if engine.gathers:
-        model = _grow(opened.observed(), chosen)
+        model = _grow(opened.read_table(), chosen)
     else:
         start = time.perf_counter()
-        counted = opened.counted(engine)
+        counted = opened.count_table(engine)
         tree = replace(grow_counted_tree(counted, chosen.name), target=counted.table.required_target.name)
         model = Model(tree, chosen.name, opened.manifest.data.rows, seconds=time.perf_counter() - start)
     absent = {c.attribute.name: c.absent for c in opened.manifest.columns if c.absent != ("",)}

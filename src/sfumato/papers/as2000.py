@@ -1,22 +1,68 @@
-"""Agrawal & Srikant, Privacy-Preserving Data Mining, SIGMOD 2000: Table 1 and Figures 2, 5 and 6."""
+"""Agrawal & Srikant, Privacy-Preserving Data Mining, SIGMOD 2000: Table 1 and Figures 2, 5 and 6.
+
+The loan applicants of its tree experiments, perturbed in memory, serve the 2006 paper's as well.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.channels import Channel, Gaussian, Uniform
-from sfumato.counts import FloatArray, Grid
-from sfumato.generators import shapes
-from sfumato.papers import loans
-from sfumato.papers.base import BEATEN, NOT_REPRODUCED, REPORTED, REPRODUCED, Bench, Cell, Results, mean_spread
+from sfumato.counts import FloatArray, Grid, IntArray
+from sfumato.generators import get, shapes
+from sfumato.papers.base import (
+    BEATEN,
+    REPORTED,
+    Bench,
+    Cell,
+    Results,
+    judge,
+    mean_spread,
+    percent_frame,
+)
 from sfumato.randomness import Rows, SecretKey
 from sfumato.reconstruction import reconstruct
 from sfumato.report import charts, svg
 from sfumato.schema import Attribute, Interval, Kind
-from sfumato.table import Column, Table
+from sfumato.table import Column, Original, Table
 from sfumato.trees import STRATEGIES, Tree, byclass, local, original
+
+AGRAWAL = get("agrawal")
+LABELS = ("A", "B")
+ATTRIBUTES = tuple(a for a in AGRAWAL.attributes if a.name != AGRAWAL.target)
+Records = dict[str, NDArray[Any]]
+
+
+def draw_applicants(rows: int, function: int, seed: int) -> Records:
+    """Return true rows, equally split between the two classes as the 2000 paper has them."""
+    blocks = list(AGRAWAL.blocks(rows, seed=seed, function=function, balanced=True))
+    return {name: np.concatenate([b[name] for b in blocks]) for name in blocks[0]}
+
+
+def classes(held: Records) -> IntArray:
+    """Return 0 for group A, 1 for group B."""
+    return (held["class"] == "B").astype(np.int64)
+
+
+def as_original(held: Records) -> Original:
+    """Return the rows as their owner holds them."""
+    columns = tuple(Column(a, None, held[a.name].astype(np.float64)) for a in ATTRIBUTES)
+    return Original(columns, Column.of_codes("class", LABELS, classes(held)))
+
+
+def perturb(held: Records, law: Channel, seed: int) -> Table:
+    """Return what a miner holds of the rows: every attribute through the law, the class as it is."""
+    key = SecretKey(seed.to_bytes(32, "big"))
+    true = as_original(held)
+    columns = []
+    for column in true.columns:
+        channel = law.on(column.attribute)
+        columns.append(column.through(channel, key.derive(column.name, channel.to_dict())))
+    return Table(tuple(columns), true.target)
+
 
 LAWS: dict[str, type[Gaussian | Uniform]] = {"gaussian": Gaussian, "uniform": Uniform}
 FUNCTIONS = (1, 2, 3, 4, 5)
@@ -66,15 +112,12 @@ def accuracies(
     function: int, law: str, privacy: int, seed: int, rows: int, tests: int, strategies: list[str]
 ) -> dict[str, float]:
     """Return the percentage of true test rows that trees from perturbed rows get right; `original` is from true ones."""
-    train, test = loans.draw_applicants(rows, function, seed), loans.draw_applicants(tests, function, 1000 + seed)
-    truth = loans.classes(test)
-    out = {}
+    train, test = draw_applicants(rows, function, seed), draw_applicants(tests, function, 1000 + seed)
+    truth = classes(test)
     if law == "none":
-        return {"original": 100 * original(loans.as_original(train)).accuracy(test, truth)}
-    table = loans.perturb(train, LAWS[law](privacy=privacy / 100), seed)
-    for strategy in strategies:
-        out[strategy] = 100 * mine_tree(strategy, table).accuracy(test, truth)
-    return out
+        return {"original": 100 * original(as_original(train)).accuracy(test, truth)}
+    table = perturb(train, LAWS[law](privacy=privacy / 100), seed)
+    return {strategy: 100 * mine_tree(strategy, table).accuracy(test, truth) for strategy in strategies}
 
 
 def run(bench: Bench, *, full: bool = False) -> Results:
@@ -91,9 +134,9 @@ def run(bench: Bench, *, full: bool = False) -> Results:
     figures["figure-2.svg"] = charts.stack(drawings)
     settings = [(f, "none", 0, s) for f in functions for s in seeds]
     settings += [(f, law, v, s) for law in LAWS for v in levels for f in functions for s in seeds]
-    found = bench.run(accuracies, [(*s, rows, 5_000, strategies) for s in settings])
+    results = bench.run(accuracies, [(*s, rows, 5_000, strategies) for s in settings])
     scores: dict[tuple[int, str, int, str], list[float]] = {}
-    for (function, law, level, _), result in zip(settings, found, strict=True):
+    for (function, law, level, _), result in zip(settings, results, strict=True):
         for strategy, value in result.items():
             scores.setdefault((function, law, level, strategy), []).append(value)
     cells += _claims(scores, functions, levels, beyond)
@@ -139,7 +182,7 @@ def _table1() -> list[Cell]:
                     f"{name}, {100 * confidence:g} %",
                     f"{paper} {unit}",
                     f"{ours:.3f} {unit}",
-                    verdict=REPRODUCED if agrees else NOT_REPRODUCED,
+                    verdict=judge(agrees),
                     because=because,
                 )
             )
@@ -151,10 +194,10 @@ def _figure2(bench: Bench, sizes: tuple[int, ...], seeds: tuple[int, ...]) -> tu
     for rows in sizes:
         for shape in SHAPES:
             for law in FIGURE2_LAWS:
-                found = bench.run(shape_distances, [(shape, law, rows, s) for s in seeds])
-                naive = np.mean([f["distance"]["randomised"] for f in found])
+                units = bench.run(shape_distances, [(shape, law, rows, s) for s in seeds])
+                naive = np.mean([u["distance"]["randomised"] for u in units])
                 for method in METHODS:
-                    values = [f["distance"][method] for f in found]
+                    values = [u["distance"][method] for u in units]
                     ours, sd = mean_spread(values, 1.0, 3)
                     better = np.mean(values) < naive
                     cells.append(
@@ -164,20 +207,20 @@ def _figure2(bench: Bench, sizes: tuple[int, ...], seeds: tuple[int, ...]) -> tu
                             f"closer than the randomised values ({naive:.3f})",
                             ours,
                             sd,
-                            REPRODUCED if better else NOT_REPRODUCED,
+                            judge(better),
                             "" if better else "no closer than what was released",
                         )
                     )
                 if rows == sizes[-1]:
-                    drawings.append(_shape_drawing(f"{shape}, {law} noise, n = {rows:,}", found[0]))
+                    drawings.append(_shape_drawing(f"{shape}, {law} noise, n = {rows:,}", units[0]))
     return cells, drawings
 
 
-def _shape_drawing(title: str, found: dict[str, Any]) -> str:
+def _shape_drawing(title: str, unit: dict[str, Any]) -> str:
     edges = np.linspace(0, 1, 21).tolist()
     wide = (np.arange(-40, 61) / 20).tolist()
-    curves: dict[str, FloatArray] = {n: np.array(m) * 20 for n, m in found["mass"].items()}
-    truth, seen = np.array(found["truth"]) * 20, np.array(found["seen"]) * 20
+    curves: dict[str, FloatArray] = {n: np.array(m) * 20 for n, m in unit["mass"].items()}
+    truth, seen = np.array(unit["truth"]) * 20, np.array(unit["seen"]) * 20
     frame = svg.Frame(
         (-0.8, 1.8), (0.0, 1.15 * float(max(truth.max(), curves["ours"].max()))), title=title, margins=svg.WITH_LEGEND
     )
@@ -208,82 +251,35 @@ def _claims(scores: Scores, functions: tuple[int, ...], levels: tuple[int, ...],
             for f in functions:
                 base = float(np.mean(scores[f, "none", 0, "original"]))
                 for strategy in (*PAPER_STRATEGIES, *WITH_LEAVES, beyond):
-                    values = scores[f, law, level, strategy]
-                    ours, sd = mean_spread(values, 1.0)
                     where = f"Figure {5 if level in (25, 100) else 6}, {law}, {level} % privacy"
-                    out.append(
-                        _cell(
-                            where,
-                            f,
-                            strategy,
-                            float(np.mean(values)),
-                            ours,
-                            sd,
-                            base,
-                            limits.get(level, {}),
-                            scores,
-                            law,
-                            level,
-                        )
-                    )
+                    best = max(float(np.mean(scores[f, law, level, s])) for s in PAPER_STRATEGIES)
+                    limit = limits.get(level, {}).get(f)
+                    out.append(_cell(where, f, strategy, scores[f, law, level, strategy], base, limit, best))
     return out
 
 
 def _cell(
-    where: str,
-    f: int,
-    strategy: str,
-    mean: float,
-    ours: str,
-    sd: str,
-    base: float,
-    limits: dict[int, float],
-    scores: Scores,
-    law: str,
-    level: int,
+    where: str, f: int, strategy: str, values: list[float], base: float, limit: float | None, best: float
 ) -> Cell:
-    what = f"function {f}, {strategy} (original {base:.1f})"
-    if strategy in ("byclass", "local", *WITH_LEAVES) and limits:
-        holds = mean >= base - limits[f]
-        claim = f"within {limits[f]:g} of original"
-        return Cell(
-            where,
-            what,
-            claim,
-            ours,
-            sd,
-            REPRODUCED if holds else NOT_REPRODUCED,
-            "" if holds else f"{base - mean:.1f} below",
-        )
+    """Return the accuracies of one strategy beside `base`, that of the true rows, and `best`, that of the paper's best."""
+    mean = float(np.mean(values))
+    head = (where, f"function {f}, {strategy} (original {base:.1f})")
+    ours = mean_spread(values, 1.0)
+    if limit is not None and strategy in ("byclass", "local", *WITH_LEAVES):
+        holds = mean >= base - limit
+        because = "" if holds else f"{base - mean:.1f} below"
+        return Cell(*head, f"within {limit:g} of original", *ours, judge(holds), because)
     if strategy not in PAPER_STRATEGIES:
-        best = max(float(np.mean(scores[f, law, level, s])) for s in PAPER_STRATEGIES)
-        ahead = mean > best
-        return Cell(
-            where,
-            what,
-            f"the paper's best strategy, here {best:.1f}",
-            ours,
-            sd,
-            BEATEN if ahead else REPORTED,
-            f"{mean - best:+.1f}",
-        )
-    return Cell(where, what, "bar without a number", ours, sd)
+        verdict = BEATEN if mean > best else REPORTED
+        return Cell(*head, f"the paper's best strategy, here {best:.1f}", *ours, verdict, f"{mean - best:+.1f}")
+    return Cell(*head, "bar without a number", *ours)
 
 
 INKS = {"original": "ink", "randomized": "muted", "global": "third", "byclass": "second", "local": "fourth"}
 
 
 def _figure5(scores: Scores, functions: tuple[int, ...], law: str, level: int, strategies: list[str]) -> str:
-    frame = svg.Frame(
-        (0.7, 5.3),
-        (40, 101),
-        title=f"{law}, {level} % privacy",
-        x_title="function",
-        y_title="accuracy, %",
-        width=640,
-        height=340,
-        margins=svg.WITH_LEGEND,
-    )
+    frame = percent_frame((0.7, 5.3), f"{law}, {level} % privacy", "function", y_title="accuracy, %")
     marks = []
     for strategy in ("original", *strategies):
         place = ("none", 0) if strategy == "original" else (law, level)
@@ -296,16 +292,8 @@ def _figure5(scores: Scores, functions: tuple[int, ...], law: str, level: int, s
 
 
 def _figure6(scores: Scores, function: int, levels: tuple[int, ...], beyond: str) -> str:
-    frame = svg.Frame(
-        (min(levels) - 5, max(levels) + 5),
-        (40, 101),
-        title=f"function {function}",
-        x_title="privacy level, %",
-        y_title="accuracy, %",
-        width=640,
-        height=340,
-        margins=svg.WITH_LEGEND,
-    )
+    across = (min(levels) - 5, max(levels) + 5)
+    frame = percent_frame(across, f"function {function}", "privacy level, %", y_title="accuracy, %")
     marks, names = [], []
     for strategy, inks in (
         ("byclass", ("second", "fourth")),

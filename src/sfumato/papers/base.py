@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
+from sfumato.errors import UsageError
+from sfumato.io import open_new_folder
 from sfumato.randomness import canonical
+from sfumato.report import svg
+from sfumato.text import join_names
 
+PAPERS = ("as2000", "ib2003", "detective2005", "dowd2006", "liu2012")
 REPRODUCED, BEATEN, NOT_REPRODUCED, REPORTED = "reproduced", "beaten", "not reproduced", "reported"
 
 Progress = Callable[[int, int], None]
+Work = Callable[..., Any]
+"""A unit of work: a module-level function of plain arguments that returns plain data, so that another process can do it."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +39,11 @@ class Cell:
     spread: str = ""
     verdict: str = REPORTED
     because: str = ""
+
+
+def judge(met: bool, good: str = REPRODUCED) -> str:
+    """Return the verdict on a claim that is met or not."""
+    return good if met else NOT_REPRODUCED
 
 
 @dataclass(frozen=True)
@@ -69,9 +82,9 @@ class Results:
 
     @property
     def verdicts(self) -> dict[str, int]:
-        """Return how many cells have each verdict."""
-        found = [c.verdict for c in self.cells]
-        return {v: found.count(v) for v in (REPRODUCED, BEATEN, NOT_REPRODUCED, REPORTED) if v in found}
+        """How many cells have each verdict."""
+        verdicts = [c.verdict for c in self.cells]
+        return {v: verdicts.count(v) for v in (REPRODUCED, BEATEN, NOT_REPRODUCED, REPORTED) if v in verdicts}
 
     @property
     def headline(self) -> str:
@@ -112,13 +125,6 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "tolist"):
         return value.tolist()
     raise TypeError(f"{type(value).__name__} has no plain form")
-
-
-class Work(Protocol):
-    """A unit of work: a module-level function of plain arguments, so that another process can do it."""
-
-    def __call__(self, *arguments: Any) -> Any:
-        """Return plain data."""
 
 
 @dataclass(frozen=True)
@@ -196,3 +202,58 @@ def mean_spread(values: Sequence[float], scale: float = 100.0, digits: int = 1) 
     numbers = scale * np.asarray(values, dtype=np.float64)
     sd = f"± {numbers.std(ddof=1):.{digits}f}" if len(numbers) > 1 else ""
     return f"{numbers.mean():.{digits}f}", sd
+
+
+def percent_frame(x: tuple[float, float], title: str, x_title: str, **others: Any) -> svg.Frame:
+    """Return the frame of a drawing of accuracies in percent, with room for a legend."""
+    shape: dict[str, Any] = {"y": (40, 101), "width": 640, "height": 340, "margins": svg.WITH_LEGEND} | others
+    return svg.Frame(x, title=title, x_title=x_title, **shape)
+
+
+def reproduce(
+    paper: str,
+    folder: str | Path,
+    *,
+    full: bool = False,
+    workers: int = 0,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> Results:
+    """Run a published experiment and write its tables and figures beside ours.
+
+    Parameters
+    ----------
+    paper : str
+        as2000, ib2003, detective2005, dowd2006 or liu2012.
+    folder : path
+        The folder to make: results.json, results.md and drawings. A run that was stopped goes on where it was.
+    full : bool
+        Use the paper's own sizes and repeats (minutes to hours).
+    workers : int
+        Processes; 0 for one per core.
+    force : bool
+        Replace an existing folder.
+    progress : callable, optional
+        Called with the units of work done, and those there are in all.
+
+    Returns
+    -------
+    Results
+        Every figure or claim of the paper beside ours.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> sf.reproduce("nosuch", "folder")
+    Traceback (most recent call last):
+    sfumato.errors.UsageError: there is no paper 'nosuch'; choose as2000, ib2003, detective2005, dowd2006, liu2012
+    """
+    if paper not in PAPERS:
+        raise UsageError(f"there is no paper {paper!r}; choose {join_names(PAPERS)}")
+    folder = Path(folder)
+    experiment = importlib.import_module(f"sfumato.papers.{paper}")
+    with open_new_folder(folder, force=force) as hidden:
+        bench = Bench(folder.parent / f".{folder.name}.units", workers or os.cpu_count() or 1, progress)
+        results: Results = experiment.run(bench, full=full)
+        results.write(hidden)
+    return results

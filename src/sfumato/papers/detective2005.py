@@ -2,26 +2,30 @@
 
 The rows of the paper's two synthetic tables are not published; `csd` and `crd` follow what is (domains, leaf 1, its
 similarities, Table 4.1). It never states p. Trees are compared by rule similarity RS, agreement PA and root, and graded
-E/V/S/D as in its Table 4.2.
+E/V/S/D as in its Table 4.2. Its clusters are compared with those of CACTUS, which is at the end of this module.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.clusters import nearest_neighbour_linkage
-from sfumato.counts import FloatArray
+from sfumato.counts import FloatArray, IntArray
+from sfumato.errors import UsageError
 from sfumato.guided import Detective, Framework, Segments, TreeMethod, similar_values
-from sfumato.papers.base import BEATEN, NOT_REPRODUCED, REPORTED, REPRODUCED, Bench, Cell, Progress, Results
-from sfumato.papers.cactus import cactus
-from sfumato.papers.owners import repeatable_stream, synthetic_table
+from sfumato.papers.base import BEATEN, REPORTED, Bench, Cell, Results, judge
+from sfumato.papers.parties import format_figures, repeatable_stream, synthetic_table, tree_figures
 from sfumato.table import Table
 from sfumato.trees import Tree, c45, compare_trees
 
+BoolArray = NDArray[np.bool_]
 ATTRIBUTES = ("country", "car", "profession")
 TARGETS = (*ATTRIBUTES, "status")
 TABLE_4_2 = {"country": "2/0/1/0", "car": "2/1/0/0", "profession": "3/0/0/0", "status": "1/2/0/0"}
@@ -89,16 +93,16 @@ def leaf_similarities(seed: int) -> dict[str, Any]:
     columns = [table[name] for name in ATTRIBUTES]
     codes = [c.values for c in columns] + [table.codes.astype(np.float64)]
     labels = [c.attribute.categories for c in columns] + [table.labels]
-    found = {}
+    by_delta = {}
     for delta in (0.8, 1.0, 1.2):
         clusters = cactus([np.asarray(c, np.int64) for c in codes], [len(names) for names in labels], delta).clusters
-        found[str(delta)] = [
+        by_delta[str(delta)] = [
             [sorted(names[v] for v in some) for names, some in zip(labels, c.values, strict=True)] for c in clusters
         ]
     return {
         "similarities": {"-".join(sorted((p.first, p.second))): p.similarity for p in leaf.pairs},
         "records": leaf.records,
-        "clusters": found,
+        "clusters": by_delta,
     }
 
 
@@ -112,8 +116,8 @@ def customers(name: str, seed: int, draws: int) -> dict[str, Any]:
     for draw in range(draws):
         done = method.perturb(table, repeatable_stream(seed, "csd", name, draw), tree=trees["status"])
         for target in TARGETS:
-            found = compare_trees(trees[target], _tree(done.table, target), views[target])
-            out.setdefault(target, []).append({"rs": found.rule_similarity, "verdict": str(found.verdict)})
+            likeness = compare_trees(trees[target], _tree(done.table, target), views[target])
+            out.setdefault(target, []).append({"rs": likeness.rule_similarity, "verdict": str(likeness.verdict)})
         link = nearest_neighbour_linkage(_indicators(table), _indicators(done.table)).rate
         changed = float(np.mean([done.changed[a] for a in ATTRIBUTES]))
         out.setdefault("release", []).append({"changed": changed, "link": link})
@@ -128,16 +132,8 @@ def households(name: str, seed: int, draws: int) -> list[dict[str, Any]]:
     out = []
     for draw in range(draws):
         done = method.perturb(table, repeatable_stream(seed, "crd", name, draw), tree=tree)
-        found = done.similarity or compare_trees(tree, c45(done.table), table)
-        out.append(
-            {
-                "rs": found.rule_similarity,
-                "pa": found.agreement,
-                "root": float(found.same_root),
-                "verdict": str(found.verdict),
-                "changed": float(np.mean(list(done.changed.values()))),
-            }
-        )
+        likeness = done.similarity or compare_trees(tree, c45(done.table), table)
+        out.append(tree_figures(likeness) | {"changed": float(np.mean(list(done.changed.values())))})
     return out
 
 
@@ -156,22 +152,20 @@ def _indicators(table: Table) -> FloatArray:
     return np.concatenate([np.eye(size)[code] for code, size in codes], axis=1)
 
 
-def results(full: bool = False, progress: Progress | None = None, bench: Bench | None = None, seed: int = 0) -> Results:
-    """Return rows 7 to 10."""
+def run(bench: Bench, *, full: bool = False) -> Results:
+    """Reproduce rows 7 to 10."""
     setting = FULL if full else QUICK
-    work = bench or Bench(progress=progress)
-    seeds = [seed + 1 + i for i in range(setting.tables)]
+    seeds = range(1, setting.tables + 1)
     raw: dict[str, Any] = {}
-    raw["law"] = work.run(law_deviation, [(setting.law_draws, seed)])[0]
-    raw["alike"] = work.run(leaf_similarities, [(seed,)])[0]
+    raw["law"] = bench.run(law_deviation, [(setting.law_draws, 0)])[0]
+    raw["alike"] = bench.run(leaf_similarities, [(0,)])[0]
     cells = _exact_cells(raw["law"], raw["alike"])
     for name in CSD_METHODS:
-        raw[f"csd {name}"] = work.run(customers, [(name, s, setting.draws) for s in seeds])
+        raw[f"csd {name}"] = bench.run(customers, [(name, s, setting.draws) for s in seeds])
         cells += _customer_cells(name, raw[f"csd {name}"])
     for name in CRD_METHODS:
-        found = work.run(households, [(name, s, setting.draws) for s in seeds])
-        raw[f"crd {name}"] = found
-        cells.append(_household_cell(name, [f for part in found for f in part]))
+        raw[f"crd {name}"] = bench.run(households, [(name, s, setting.draws) for s in seeds])
+        cells.append(_household_cell(name, [f for part in raw[f"crd {name}"] for f in part]))
     notes = (
         f"{setting.tables} tables of 399 rows, {setting.draws} draws of each; the paper ran 3 and 10 times, once each.",
         "The paper's rows are not published and p is not stated; its verdicts are shown, not aimed at.",
@@ -189,11 +183,6 @@ def results(full: bool = False, progress: Progress | None = None, bench: Bench |
     )
 
 
-def run(bench: Bench, *, full: bool = False) -> Results:
-    """Run the reproduction."""
-    return results(full, bench=bench)
-
-
 def _exact_cells(law: dict[str, Any], found: dict[str, Any]) -> list[Cell]:
     from scipy.special import chdtrc
 
@@ -203,17 +192,17 @@ def _exact_cells(law: dict[str, Any], found: dict[str, Any]) -> list[Cell]:
         # Shuffled values spread less than independent ones, so their chi-square may only be too small.
         met = f["impossible"] == 0 and chance > 1e-4
         shown = f"chi-square {f['chi_square']:.1f} on {f['freedom']}"
-        out.append(Cell("row 7", f"draws follow q_L, {kind}", "q_L", shown, f"p = {chance:.3f}", _verdict(met)))
+        out.append(Cell("row 7", f"draws follow q_L, {kind}", "q_L", shown, f"p = {chance:.3f}", judge(met)))
     pairs = {tuple(name.split("-")): value for name, value in found["similarities"].items()}
     met = all(pairs.get(pair) == value for pair, value in SIMILARITIES.items()) and found["records"] == 247
     shown = ", ".join(f"{pairs.get(pair, 0):.0f}" for pair in SIMILARITIES)
-    out.append(Cell("row 7", "similarities in leaf 1", "8184, 6336, 2976", shown, verdict=_verdict(met)))
+    out.append(Cell("row 7", "similarities in leaf 1", "8184, 6336, 2976", shown, verdict=judge(met)))
     clusters = found["clusters"]["1.0"]
     met = len(clusters) == 1 and all(set(a) == b for a, b in zip(clusters[0], CLUSTER, strict=True))
     out.append(
         Cell("row 7", "CACTUS, δ = 1", "Table 4.1: USA, England × Toyota, Ford × Scientist × Good",
              "; ".join(" × ".join(", ".join(v) for v in c) for c in clusters),
-             f"δ = .8: {len(found['clusters']['0.8'])} clusters, δ = 1.2: {len(found['clusters']['1.2'])}", _verdict(met))
+             f"δ = .8: {len(found['clusters']['0.8'])} clusters, δ = 1.2: {len(found['clusters']['1.2'])}", judge(met))
     )  # fmt: skip
     return out
 
@@ -228,10 +217,10 @@ def _customer_cells(name: str, tables: Sequence[dict[str, Any]]) -> list[Cell]:
         verdict = REPORTED
         if name == "p = .05":
             met = kept >= (0.75 if target == "country" else 0.80) and (target != "car" or share["E"] >= 0.95)
-            verdict = _verdict(met)
+            verdict = judge(met)
         elif beat:
             met = kept >= (0.65 if target == "country" else 0.80) and (target != "profession" or share["E"] >= 0.40)
-            verdict = BEATEN if met else NOT_REPRODUCED
+            verdict = judge(met, BEATEN)
         graded = "/".join(f"{100 * share[v]:.0f}" for v in "EVSD")
         rs = [f["rs"] for f in figures]
         spread = f"RS {np.mean(rs):.3f}, sd {np.std(rs):.3f}, min {min(rs):.3f}; {len(rs)} trees"
@@ -247,23 +236,145 @@ def _customer_cells(name: str, tables: Sequence[dict[str, Any]]) -> list[Cell]:
 
 
 def _household_cell(name: str, figures: Sequence[dict[str, Any]]) -> Cell:
-    rs, pa, root = (float(np.mean([f[n] for f in figures])) for n in ("rs", "pa", "root"))
-    share = {v: float(np.mean([f["verdict"] == v for f in figures])) for v in "EVSD"}
-    graded = "/".join(f"{100 * share[v]:.0f}" for v in "EVSD")
-    shown = f"RS {rs:.3f}, PA {pa:.3f}, root {root:.2f}, E/V/S/D {graded} %"
+    rs, pa = (float(np.mean([f[n] for f in figures])) for n in ("rs", "pa"))
+    different = float(np.mean([f["verdict"] == "D" for f in figures]))
+    shown = format_figures(figures)
     values = [f["rs"] for f in figures]
     changed = 100 * float(np.mean([f["changed"] for f in figures]))
     spread = f"RS sd {np.std(values):.3f}, min {min(values):.3f}; {changed:.0f} % of cells changed"
     if name == "city":
         return Cell(
-            "row 9", "CRD, City", "extremely similar, 10 of 10", shown, spread, _verdict(rs >= 0.85 and pa >= 0.97)
+            "row 9", "CRD, City", "extremely similar, 10 of 10", shown, spread, judge(rs >= 0.85 and pa >= 0.97)
         )
-    if name == "framework":
-        verdict = _verdict(rs >= 0.70 and pa >= 0.93 and share["D"] <= 0.20)
-    else:
-        verdict = BEATEN if rs >= 0.80 else NOT_REPRODUCED
+    kept = rs >= 0.70 and pa >= 0.93 and different <= 0.20
+    verdict = judge(kept) if name == "framework" else judge(rs >= 0.80, BEATEN)
     return Cell("row 10", f"CRD, {name}", "all attributes perturbed, not measured", shown, spread, verdict)
 
 
-def _verdict(met: bool) -> str:
-    return REPRODUCED if met else NOT_REPRODUCED
+@dataclass(frozen=True)
+class CategoricalCluster:
+    """Values of each attribute, by their codes, with the rows that fall inside."""
+
+    values: tuple[tuple[int, ...], ...]
+    support: int
+    expected: float
+
+
+@dataclass(frozen=True, eq=False)
+class Cactus:
+    """What CACTUS finds.
+
+    ``strong[i, j]`` (i < j) says which values of two attributes are strongly connected; ``similar[i]`` which pairs of
+    values of one attribute are, with respect to each other attribute: those with a common strongly connected value.
+    """
+
+    strong: dict[tuple[int, int], BoolArray]
+    similar: dict[int, dict[int, BoolArray]]
+    clusters: tuple[CategoricalCluster, ...]
+
+
+def cactus(codes: Sequence[NDArray[Any]], sizes: Sequence[int], delta: float = 1.0, least: int = 1) -> Cactus:
+    """Find connections, similar values and clusters by CACTUS (Ganti, Gehrke & Ramakrishnan 1999).
+
+    Two values of two attributes are strongly connected if they occur together in more than δ n/(|D_i||D_j|) rows, δ times
+    what independent, uniform attributes would give. A cluster is a set of values with at least one of every attribute, any
+    two of different attributes strongly connected, which no further value can join, and which holds more than δ times the
+    rows expected of it. It is found exactly here, as a maximal clique: the 2005 paper compares DETECTIVE with it.
+
+    Parameters
+    ----------
+    codes
+        For each attribute the code of every row, 0 to size − 1; a negative code is missing and connects nothing.
+    sizes
+        |D_i|, the number of values of each attribute.
+    delta
+        δ, how many times more often than expected.
+    least
+        Clusters with fewer rows are left out.
+    """
+    if len(codes) != len(sizes) or len(codes) < 2:
+        raise UsageError(
+            f"cactus compares attributes; {len(codes)} were given with {len(sizes)} sizes, give two or more"
+        )
+    if not delta > 0:
+        raise UsageError(f"delta = {delta} connects everything; give a positive number, such as 1")
+    columns = [np.asarray(c, dtype=np.int64) for c in codes]
+    for i, (column, size) in enumerate(zip(columns, sizes, strict=True)):
+        if len(column) != len(columns[0]) or (len(column) and column.max() >= size):
+            raise UsageError(f"attribute {i}: codes must be below {size}, one for each row")
+    n = len(columns[0])
+    strong = {
+        (i, j): _together(columns[i], columns[j], sizes[i], sizes[j]) > delta * n / (sizes[i] * sizes[j])
+        for i, j in combinations(range(len(columns)), 2)
+    }
+    similar: dict[int, dict[int, BoolArray]] = {i: {} for i in range(len(columns))}
+    for (i, j), links in strong.items():
+        similar[i][j] = (links.astype(np.int64) @ links.T.astype(np.int64)) > 0
+        similar[j][i] = (links.T.astype(np.int64) @ links.astype(np.int64)) > 0
+    return Cactus(strong, similar, tuple(_clusters(columns, sizes, strong, delta, least)))
+
+
+def _together(a: IntArray, b: IntArray, rows: int, columns: int) -> IntArray:
+    both = (a >= 0) & (b >= 0)
+    return np.bincount(a[both] * columns + b[both], minlength=rows * columns).reshape(rows, columns)
+
+
+def _clusters(
+    columns: Sequence[IntArray],
+    sizes: Sequence[int],
+    strong: dict[tuple[int, int], BoolArray],
+    delta: float,
+    least: int,
+) -> Iterator[CategoricalCluster]:
+    first = np.concatenate([[0], np.cumsum(sizes)])
+    neighbours = _graph(sizes, strong, first)
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    n = len(columns[0])
+    for clique in maximal_cliques(neighbours):
+        values = tuple(tuple(int(v - first[i]) for v in clique if owner[v] == i) for i in range(len(sizes)))
+        if not all(values):
+            continue
+        inside = np.ones(n, bool)
+        for column, some in zip(columns, values, strict=True):
+            inside &= np.isin(column, some)
+        expected = n * math.prod(len(some) / size for some, size in zip(values, sizes, strict=True))
+        support = int(inside.sum())
+        if support > delta * expected and support >= least:
+            yield CategoricalCluster(values, support, expected)
+
+
+def _graph(sizes: Sequence[int], strong: dict[tuple[int, int], BoolArray], first: IntArray) -> list[set[int]]:
+    """Return the graph of values: those of one attribute are always neighbours, others where they are strongly connected."""
+    total = int(first[-1])
+    linked = np.zeros((total, total), bool)
+    for i in range(len(sizes)):
+        linked[first[i] : first[i + 1], first[i] : first[i + 1]] = True
+    for (i, j), links in strong.items():
+        linked[first[i] : first[i + 1], first[j] : first[j + 1]] = links
+        linked[first[j] : first[j + 1], first[i] : first[i + 1]] = links.T
+    np.fill_diagonal(linked, False)
+    return [set(np.flatnonzero(row).tolist()) for row in linked]
+
+
+def maximal_cliques(neighbours: Sequence[set[int]]) -> Iterator[tuple[int, ...]]:
+    """Yield all maximal cliques of a graph, by Bron and Kerbosch's algorithm with pivots, in a fixed order."""
+    max_cliques = 200_000
+    cliques = 0
+    stack: list[tuple[tuple[int, ...], set[int], set[int]]] = [((), set(range(len(neighbours))), set())]
+    while stack:
+        clique, candidates, done = stack.pop()
+        if not candidates and not done:
+            cliques += 1
+            if cliques > max_cliques:
+                raise UsageError(
+                    f"more than {max_cliques} cliques of values; leave out unrelated attributes, or raise delta"
+                )
+            yield tuple(sorted(clique))
+            continue
+        if not candidates:
+            continue
+        pivot = max(sorted(candidates | done), key=lambda v: len(candidates & neighbours[v]))
+        for vertex in sorted(candidates - neighbours[pivot]):
+            stack.append(((*clique, vertex), candidates & neighbours[vertex], done & neighbours[vertex]))
+            candidates = candidates - {vertex}
+            done = done | {vertex}

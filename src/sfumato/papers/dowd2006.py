@@ -9,8 +9,18 @@ import numpy as np
 from sfumato.channels import Substitution
 from sfumato.counts import FloatArray
 from sfumato.generators import shapes
-from sfumato.papers import loans
-from sfumato.papers.base import BEATEN, NOT_REPRODUCED, REPORTED, REPRODUCED, Bench, Cell, Results, mean_spread
+from sfumato.papers.as2000 import as_original, draw_applicants
+from sfumato.papers.base import (
+    BEATEN,
+    NOT_REPRODUCED,
+    REPORTED,
+    Bench,
+    Cell,
+    Results,
+    judge,
+    mean_spread,
+    percent_frame,
+)
 from sfumato.plans import Plan
 from sfumato.privacy import repeated_gamma, substitution_entropy
 from sfumato.randomness import Rows, SecretKey
@@ -35,7 +45,6 @@ SIZES = (5, 10, 15, 20, 30, 40, 50, 60, 70, 80, 90, 100)
 TABLES = {"plateau": shapes.plateau200, "triangles": shapes.triangles200}
 UCI = ("breast_cancer_wisconsin", "german_credit")
 """The paper does not name its two UCI tables; these are bundled."""
-RUNS = 5
 DOMAIN = Attribute("x", Kind.INTEGER, Interval(1, 200))
 
 
@@ -60,8 +69,8 @@ def estimation_errors(table: str, rows: int, gamma: int, seed: int) -> dict[str,
             "ems": fit_ems(problem).mass * rows,
             "default": fit_averaged(problem).mass * rows,
         }
-        for name, found in estimates.items():
-            out.setdefault(name, []).append(float(np.abs(found - true).sum() / rows))
+        for name, counts in estimates.items():
+            out.setdefault(name, []).append(float(np.abs(counts - true).sum() / rows))
     return out
 
 
@@ -77,8 +86,8 @@ def tree_accuracy(table: str, gamma: int, size: int, seed: int, rows: int) -> di
     key = SecretKey(seed.to_bytes(32, "big")).derive(table, gamma, size)
     if table.startswith("function "):
         function = int(table.split()[1])
-        true = loans.as_original(loans.draw_applicants(rows, function, seed))
-        test = loans.as_original(loans.draw_applicants(5_000, function, 1000 + seed))
+        true = as_original(draw_applicants(rows, function, seed))
+        test = as_original(draw_applicants(5_000, function, 1000 + seed))
     else:
         true, test = _halves(table, seed)
     truth = test.codes
@@ -108,16 +117,16 @@ def run(bench: Bench, *, full: bool = False) -> Results:
     """Reproduce all four figures; quick takes fewer γ, N and rows."""
     gammas = GAMMAS if full else (2, 5, 8, 12, 19)
     rows = (1_000, 10_000, 100_000) if full else (1_000, 10_000)
+    runs = 5
     figures: dict[str, str] = {}
     cells: list[Cell] = []
     means: dict[str, dict[str, list[float]]] = {}
     for table in TABLES:
         for n in rows:
-            settings = [(table, n, g, s) for g in gammas for s in range(1, RUNS + 1)]
-            found = bench.run(estimation_errors, settings)
-            errors = {
-                m: np.array([f[m] for f in found]).reshape(len(gammas), RUNS, len(SIZES)) for m in found[0]
-            }  # by γ, run, N
+            settings = [(table, n, g, s) for g in gammas for s in range(1, runs + 1)]
+            units = bench.run(estimation_errors, settings)
+            shape = (len(gammas), runs, len(SIZES))
+            errors = {m: np.array([u[m] for u in units]).reshape(shape) for m in units[0]}
             cells += _error_cells(table, n, gammas, errors)
             means[f"{table} n={n}"] = {m: e.mean(axis=(1, 2)).tolist() for m, e in errors.items()}
             if n == rows[-1]:
@@ -134,7 +143,7 @@ def run(bench: Bench, *, full: bool = False) -> Results:
             "H(M) over γ 2 … 21 and N 5 … 100",
             "grows with N, falls with γ",
             f"{entropies.min():.2f} to {entropies.max():.2f} bits",
-            verdict=REPRODUCED if grows else NOT_REPRODUCED,
+            verdict=judge(grows),
         )
     )
     accuracy_cells, accuracy_figures, numbers = _trees(bench, full=full)
@@ -145,7 +154,7 @@ def run(bench: Bench, *, full: bool = False) -> Results:
         "dowd2006",
         "Decision tree mining based on random substitutions (2006)",
         "J. Dowd, S. Xu, W. Zhang. Privacy-Preserving Decision Tree Mining Based on Random Substitutions. ETRICS 2006.",
-        f"γ {gammas[0]} … {gammas[-1]}, N 5 … 100, n = {', '.join(f'{n:,}' for n in rows)}, {RUNS} runs, seeds 1 … {RUNS}",
+        f"γ {gammas[0]} … {gammas[-1]}, N 5 … 100, n = {', '.join(f'{n:,}' for n in rows)}, {runs} runs, seeds 1 … {runs}",
         tuple(cells),
         figures,
         (
@@ -173,7 +182,7 @@ def _error_cells(table: str, n: int, gammas: tuple[int, ...], errors: dict[str, 
             "Proposition 1: clipping lowers E in every draw that had a negative",
             "always",
             f"{int(had.sum())} of {had.size} draws lowered, none raised" if never_worse else "raised somewhere",
-            verdict=REPRODUCED if never_worse else NOT_REPRODUCED,
+            verdict=judge(never_worse),
         ),
         Cell(
             where,
@@ -193,7 +202,7 @@ def _error_cells(table: str, n: int, gammas: tuple[int, ...], errors: dict[str, 
             NOT_REPRODUCED,
             "as above",
         ),
-        *(_below_cell(where, gammas, over_n, m, "renormalised") for m in ("projected", "exact", "ems", "default")),
+        *(_below_cell(where, gammas, over_n, method) for method in NAMES),
         _lowest_cell(where, gammas, over_n),
     ]
 
@@ -206,8 +215,9 @@ NAMES = {
 }
 
 
-def _below_cell(where: str, gammas: tuple[int, ...], over_n: dict[str, FloatArray], method: str, other: str) -> Cell:
-    """Say for how many γ one estimate is at or below another in the mean over N, and the γ at which it does worst."""
+def _below_cell(where: str, gammas: tuple[int, ...], over_n: dict[str, FloatArray], method: str) -> Cell:
+    """Say for how many γ an estimate is at or below the renormalised one, and the γ at which it does worst."""
+    other = "renormalised"
     ratio = over_n[method] / over_n[other]
     holds, worst = int((ratio <= 1 + 1e-12).sum()), int(np.argmax(ratio))
     return Cell(
@@ -248,16 +258,16 @@ def _trees(bench: Bench, *, full: bool) -> tuple[list[Cell], dict[str, str], dic
         for i, t in enumerate(tables)
     }
     settings = [(t, g, n, s, rows) for t in tables for g in gammas for n in sizes for s in seeds]
-    found = bench.run(tree_accuracy, settings)
+    accuracies = bench.run(tree_accuracy, settings)
     scores: dict[str, dict[tuple[str, int, int], list[float]]] = {}
-    for (table, gamma, size, _, _), result in zip(settings, found, strict=True):
+    for (table, gamma, size, _, _), result in zip(settings, accuracies, strict=True):
         for strategy, value in result.items():
             scores.setdefault(strategy, {}).setdefault((table, gamma, size), []).append(value)
     cells, figures = [], {}
     for kind, some, floor in (("synthetic", tables[:5], 80), ("UCI", tables[5:], 75)):
         for strategy in ("randomized", "global", "byclass"):
             overall = [float(np.mean(scores[strategy][t, g, n])) for t in some for g in gammas for n in sizes]
-            held = REPRODUCED if np.mean(overall) >= floor else NOT_REPRODUCED
+            held = judge(bool(np.mean(overall) >= floor))
             cells.append(
                 Cell(
                     "Figure 4",
@@ -294,15 +304,8 @@ def _entropy_plot(
 ) -> str:
     """Draw accuracy averaged over all tables against the entropy of the matrix: one band for each N."""
     top = substitution_entropy(min(gammas), max(sizes))
-    frame = svg.Frame(
-        (0, top + 0.3),
-        (45, 101),
-        title="Figure 5: average accuracy against entropy",
-        x_title="H(M), bits",
-        width=640,
-        height=360,
-        margins=svg.WITH_LEGEND,
-    )
+    title = "Figure 5: average accuracy against entropy"
+    frame = percent_frame((0, top + 0.3), title, "H(M), bits", y=(45, 101), height=360)
     marks, names = [], []
     for i, size in enumerate(sizes):
         xs = [substitution_entropy(g, size) for g in sorted(gammas, reverse=True)]
@@ -326,7 +329,7 @@ def _repeated_cells(bench: Bench) -> list[Cell]:
             f"falls to 1/N = {1 / size:g}",
             f"{shares[0]:.4f} … {shares[-1]:.4f}",
             f"law {law[0]:.4f} … {law[-1]:.4f}",
-            REPRODUCED if worst < noise else NOT_REPRODUCED,
+            judge(worst < noise),
         )
     ]
 
@@ -342,35 +345,31 @@ def surface(title: str, rows: tuple[int, ...], columns: tuple[int, ...], values:
         margins=(34, 16, 44, 44),
     )
     low, high = float(values.min()), float(values.max())
+    pixel = svg.format_pixel
     parts = []
     for i, gamma in enumerate(rows):
         for j, size in enumerate(columns):
             share = (float(values[i, j]) - low) / ((high - low) or 1.0)
             x, y = frame.px(j - 0.5), frame.py(i + 0.5)
             parts.append(
-                f'<rect x="{svg.format_pixel(x)}" y="{svg.format_pixel(y)}" width="{svg.format_pixel(frame.px(j + 0.5) - x)}" '
-                f'height="{svg.format_pixel(frame.py(i - 0.5) - y)}" fill="var(--accent)" fill-opacity="{0.06 + 0.9 * share:.3f}">'
+                f'<rect x="{pixel(x)}" y="{pixel(y)}" width="{pixel(frame.px(j + 0.5) - x)}" '
+                f'height="{pixel(frame.py(i - 0.5) - y)}" fill="{svg.colour("accent")}" fill-opacity="{0.06 + 0.9 * share:.3f}">'
                 f"<title>γ = {gamma}, N = {size}: {values[i, j]:.4g}</title></rect>"
             )
-    bottom = frame.py(-0.5)
+
+    def write(x: float, y: str, text: object, kind: str = "tick", anchor: str = "") -> None:
+        placed = f' text-anchor="{anchor}"' if anchor else ""
+        parts.append(f'<text class="{kind}" x="{pixel(x)}" y="{y}"{placed}>{text}</text>')
+
+    left, bottom = frame.px(-0.5), frame.py(-0.5)
     for j, size in enumerate(columns):
-        parts.append(
-            f'<text class="tick" x="{svg.format_pixel(frame.px(j))}" y="{svg.format_pixel(bottom + 15)}" text-anchor="middle">{size}</text>'
-        )
+        write(frame.px(j), pixel(bottom + 15), size, anchor="middle")
     every = max(1, len(rows) // 10)
-    for i, gamma in enumerate(rows):
-        if i % every == 0:
-            parts.append(
-                f'<text class="tick" x="{svg.format_pixel(frame.px(-0.5) - 6)}" y="{svg.format_pixel(frame.py(i) + 4)}" text-anchor="end">{gamma}</text>'
-            )
-    parts.append(
-        f'<text class="tick" x="{svg.format_pixel(frame.px(-0.5))}" y="30">γ; {low:.3g} (light) to {high:.3g} (dark)</text>'
-    )
-    parts.append(
-        f'<text class="tick" x="{svg.format_pixel(frame.width / 2)}" y="{frame.height - 8}" text-anchor="middle">N</text>'
-    )
-    parts.append(f'<text class="title" x="{svg.format_pixel(frame.px(-0.5))}" y="18">{title}</text>')
+    for i, gamma in enumerate(rows[::every]):
+        write(left - 6, pixel(frame.py(i * every) + 4), gamma, anchor="end")
+    write(left, "30", f"γ; {low:.3g} (light) to {high:.3g} (dark)")
+    write(frame.width / 2, str(frame.height - 8), "N", anchor="middle")
+    write(left, "18", title, "title")
     head = f'<svg xmlns="http://www.w3.org/2000/svg" class="sf" viewBox="0 0 {frame.width} {frame.height}" width="{frame.width}" height="{frame.height}">'
-    return (
-        f'{head}<style>{svg.STYLE}</style><rect width="100%" height="100%" fill="var(--paper)"/>{"".join(parts)}</svg>'
-    )
+    paper = f'<rect width="100%" height="100%" fill="{svg.colour("paper")}"/>'
+    return f"{head}<style>{svg.STYLE}</style>{paper}{''.join(parts)}</svg>"

@@ -36,14 +36,16 @@ from sfumato.guided import (
     random_variance,
     redraw_labels,
 )
-from sfumato.papers.base import BEATEN, NOT_REPRODUCED, REPORTED, REPRODUCED, Bench, Cell, Progress, Results
-from sfumato.papers.intruder import intrude
-from sfumato.papers.owners import (
+from sfumato.papers.base import BEATEN, NOT_REPRODUCED, REPORTED, REPRODUCED, Bench, Cell, Results, judge
+from sfumato.papers.parties import (
     boston_table,
     bundled_table,
+    format_figures,
+    intrude,
     repeatable_stream,
     sample,
     standardise,
+    tree_figures,
 )
 from sfumato.table import Original
 from sfumato.trees import c45, compare_trees
@@ -103,9 +105,9 @@ def change_counts(data: str, path: str | None, draws: int, seed: int) -> dict[st
     at_once = max(1, 100_000 // table.rows)
     for law, formula in formulas.items():
         stream = repeatable_stream(seed, "changes", data, law)
-        found: list[int] = []
-        while len(found) < draws:
-            copies = min(at_once, draws - len(found))
+        changes: list[int] = []
+        while len(changes) < draws:
+            copies = min(at_once, draws - len(changes))
             many = np.tile(classes, copies)
             if law == "random":
                 new = permute_labels(
@@ -115,11 +117,11 @@ def change_counts(data: str, path: str | None, draws: int, seed: int) -> dict[st
                 new = redraw_labels(np.tile(leaf, copies), counts, stream)
             else:
                 new = flip_labels(many, all_leaves_rate(counts), len(table.labels), stream)
-            found += (new != many).reshape(copies, -1).sum(axis=1).tolist()
+            changes += (new != many).reshape(copies, -1).sum(axis=1).tolist()
         out[law] = {
-            "mean": float(np.mean(found)),
-            "se": float(np.std(found, ddof=1) / np.sqrt(draws)),
-            "variance": float(np.var(found, ddof=1)),
+            "mean": float(np.mean(changes)),
+            "se": float(np.std(changes, ddof=1) / np.sqrt(draws)),
+            "variance": float(np.var(changes, ddof=1)),
             "formula": formula(counts),
         }
     return out
@@ -133,8 +135,8 @@ def class_noise(data: str, path: str | None, number: int, draws: int, seed: int)
     for law, method in CLASS_METHODS.items():
         for draw in range(draws):
             done = method.perturb(table, repeatable_stream(seed, "class", data, number, law, draw), tree=tree)
-            found = done.similarity or compare_trees(tree, c45(done.table), table)
-            out.setdefault(law, []).append(_figures(found))
+            likeness = done.similarity or compare_trees(tree, c45(done.table), table)
+            out.setdefault(law, []).append(tree_figures(likeness))
     return out
 
 
@@ -154,7 +156,7 @@ def attribute_noise(data: str, path: str | None, number: int, draws: int, seed: 
             else:
                 done = SWAPS[law].perturb(table, stream, tree=tree)
                 released = done.table
-            figures = _figures(compare_trees(tree, c45(released), table))
+            figures = tree_figures(compare_trees(tree, c45(released), table))
             if law != "innocent":
                 figures["small cells"] = done.owner["small_cells"]
             figures["link"] = nearest_neighbour_linkage(standardise(table), standardise(released, table)).rate
@@ -174,15 +176,15 @@ def intruder(data: str, path: str | None, number: int, seed: int) -> dict[str, A
         values = add_noise(table, leaves, cells, noise, repeatable_stream(seed, "intruder", data, number, law))
         released = table.with_values(values)
         for known in ("innocent", "all"):
-            found: dict[str, list[float]] = {}
+            beliefs: dict[str, list[float]] = {}
             for leaf in range(leaves.size):
                 names = [c.name for c in table.columns if known == "all" or leaves.condition(leaf, c.name) is None]
                 targets = np.flatnonzero(leaves.number == leaf)
                 if names:
                     result = intrude(table, released, leaves, cells, noise, names, targets)
                     for name in ("p_true", "effective_set", "class_certainty", "picked"):
-                        found.setdefault(name, []).extend(getattr(result, name).tolist())
-            out[f"{law}, {known} known"] = {name: float(np.mean(v)) for name, v in found.items()}
+                        beliefs.setdefault(name, []).extend(getattr(result, name).tolist())
+            out[f"{law}, {known} known"] = {name: float(np.mean(v)) for name, v in beliefs.items()}
     return out
 
 
@@ -196,50 +198,36 @@ def refusal(path: str | None) -> str:
     return ""
 
 
-def _figures(found: Any) -> dict[str, Any]:
-    return {
-        "rs": found.rule_similarity,
-        "pa": found.agreement,
-        "root": float(found.same_root),
-        "verdict": str(found.verdict),
-    }
-
-
-def results(
-    full: bool = False,
-    progress: Progress | None = None,
-    boston_path: str | None = None,
-    bench: Bench | None = None,
-    seed: int = 0,
-) -> Results:
-    """Return every row; figures of Boston where its path is given."""
+def run(bench: Bench, *, full: bool = False, boston_path: str | None = None) -> Results:
+    """Reproduce every row; those of Boston Housing where a copy is named, here or by the environment variable SFUMATO_BOSTON."""
     setting = FULL if full else QUICK
-    work = bench or Bench(progress=progress)
+    boston_path = boston_path or os.environ.get("SFUMATO_BOSTON")
     paths: list[tuple[str, str | None]] = [("wbc", None)] + ([("boston", boston_path)] if boston_path else [])
     cells: list[Cell] = []
     raw: dict[str, Any] = {}
     tables = [*paths, ("glass", None), ("yeast", None)]
-    counted = work.run(change_counts, [(d, p, setting.draws, seed) for d, p in tables])
-    for (data, _), found in zip(tables, counted, strict=True):
-        raw[f"changes {data}"] = found
-        cells += _change_cells(data, found, setting)
+    counts = bench.run(change_counts, [(d, p, setting.draws, 0) for d, p in tables])
+    for (data, _), count in zip(tables, counts, strict=True):
+        raw[f"changes {data}"] = count
+        cells += _change_cells(data, count, setting)
     for data, path in paths:
-        found = work.run(class_noise, [(data, path, s, setting.class_draws, seed) for s in range(setting.samples)])
-        raw[f"class noise {data}"] = found
-        cells += _class_cells(data, found, full)
-        found = work.run(attribute_noise, [(data, path, s, setting.swap_draws, seed) for s in range(setting.samples)])
-        raw[f"attribute noise {data}"] = found
-        cells += _attribute_cells(data, found, full)
-        found = work.run(intruder, [(data, path, s, seed) for s in range(setting.intruder_samples)])
-        raw[f"intruder {data}"] = found
-        cells += _intruder_cells(data, found)
+        samples = range(setting.samples)
+        noisy = bench.run(class_noise, [(data, path, s, setting.class_draws, 0) for s in samples])
+        swapped = bench.run(attribute_noise, [(data, path, s, setting.swap_draws, 0) for s in samples])
+        attacked = bench.run(intruder, [(data, path, s, 0) for s in range(setting.intruder_samples)])
+        raw |= {f"class noise {data}": noisy, f"attribute noise {data}": swapped, f"intruder {data}": attacked}
+        cells += [
+            *_class_cells(data, noisy, full),
+            *_attribute_cells(data, swapped, full),
+            *_intruder_cells(data, attacked),
+        ]
     said = refusal(boston_path)
     cells.append(
         Cell("row 6", "percentages on a continuous column", "used throughout", "refused" if said else "accepted",
-             verdict=BEATEN if said else NOT_REPRODUCED, because=said)
+             verdict=judge(bool(said), BEATEN), because=said)
     )  # fmt: skip
     notes = [
-        f"{setting.samples} samples, seed {seed}; the paper's own rows are unknown, so its trees cannot be matched one by one.",
+        f"{setting.samples} samples, seed 0; the paper's own rows are unknown, so its trees cannot be matched one by one.",
         "Noise on innocent attributes: " + ", ".join(f"{d} {NOISE[d]}" for d, _ in paths) + "; sd .276.",
     ]
     if not boston_path:
@@ -255,21 +243,16 @@ def results(
     )
 
 
-def run(bench: Bench, *, full: bool = False, boston_path: str | None = None) -> Results:
-    """Run the reproduction; a copy of Boston Housing may also be named by the environment variable SFUMATO_BOSTON."""
-    return results(full, boston_path=boston_path or os.environ.get("SFUMATO_BOSTON"), bench=bench)
-
-
-def _change_cells(data: str, found: dict[str, Any], setting: Setting) -> list[Cell]:
+def _change_cells(data: str, counts: dict[str, Any], setting: Setting) -> list[Cell]:
     out = []
     slack = 5 * np.sqrt(2 / setting.draws)  # five standard errors; 5 % for 20,000 draws
     for law in ("random", "probabilistic", "all leaves"):
-        f = found[law]
-        met = abs(f["mean"] - found["expected"]) <= 4 * f["se"] and abs(f["variance"] / f["formula"] - 1) <= slack
+        f = counts[law]
+        met = abs(f["mean"] - counts["expected"]) <= 4 * f["se"] and abs(f["variance"] / f["formula"] - 1) <= slack
         out.append(
-            Cell("row 1", f"{data}, {law}: labels changed, {setting.draws} draws", f"E(N) = {found['expected']:.3f}",
+            Cell("row 1", f"{data}, {law}: labels changed, {setting.draws} draws", f"E(N) = {counts['expected']:.3f}",
                  f"{f['mean']:.3f}", f"se {f['se']:.3f}; variance {f['variance']:.2f}, formula {f['formula']:.2f}",
-                 REPRODUCED if met else NOT_REPRODUCED)
+                 judge(met))
         )  # fmt: skip
     return out
 
@@ -296,7 +279,7 @@ def _class_cells(data: str, samples: Sequence[dict[str, Any]], full: bool) -> li
                 "row 2",
                 f"{data}, class noise {law}",
                 words[law],
-                _format_figures(figures),
+                format_figures(figures),
                 _format_spread(figures),
                 *verdict,
             )
@@ -319,7 +302,7 @@ def _attribute_cells(data: str, samples: Sequence[dict[str, Any]], full: bool) -
     met = _mean(paper, "rs") >= 0.80 and _mean(paper, "root") >= 0.88
     out = [
         Cell("row 4", f"{data}, innocent noise (LIA and TIA)", "19 of 20 same root; 8 of 10 very similar",
-             _format_figures(paper), _format_spread(paper), *_judge(met, REPRODUCED, full)),
+             format_figures(paper), _format_spread(paper), *_judge(met, REPRODUCED, full)),
         Cell("row 5", f"{data}, nearest-neighbour linkage under innocent noise", "not measured",
              f"{_mean(paper, 'link'):.3f}", _range(paper, "link"), REPORTED),
     ]  # fmt: skip
@@ -335,9 +318,9 @@ def _attribute_cells(data: str, samples: Sequence[dict[str, Any]], full: bool) -
         # What the default is made of stands beside it, to be compared and not judged.
         verdicts = (REPORTED, "") if "one deal" in law else _judge(met, BEATEN, full)
         out += [
-            Cell("row 4", f"{data}, {law}", "-", _format_figures(swap), _format_spread(swap), *verdicts),
+            Cell("row 4", f"{data}, {law}", "-", format_figures(swap), _format_spread(swap), *verdicts),
             Cell("row 5", f"{data}, nearest-neighbour linkage under {law}", "-", f"{link:.3f}", _range(swap, "link"),
-                 BEATEN if link <= 0.05 else NOT_REPRODUCED, counted),
+                 judge(link <= 0.05, BEATEN), counted),
         ]  # fmt: skip
     return out
 
@@ -356,11 +339,11 @@ def _intruder_cells(data: str, samples: Sequence[dict[str, Any]]) -> list[Cell]:
         values = [s[key]["p_true"] for s in samples]
         p = float(np.mean(values))
         limit = limits.get((data, key))
-        verdict = REPORTED if limit is None else REPRODUCED if p <= limit else NOT_REPRODUCED
+        verdict = REPORTED if limit is None else judge(p <= limit)
         others = {n: float(np.mean([s[key][n] for s in samples])) for n in ("effective_set", "class_certainty")}
         out.append(
             Cell("row 6", f"{data}, intruder, {key}", "uncertain", f"p = {p:.3f}",
-                 f"sd {np.std(values):.3f}; hides among {others['effective_set']:.1f} records, "
+                 f"sd {np.std(values):.3f}; hides among {others['effective_set']:.1f} rows, "
                  f"class certain to {others['class_certainty']:.3f}", verdict)
         )  # fmt: skip
     return out
@@ -373,12 +356,6 @@ def _mean(figures: Sequence[dict[str, Any]], name: str) -> float:
 def _range(figures: Sequence[dict[str, Any]], name: str) -> str:
     values = [f[name] for f in figures]
     return f"sd {np.std(values):.3f}, max {max(values):.3f}"
-
-
-def _format_figures(figures: Sequence[dict[str, Any]]) -> str:
-    graded = "/".join(f"{100 * np.mean([f['verdict'] == v for f in figures]):.0f}" for v in "EVSD")
-    rs, pa, root = (_mean(figures, name) for name in ("rs", "pa", "root"))
-    return f"RS {rs:.3f}, PA {pa:.3f}, root {root:.2f}, E/V/S/D {graded} %"
 
 
 def _format_spread(figures: Sequence[dict[str, Any]]) -> str:

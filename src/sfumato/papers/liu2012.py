@@ -8,8 +8,7 @@ Glass's 189/214: very likely a copying error.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -32,15 +31,14 @@ from sfumato.clusters import (
 )
 from sfumato.counts import FloatArray
 from sfumato.guided import RACC, RACCV, RDD, ClusterMethod, Geometric, SwapV
-from sfumato.papers.base import BEATEN, NOT_REPRODUCED, REPORTED, REPRODUCED, Bench, Cell, Results
-from sfumato.randomness import SecretKey, Stream
+from sfumato.papers.base import BEATEN, NOT_REPRODUCED, REPORTED, REPRODUCED, Bench, Cell, Results, judge, percent_frame
+from sfumato.papers.parties import repeatable_stream
 from sfumato.report import charts, svg
 
 TABLES = ("iris", "glass", "yeast")
 CLUSTERS = (2, 3)
 OTHERS = ("german_credit", "credit_approval", "adult")
 """Numeric columns of bundled tables that neither paper nor reference used; adult's first 5,000 rows."""
-MAX_LINKAGE = 0.05
 SIGMA = 0.1
 SWEEP = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5)
 
@@ -84,7 +82,7 @@ FULL = Setting("full", 30, 10)
 
 
 def reflection(table: FloatArray, labels: LabelArray, centres: FloatArray) -> FloatArray:
-    """Return the trap y = 2c − x: far from x, linked to nobody, and undone by whoever knows c."""
+    """Return the trap y = 2c − x: far from x, linked to no row, and undone by anyone who knows c."""
     return 2 * centres[labels] - table
 
 
@@ -115,11 +113,6 @@ def paper_tables() -> dict[str, FloatArray]:
     return {name: numeric_table(name) for name in TABLES}
 
 
-def _stream(seed: int, *labels: Any) -> Stream:
-    """Return a stream with a key from a number: an experiment must repeat, where a release takes a fresh secret instead."""
-    return Stream(SecretKey(hashlib.sha256(f"liu2012 {seed}".encode()).digest()).derive(*labels))
-
-
 def cell(
     table: FloatArray, fit: KMeans, method: ClusterMethod | None, draws: int, *, starts: int = 10, label: Any, seed: int
 ) -> dict[str, Any]:
@@ -134,7 +127,12 @@ def cell(
         if method is None:
             y = reflection(table, fit.labels, fit.centres)
         else:
-            y = method.perturb(table, fit.labels, fit.centres, _stream(seed, label, method.to_dict(), draw))
+            y = method.perturb(
+                table,
+                fit.labels,
+                fit.centres,
+                repeatable_stream(seed, label, method.to_dict(), draw, experiment="liu2012"),
+            )
         rotated = isinstance(method, Geometric)
         seen = known_sample_attack(table, y, random_known_rows(*table.shape, seed=seed + draw)) if rotated else y
         privacy = cluster_privacy(table, seen, fit.labels)
@@ -170,12 +168,12 @@ def table1(
             fit = kmeans(table, k, seed=seed)
             for law, method in methods(sigma).items():
                 draws = setting.draws_of(len(table))
-                found = cell(table, fit, method, draws, starts=setting.starts, label=[name, k], seed=seed)
+                figures = cell(table, fit, method, draws, starts=setting.starts, label=[name, k], seed=seed)
                 head = {"dataset": name, "k": k, "sizes": list(fit.sizes), "method": law}
                 parameters = method.to_dict() if method else {"law": "reflection"}
                 paper = PAPER.get((name, k), {}).get(law)
                 ceiling = linear_residual(table, table, fit.labels).ceiling
-                rows.append(head | {"parameters": parameters, "paper": paper, "ceiling": ceiling} | found)
+                rows.append(head | {"parameters": parameters, "paper": paper, "ceiling": ceiling} | figures)
     return {"setting": asdict(setting), "sigma": sigma, "seed": seed, "rows": rows, "targets": targets(rows)}
 
 
@@ -210,65 +208,31 @@ def sweep(
 
 def targets(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return what the figures should reach, line by line, for the cells of the paper that are among the rows."""
-    found = {(r["dataset"], r["k"], r["method"]): r for r in rows}
+    by_cell = {(r["dataset"], r["k"], r["method"]): r for r in rows}
     lines: list[dict[str, Any]] = []
 
     def line(check: str, cell_: tuple[str, int], ours: float, sign: str, limit: float) -> None:
         met = ours >= limit if sign == ">=" else ours <= limit
-        lines.append(
-            {"check": check, "dataset": cell_[0], "k": cell_[1], "ours": ours, "target": f"{sign} {limit:.4g}"}
-        )
-        lines[-1]["met"] = bool(met)
+        head = {"check": check, "dataset": cell_[0], "k": cell_[1], "ours": ours}
+        lines.append(head | {"target": f"{sign} {limit:.4g}", "met": bool(met)})
 
     for where, least in RACC_LEAST.items():
-        if (*where, "racc") not in found:
+        if (*where, "racc") not in by_cell:
             continue
-        racc = found[*where, "racc"]["rerun"]["mean"]
+        racc = by_cell[*where, "racc"]["rerun"]["mean"]
         line("racc rerun mean", where, racc, ">=", least)
         for rival in ("rdd", "geometric"):
-            line(f"racc rerun mean against {rival}", where, racc, ">=", found[*where, rival]["rerun"]["mean"])
+            line(f"racc rerun mean against {rival}", where, racc, ">=", by_cell[*where, rival]["rerun"]["mean"])
         for law, link in (("swap-v", 0.03), ("racc-v", 0.07)):
-            row = found[*where, law]
+            row = by_cell[*where, law]
             line(f"{law} fixed point minimum", where, row["fixed_point"]["min"], ">=", 1.0)
             line(f"{law} rerun median", where, row["rerun"]["median"], ">=", 0.995)
             line(f"{law} rerun mean", where, row["rerun"]["mean"], ">=", 0.97)
             line(f"{law} linkage", where, row["link"]["mean"], "<=", link)
             line(f"{law} residual / ceiling", where, row["resid"]["mean"] / row["ceiling"], ">=", 0.95)
-        trap = found[*where, "trap"]
+        trap = by_cell[*where, "trap"]
         line("trap flagged as invertible", where, float(trap["invertible"]), ">=", 1.0)
     return lines
-
-
-def markdown(results: Mapping[str, Any]) -> str:
-    """Return the table for reading: percent agreement with spread, then linkage, residual with its ceiling, variance ratio."""
-    head = [*("data", "k", "method", "paper", "rerun", "sd", "min"), "fixed-point", "single-start"]
-    head += ["link", "resid", "W/T", "var", "note"]
-    lines = [_line(head), "|" + "---|" * len(head)]
-    for row in results["rows"]:
-        agree = row["rerun"]
-        lines.append(
-            _line(
-                [
-                    row["dataset"],
-                    row["k"],
-                    row["method"],
-                    "" if row["paper"] is None else f"{100 * row['paper']:.2f}",
-                    *(f"{100 * agree[name]:.1f}" for name in ("mean", "sd", "min")),
-                    f"{100 * row['fixed_point']['mean']:.1f}" if "fixed_point" in row else "-",
-                    f"{100 * row['single_start']['mean']:.1f}",
-                    f"{row['link']['mean']:.3f}",
-                    f"{row['resid']['mean']:.2f}",
-                    f"{row['ceiling']:.2f}",
-                    f"{row['var']['mean']:.2f}",
-                    "can be undone: no privacy" if row["invertible"] else "",
-                ]
-            )
-        )
-    return "\n".join(lines) + "\n"
-
-
-def _line(fields: Sequence[Any]) -> str:
-    return "| " + " | ".join(map(str, fields)) + " |"
 
 
 INKS = {
@@ -283,20 +247,21 @@ INKS = {
 
 def run(bench: Bench, *, full: bool = False) -> Results:
     """Reproduce Table 1 with the paper's figures beside ours, Figure 1, privacy against accuracy, before and after."""
-    found = bench.run(_table1_unit, [(full,)])[0]
+    max_linkage = 0.05
+    table = bench.run(_table1_unit, [(full,)])[0]
     points = bench.run(_sweep_unit, [(full, k) for k in CLUSTERS])
     levels = [row for part in points for row in part]
-    cells = [_cell(row) for row in found["rows"]]
+    cells = [_cell(row) for row in table["rows"]]
     for name, k, law, row in bench.run(_other_unit, [(full,)])[0]:
-        kept = row["fixed_point"]["min"] == 1.0 and row["link"]["mean"] <= MAX_LINKAGE
+        kept = row["fixed_point"]["min"] == 1.0 and row["link"]["mean"] <= max_linkage
         cells.append(
             Cell(
                 "other tables",
                 f"{name}, k = {k}, {law}: fixed point, linkage",
-                f"100 % and at most {MAX_LINKAGE}",
+                f"100 % and at most {max_linkage}",
                 f"{100 * row['fixed_point']['min']:.1f} % and {row['link']['mean']:.3f}",
                 f"rerun {100 * row['rerun']['mean']:.1f}, min {100 * row['rerun']['min']:.1f}",
-                BEATEN if kept else NOT_REPRODUCED,
+                judge(kept, BEATEN),
             )
         )
     cells += [
@@ -305,9 +270,9 @@ def run(bench: Bench, *, full: bool = False) -> Results:
             f"{t['dataset']}, k = {t['k']}: {t['check']}",
             t["target"],
             f"{t['ours']:.4g}",
-            verdict=REPRODUCED if t["met"] else NOT_REPRODUCED,
+            verdict=judge(t["met"]),
         )
-        for t in found["targets"]
+        for t in table["targets"]
     ]
     figures = {f"figure-1-{name}-{k}.svg": _figure1(levels, name, k) for name in TABLES for k in CLUSTERS}
     figures |= {f"privacy-{name}-{k}.svg": _strength(levels, name, k) for name in TABLES for k in CLUSTERS}
@@ -324,7 +289,7 @@ def run(bench: Bench, *, full: bool = False) -> Results:
             "The paper states neither σ, scaling, start nor ratio, and its entries are single runs, so they are shown and not aimed at.",
             "Privacy is shown beside accuracy everywhere: variance ratio, linkage, and the residual after the best linear reconstruction within clusters. The trap 2c − x has the largest variance ratio and no privacy at all.",
         ),
-        {"table1": found["rows"], "figure1": levels},
+        {"table1": table["rows"], "figure1": levels},
     )
 
 
@@ -372,47 +337,34 @@ def _cell(row: Mapping[str, Any]) -> Cell:
 
 
 def _figure1(rows: Sequence[Mapping[str, Any]], name: str, k: int) -> str:
-    mine = [r for r in rows if (r["dataset"], r["k"]) == (name, k)]
-    sigmas = sorted({r["sigma"] for r in mine})
-    frame = svg.Frame(
-        (0, max(sigmas)),
-        (40, 101),
-        title=f"Figure 1: {name}, k = {k}",
-        x_title="σ",
-        y_title="agreement, %",
-        width=640,
-        height=340,
-        margins=svg.WITH_LEGEND,
-    )
-    laws = list(dict.fromkeys(r["method"] for r in mine))
-    marks = []
-    for law in laws:
-        ys = [100 * next(r["rerun"]["mean"] for r in mine if r["method"] == law and r["sigma"] == s) for s in sigmas]
-        marks.append(svg.line(frame, sigmas, ys, ink=INKS.get(law, "muted"), dots=True))
-    return svg.drawing(frame, *marks, svg.legend(frame, [(INKS.get(law, "muted"), law) for law in laws]))
+    return _draw(rows, name, k, "Figure 1", "σ", lambda row: row["sigma"], y_title="agreement, %")
 
 
 def _strength(rows: Sequence[Mapping[str, Any]], name: str, k: int) -> str:
     """Draw all methods at equal privacy strength: what is left after linear reconstruction, against agreement."""
+    below = "residual after linear reconstruction, share of variance"
+    return _draw(rows, name, k, "Privacy against accuracy", below, lambda row: row["resid"]["mean"], room=1.1)
+
+
+def _draw(
+    rows: Sequence[Mapping[str, Any]],
+    name: str,
+    k: int,
+    title: str,
+    x_title: str,
+    place: Callable[[Mapping[str, Any]], float],
+    room: float = 1.0,
+    **others: Any,
+) -> str:
+    """Draw the agreement of every method against `place`, on an axis of `room` times the largest place."""
     mine = [r for r in rows if (r["dataset"], r["k"]) == (name, k)]
-    widest = 1.1 * max(r["resid"]["mean"] for r in mine) or 1.0
-    title = f"Privacy against accuracy: {name}, k = {k}"
-    frame = svg.Frame(
-        (0, widest),
-        (40, 101),
-        title=title,
-        x_title="residual after linear reconstruction, share of variance",
-        width=640,
-        height=340,
-        margins=svg.WITH_LEGEND,
-    )
+    widest = room * max(map(place, mine)) or 1.0
+    frame = percent_frame((0, widest), f"{title}: {name}, k = {k}", x_title, **others)
     laws = list(dict.fromkeys(r["method"] for r in mine))
     marks = []
     for law in laws:
-        points = sorted((r["resid"]["mean"], 100 * r["rerun"]["mean"]) for r in mine if r["method"] == law)
-        marks.append(
-            svg.line(frame, [p[0] for p in points], [p[1] for p in points], ink=INKS.get(law, "muted"), dots=True)
-        )
+        points = sorted((place(r), 100 * r["rerun"]["mean"]) for r in mine if r["method"] == law)
+        marks.append(svg.line(frame, *zip(*points, strict=True), ink=INKS.get(law, "muted"), dots=True))
     return svg.drawing(frame, *marks, svg.legend(frame, [(INKS.get(law, "muted"), law) for law in laws]))
 
 
@@ -427,7 +379,9 @@ def _before_and_after(name: str = "iris", k: int = 3) -> str:
     for law in ("rdd", "racc", "swap-v"):
         method = methods()[law]
         if method is not None:
-            shown[law] = method.perturb(table, fit.labels, fit.centres, _stream(0, "drawing", law))
+            shown[law] = method.perturb(
+                table, fit.labels, fit.centres, repeatable_stream(0, "drawing", law, experiment="liu2012")
+            )
     flat = {law: (values - centre) @ axes for law, values in shown.items()}
     ends = np.concatenate(list(flat.values()))
     (left, low), (right, high) = ends.min(axis=0), ends.max(axis=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -14,14 +15,13 @@ from sfumato.errors import DataError, UsageError
 from sfumato.findings import Note
 from sfumato.io import Source, open_table, read_blocks
 from sfumato.plans.profile import profile
-from sfumato.plans.proposal import CLASS_NAMES, Proposal, catalogued, note, proposed, remarks
+from sfumato.plans.proposal import CLASS_NAMES, Proposal, note, propose_column, propose_published, remarks
 from sfumato.randomness import canonical
 from sfumato.schema import Attribute, Consent, Schema
 from sfumato.text import join_names
 
 DEFAULT_LAW = "gaussian"
 ORDERED = "; neighbouring rows are alike, so their order gives values away: shuffle the rows before the release"
-NO_DETAILS: Mapping[str, Any] = {}
 
 HEADER = """\
 A plan for {table}, proposed by looking at it. Read it, change it, then release the table with it.
@@ -67,7 +67,7 @@ class Plan:
     Examples
     --------
     >>> import sfumato as sf
-    >>> plan = sf.Plan.propose("iris", law="gaussian", privacy=0.5)
+    >>> plan = sf.Plan.propose("iris", noise="gaussian", privacy=0.5)
     >>> plan.channels["petal_width"].privacy
     0.5
     >>> sf.Plan.from_dict(plan.to_dict()) == plan
@@ -81,9 +81,7 @@ class Plan:
     notes: Mapping[str, str] = field(default_factory=dict, compare=False)
     method: Mapping[str, Any] | None = None
     ordered: tuple[str, ...] = field(default=(), compare=False)
-    """Columns to be modified whose neighbouring rows were alike in the table that the plan was proposed from."""
     remarks: tuple[Note, ...] = field(default=(), compare=False)
-    """What a person should know of a proposed plan: columns withheld, texts taken as missing, doubts."""
 
     def __post_init__(self) -> None:
         modified = [a.name for a in self.schema if a.consent is Consent.MODIFIED]
@@ -98,7 +96,7 @@ class Plan:
         if not [a for a in self.schema if a.released]:
             raise UsageError("the plan releases no column; let at least one be true or modified")
 
-    def bound(self) -> dict[str, Channel]:
+    def bind(self) -> dict[str, Channel]:
         """Bind the law of each modified column; raise UsageError for one that would change nothing."""
         from sfumato.privacy import refuse_unchanged
 
@@ -110,11 +108,7 @@ class Plan:
     @property
     def release_name(self) -> str:
         """The given name, or a digest of plan and schema: the same plan is the same release."""
-        if self.name:
-            return self.name
-        import hashlib
-
-        return "release-" + hashlib.sha256(canonical(self.to_dict())).hexdigest()[:12]
+        return self.name or "release-" + hashlib.sha256(canonical(self.to_dict())).hexdigest()[:12]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain data."""
@@ -220,9 +214,9 @@ class Plan:
         *,
         target: str | None = None,
         identifier: str | None = None,
-        law: str | None = None,
+        noise: str | None = None,
         privacy: float | None = None,
-        parameters: Mapping[str, Any] = NO_DETAILS,
+        options: Mapping[str, Any] | None = None,
         name: str | None = None,
         encoding: str = "utf-8",
     ) -> Plan:
@@ -244,13 +238,13 @@ class Plan:
                 f"{source.name}: no column can be proposed for release: {reasons}; give a table of more rows, or write a "
                 "plan that declares the domains"
             )
-        noise, companion = noise_for(law, privacy, parameters)
+        law, companion = noise_for(noise, privacy, options or {})
         channels: dict[str, Channel] = {}
         notes = {n: note(p) for n, p in proposals.items()}
         for proposal in proposals.values():
             attribute = proposal.attribute
             if attribute.consent is Consent.MODIFIED:
-                channels[attribute.name], why = channel_for(noise, companion, attribute)
+                channels[attribute.name], why = channel_for(law, companion, attribute)
                 notes[attribute.name] += why + (ORDERED if proposal.ordered else "")
         return cls(
             Schema(tuple(p.attribute for p in proposals.values())),
@@ -304,7 +298,7 @@ def _inline(value: Mapping[str, Any]) -> Any:
 def _proposals(source: Source, target: str | None, identifier: str | None) -> dict[str, Proposal]:
     if source.name in datasets.names():
         about = datasets.describe(source.name)
-        known = catalogued(source.name, about["columns"], target or about["target"])
+        known = propose_published(source.name, about["columns"], target or about["target"])
         if identifier is None:
             return known
     seen = profile(read_blocks(source))
@@ -312,30 +306,26 @@ def _proposals(source: Source, target: str | None, identifier: str | None) -> di
         raise DataError(f"{source.name} has a header but no rows; a release needs at least one")
     if target is None and identifier not in CLASS_NAMES:
         target = next((n for n in CLASS_NAMES if n in seen and len(seen[n].distinct or "x" * 99) <= 50), None)
-    return {name: proposed(column, target, identifier) for name, column in seen.items()}
+    return {name: propose_column(column, target, identifier) for name, column in seen.items()}
 
 
-def noise_for(law: str | None, privacy: float | None, parameters: Mapping[str, Any]) -> tuple[Channel, Channel]:
+def noise_for(noise: str | None, privacy: float | None, options: Mapping[str, Any]) -> tuple[Channel, Channel]:
     """Return the law asked for, and the substitution that stands in for it on columns without distances."""
-    law = DEFAULT_LAW if law is None else law
-    cls = channel_class(law)
-    wishes = dict(parameters)
-    if privacy is not None:
-        wishes["privacy"] = privacy
-    if not wishes:
-        wishes = dict(cls.default)
+    noise = DEFAULT_LAW if noise is None else noise
+    cls = channel_class(noise)
+    wishes = dict(options) | ({} if privacy is None else {"privacy": privacy}) or dict(cls.default)
     if unknown := set(wishes) - set(cls.parameters()):
         raise UsageError(
-            f"{law} has no parameter {join_names(sorted(unknown))}; it has {join_names(sorted(cls.parameters()), 12)}"
+            f"{noise} has no parameter {join_names(sorted(unknown))}; it has {join_names(sorted(cls.parameters()), 12)}"
         )
-    noise = Channel.from_dict({"law": law} | wishes)
-    return noise, noise.companion()
+    law = Channel.from_dict({"law": noise} | wishes)
+    return law, law.companion()
 
 
-def channel_for(noise: Channel, companion: Channel, attribute: Attribute) -> tuple[Channel, str]:
+def channel_for(law: Channel, companion: Channel, attribute: Attribute) -> tuple[Channel, str]:
     """Return the law of one column, and a word on the choice where there was one: labels or reports, by the lower variance."""
-    acts = noise.numeric if attribute.kind.numeric else noise.categorical
-    chosen = noise if acts else companion
+    acts = law.numeric if attribute.kind.numeric else law.categorical
+    chosen = law if acts else companion
     better = chosen.suit(attribute)
     if better is chosen:
         return chosen, ""

@@ -11,15 +11,14 @@ from typing import Any
 from sfumato.errors import DataError, UsageError
 from sfumato.findings import Note
 from sfumato.io import detect_spelling
-from sfumato.plans.profile import ColumnProfile
-from sfumato.plans.sentinels import sentinels
+from sfumato.plans.profile import ColumnProfile, sentinels
 from sfumato.schema import MAX_EXACT_INTEGER, Attribute, Categories, Consent, Interval, Kind, Role, day_number
 from sfumato.text import join_names
 
-FEW_LABELS = 2
-"""Whole numbers with so few values are flags, not quantities."""
-MOST_CATEGORIES = 1000
-"""More labels than these are categories only where they repeat as codes do (`_are_many_codes`)."""
+MAX_FLAGS = 2
+"""Whole numbers with no more values than this are flags, not quantities."""
+MAX_CATEGORIES = 1000
+"""More labels than this are categories only where they repeat as codes do (`_are_many_codes`)."""
 ROWS_A_LABEL, ROWS_A_CODE = 3, 2
 """How often, on average, a label of a large domain stands in the table: any text, and one whose column is known for codes."""
 CODE_NAME = re.compile(
@@ -28,8 +27,6 @@ CODE_NAME = re.compile(
     re.IGNORECASE,
 )
 DIGITS = re.compile("[0-9]+")
-CODE_DIGITS = 3
-"""Digits before the point, at least, of codes that are told by their zeros alone."""
 PERSON_NAME = re.compile(
     r"id$|ssn|mrn|key$|number$|(^|_|\b)no$|name|mail|phone|address|street|person|people|patient|user|customer|client|member"
     r"|account|passport",
@@ -38,7 +35,6 @@ PERSON_NAME = re.compile(
 """Columns that may name a person, who can stand in many rows: a large domain of such texts is never taken for codes."""
 ID_NAME = re.compile(r"(^|_|\b)(id|uuid|ssn|key|number|no)$", re.IGNORECASE)
 CLASS_NAMES = ("class", "target", "label")
-PEOPLE_AN_ID = 20
 
 
 @dataclass(frozen=True)
@@ -56,31 +52,30 @@ class Proposal:
     """What the owner had better look at."""
 
 
-def proposed(seen: ColumnProfile, target: str | None = None, identifier: str | None = None) -> Proposal:
+def propose_column(seen: ColumnProfile, target: str | None = None, identifier: str | None = None) -> Proposal:
     """Return what a column most likely is. Every domain here is learned from the data, and says so."""
-    found = _in_other_form(_proposed(seen, target, identifier), seen)
-    found = replace(found, ordered=seen.ordered)
-    if found.attribute.kind.numeric or not found.attribute.released:
-        return found
-    return replace(found, answers=tuple(w for w in seen.absent_words if w not in found.absent))
+    proposal = replace(_in_other_form(_propose_role(seen, target, identifier), seen), ordered=seen.ordered)
+    if proposal.attribute.kind.numeric or not proposal.attribute.released:
+        return proposal
+    return replace(proposal, answers=tuple(w for w in seen.absent_words if w not in proposal.absent))
 
 
-def _in_other_form(found: Proposal, seen: ColumnProfile) -> Proposal:
+def _in_other_form(proposal: Proposal, seen: ColumnProfile) -> Proposal:
     """Return the proposal with a word on numbers and days that are written otherwise, and so were taken for texts."""
-    attribute = found.attribute
+    attribute = proposal.attribute
     form = detect_spelling(t for t in seen.not_numbers if t not in seen.words)
     if form is None or attribute.role is not Role.ATTRIBUTE or attribute.kind.numeric:
-        return found
+        return proposal
     if (seen.numbers and not form.number) or (seen.distinct is not None and len(seen.distinct) < 2):
-        return found
+        return proposal
     if attribute.released:
-        return replace(found, doubt=f"the labels look like {form}, unless labels are meant")
-    return replace(found, why=f"these look like {form}; as they stand they are withheld")
+        return replace(proposal, doubt=f"the labels look like {form}, unless labels are meant")
+    return replace(proposal, why=f"these look like {form}; as they stand they are withheld")
 
 
-def _proposed(seen: ColumnProfile, target: str | None, identifier: str | None) -> Proposal:
+def _propose_role(seen: ColumnProfile, target: str | None, identifier: str | None) -> Proposal:
     if seen.name == target:
-        # A class that is lost is lost without a word, so any text is a class; NaN among typed numbers is no text.
+        # A class that is lost is lost without a word, so any text is a class; NaN among typed numbers is not a text.
         absent = ("", *(seen.absent_marks if not seen.worded else ()))
         guess = _guess(seen, absent)
         attribute = replace(_as_categories(seen, guess, absent), role=Role.TARGET, consent=Consent.TRUE)
@@ -112,7 +107,7 @@ def _as_categories(seen: ColumnProfile, guess: Proposal, absent: tuple[str, ...]
             raise UsageError(f"{seen.name}: too many different values to be classes; name another column as target=")
         return replace(guess.attribute, learned=True)
     return Attribute(
-        seen.name, Kind.CATEGORICAL, Categories(_ordered(_labels(seen, absent) or frozenset())), learned=True
+        seen.name, Kind.CATEGORICAL, Categories(_sort_labels(_labels(seen, absent) or frozenset())), learned=True
     )
 
 
@@ -125,7 +120,7 @@ def _guess(seen: ColumnProfile, among_labels: tuple[str, ...]) -> Proposal:
     name = seen.name
     if seen.unread:
         why = f"values of type {seen.unread} are neither numbers nor days nor labels: convert the column, or leave it withheld"
-        return _withheld(seen, Kind.CATEGORICAL, why, ("",))
+        return _withhold(seen, why, ("",))
     absent = ("", *seen.absent_words)
     labels = _labels(seen, absent)
     spoilt = sum(1 for w in seen.not_numbers if w not in absent)
@@ -135,19 +130,17 @@ def _guess(seen: ColumnProfile, among_labels: tuple[str, ...]) -> Proposal:
     if code or not (numeric or dated):
         absent, labels = among_labels, _labels(seen, among_labels)
     if seen.present == 0 or labels == frozenset():
-        return _withheld(seen, Kind.CATEGORICAL, "holds no value at all", absent)
+        return _withhold(seen, "holds no value at all", absent)
     if labels is not None and len(labels) == 1:
-        return _withheld(seen, Kind.CATEGORICAL, f"every value is {next(iter(labels))!r}, which tells nothing", absent)
+        return _withhold(seen, f"every value is {next(iter(labels))!r}, which tells nothing", absent)
     if _is_id(seen, numeric):
-        attribute = Attribute(
-            name, Kind.INTEGER if numeric else Kind.CATEGORICAL, role=Role.ATTRIBUTE, consent=Consent.WITHHOLD
-        )
+        attribute = Attribute(name, Kind.INTEGER if numeric else Kind.CATEGORICAL, consent=Consent.WITHHOLD)
         return Proposal(attribute, "no value repeats: this looks like an identifier, and is withheld", absent)
     if (
         seen.levels is not None
         and labels is not None
         and labels <= set(seen.levels)
-        and len(seen.levels) <= MOST_CATEGORIES
+        and len(seen.levels) <= MAX_CATEGORIES
     ):
         why = "an ordered categorical: all its categories, in their order"
         return Proposal(Attribute(name, Kind.ORDINAL, Categories(seen.levels), learned=True), why)
@@ -157,44 +150,43 @@ def _guess(seen: ColumnProfile, among_labels: tuple[str, ...]) -> Proposal:
     if numeric and not code:
         whole = seen.whole == seen.numbers
         if whole and max(-seen.low, seen.high) > MAX_EXACT_INTEGER:
-            return _withheld(
-                seen, Kind.CATEGORICAL, "whole numbers beyond 2^53, which look like codes and are withheld", absent
-            )
+            return _withhold(seen, "whole numbers beyond 2^53, which look like codes and are withheld", absent)
         low, high = rounded_outward(seen.low, seen.high, whole=whole)
         kind = Kind.INTEGER if whole else Kind.REAL
         resolution = 10.0**-seen.decimals if kind is Kind.REAL and 0 < seen.decimals <= 6 else None
         why = "whole numbers" if whole else "real numbers" + (f" of {seen.decimals} decimals" if resolution else "")
         attribute = Attribute(name, kind, Interval(low, high), learned=True, resolution=resolution)
-        return Proposal(attribute, why, absent, doubt=_marked(seen, attribute))
-    few = labels is not None and len(labels) <= min(MOST_CATEGORIES, max(20, seen.present // 2))
+        return Proposal(attribute, why, absent, doubt=_describe_marks(seen, attribute))
+    few = labels is not None and len(labels) <= min(MAX_CATEGORIES, max(20, seen.present // 2))
     if labels is None or not (few or _are_many_codes(seen, labels)):
         what = "codes" if numeric else "texts"
         why = (
             f"too many different {what} to be categories: " + ("they are" if numeric else "free text is") + " withheld"
         )
-        return _withheld(seen, Kind.CATEGORICAL, why, absent)
+        return _withhold(seen, why, absent)
     why = "categories"
     if numeric:
         why = (
             "two values only"
-            if len(labels - seen.words) <= FEW_LABELS
+            if len(labels - seen.words) <= MAX_FLAGS
             else "digits that are codes: distances between them mean nothing"
         )
-    return Proposal(Attribute(name, Kind.CATEGORICAL, Categories(_ordered(labels)), learned=True), why, absent)
+    return Proposal(Attribute(name, Kind.CATEGORICAL, Categories(_sort_labels(labels)), learned=True), why, absent)
 
 
-def _marked(seen: ColumnProfile, attribute: Attribute) -> str:
+def _describe_marks(seen: ColumnProfile, attribute: Attribute) -> str:
     """Return a word on numbers that look like marks for missing; whether they are is for the owner to say."""
-    found = sentinels(seen.ends, seen.rows, None if seen.distinct is None else len(seen.distinct))
-    if not found:
+    marks = sentinels(seen.ends, seen.rows, None if seen.distinct is None else len(seen.distinct))
+    if not marks:
         return ""
-    told = " and ".join(f"{attribute.format_value(value)} in {count:,} rows" for value, count in found)
-    listing = "looks like a mark for missing: list it" if len(found) == 1 else "look like marks for missing: list them"
-    return f"{told} {listing} under missing_values, and narrow the domain, if that is so"
+    listed = " and ".join(f"{attribute.format_value(value)} in {count:,} rows" for value, count in marks)
+    listing = "looks like a mark for missing: list it" if len(marks) == 1 else "look like marks for missing: list them"
+    return f"{listed} {listing} under missing_values, and narrow the domain, if that is so"
 
 
 def _is_id(seen: ColumnProfile, numeric: bool) -> bool:
-    if not seen.unique or seen.present < PEOPLE_AN_ID or seen.days:
+    min_values = 20
+    if not seen.unique or seen.present < min_values or seen.days:
         return False
     if not numeric:
         return True
@@ -207,7 +199,7 @@ def _is_id(seen: ColumnProfile, numeric: bool) -> bool:
 def _is_code(seen: ColumnProfile, labels: frozenset[str] | None) -> bool:
     if seen.whole < seen.numbers:
         return labels is not None and _are_decimal_codes(seen, labels)
-    flags = labels is not None and len(labels) <= FEW_LABELS
+    flags = labels is not None and len(labels) <= MAX_FLAGS
     return seen.padded > 0 or flags or bool(CODE_NAME.search(seen.name)) or seen.logical
 
 
@@ -229,27 +221,28 @@ def _are_decimal_codes(seen: ColumnProfile, labels: frozenset[str]) -> bool:
     zeros = any(len(decimals) > 1 and decimals.endswith("0") for _, _, decimals in parts)
     significant = {len((whole + decimals).lstrip("0")) for whole, _, decimals in parts}
     widths = {len(whole) for whole, _, _ in parts}
+    min_digits = 3
     # One width of three digits or more, as systems of codes have it: prices and temperatures that two hands wrote, as 36.5
     # and as 36.50, stay numbers.
-    same_width = len(widths) == 1 and min(widths) >= CODE_DIGITS
+    same_width = len(widths) == 1 and min(widths) >= min_digits
     repeating = seen.present >= ROWS_A_LABEL * len(labels)
     return zeros and len(pointed) > 1 and len(significant) > 1 and same_width and repeating
 
 
 def _are_many_codes(seen: ColumnProfile, labels: frozenset[str]) -> bool:
-    """Return whether more than MOST_CATEGORIES labels are a large domain, such as zip codes, rather than free text or persons."""
-    if len(labels) <= MOST_CATEGORIES:
+    """Return whether more than MAX_CATEGORIES labels are a large domain, such as zip codes, rather than free text or persons."""
+    if len(labels) <= MAX_CATEGORIES:
         return False
     if CODE_NAME.search(seen.name):
         return seen.present >= ROWS_A_CODE * len(labels)
     return seen.present >= ROWS_A_LABEL * len(labels) and not PERSON_NAME.search(seen.name)
 
 
-def _withheld(seen: ColumnProfile, kind: Kind, why: str, absent: tuple[str, ...]) -> Proposal:
-    return Proposal(Attribute(seen.name, kind, consent=Consent.WITHHOLD), why, absent)
+def _withhold(seen: ColumnProfile, why: str, absent: tuple[str, ...]) -> Proposal:
+    return Proposal(Attribute(seen.name, Kind.CATEGORICAL, consent=Consent.WITHHOLD), why, absent)
 
 
-def _ordered(labels: frozenset[str]) -> tuple[str, ...]:
+def _sort_labels(labels: frozenset[str]) -> tuple[str, ...]:
     def place(text: str) -> tuple[bool, float, str]:
         try:
             return (False, float(text), text)
@@ -272,7 +265,7 @@ def rounded_outward(low: float, high: float, *, whole: bool) -> tuple[float, flo
     return round(math.floor(low / step + 1e-9) * step, digits), round(math.ceil(high / step - 1e-9) * step, digits)
 
 
-def catalogued(name: str, columns: list[dict[str, Any]], target: str | None) -> dict[str, Proposal]:
+def propose_published(name: str, columns: list[dict[str, Any]], target: str | None) -> dict[str, Proposal]:
     """Return proposals for a bundled table, whose kinds and domains are published with it and not a secret of its rows."""
     out = {}
     for column in columns:

@@ -1,6 +1,7 @@
-"""A small private fingerprint of a table, to know it again even when rows or columns were added, dropped or corrected.
+"""Is this table known? A small private fingerprint, to recognise it in a later release, and a check against a release of it.
 
-Two samples, both of which depend on nothing but the table's cells, so that sketches of blocks add up:
+The fingerprint is two samples, both of which depend on nothing but the table's cells, so that sketches of blocks add up. They
+recognise a table even when rows or columns were added, dropped or corrected:
 
 - The K rows whose *addresses* have the smallest keyed hashes, with a keyed hash of each of their cells. Any two tables
   choose the same addresses, so on the columns they share they can be compared row by row, whatever else they hold.
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -21,9 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray
+from sfumato.errors import GIVE_SAME_TABLE, DataError
 from sfumato.hashing import GOLDEN_STEP, WordArray, splitmix64
 from sfumato.randomness import CELLS_PER_CHUNK, Addresses, SecretKey
-from sfumato.schema import Attribute
+from sfumato.schema import Attribute, Missing
+from sfumato.table import Column
 
 SAMPLE_ROWS = 256
 MAX_CHANCE_AGREEMENT = 0.9
@@ -67,9 +70,9 @@ class Sketch:
     def same_places(self, other: Sketch) -> float:
         """Return the share of the smaller table's rows that both have at the same address: whole rows, or the column most alike."""
         columns = set(self.cells) & set(other.cells)
-        return max([self.same_records(other, columns), *(v for v in self.same_cells(other).values() if v is not None)])
+        return max([self.same_rows_at(other, columns), *(v for v in self.same_cells(other).values() if v is not None)])
 
-    def same_records(self, other: Sketch, columns: Collection[str]) -> float:
+    def same_rows_at(self, other: Sketch, columns: Collection[str]) -> float:
         """Return the share of the smaller table's rows that agree in all of these columns at the same address."""
         both, share = self._shared_addresses(other)
         if not columns or not len(both):
@@ -83,7 +86,7 @@ class Sketch:
         Content compares distinct rows only, and those are at least `distinct_share` of all.
         """
         common = self.same_rows(other) * min(self.distinct_share, other.distinct_share)
-        return common - self.same_records(other, set(self.cells) & set(other.cells))
+        return common - self.same_rows_at(other, set(self.cells) & set(other.cells))
 
     def renamed_columns(self, other: Sketch) -> dict[str, str]:
         """Return the columns of `other` that hold the cells of a column which it no longer has, and their former names."""
@@ -263,3 +266,66 @@ def _hex(words: WordArray) -> str:
 
 def _words(text: str) -> WordArray:
     return np.frombuffer(bytes.fromhex(text), ">u8").astype(np.uint64)
+
+
+def check_same_rows(columns: Iterable[Column], truth: Mapping[str, FloatArray], guided: Container[str] = ()) -> None:
+    """Raise DataError if the released columns cannot be these true ones, row for row.
+
+    An audit compares each released row with its original. Against rows in another order every attack fails and every promise
+    looks kept, so such a table is refused: by columns that were released as they are, by cells left missing, and by the laws.
+    `guided` columns have no law and are not checked.
+    """
+    for column in (c for c in columns if c.name in truth and c.name not in guided):
+        true = truth[column.name]
+        if not len(true):
+            continue
+        if column.channel is None:
+            same = np.isclose(column.values, true, rtol=1e-9, atol=0.0, equal_nan=True)
+            _check_share(column, ~same, "is released as it is, and differs")
+        elif column.attribute.missing is not Missing.CATEGORY:
+            _check_share(column, np.isnan(column.values) != np.isnan(true), "is missing in one of them only")
+        if column.channel is not None and not rows_follow_law(column, true):
+            raise DataError(
+                f"{column.name}: the released values do not follow those of the original as their law says; {GIVE_SAME_TABLE}"
+            )
+
+
+def _check_share(column: Column, wrong: NDArray[np.bool_], words: str) -> None:
+    max_changed = 0.01  # cells that may have been corrected since; more is another table
+    if wrong.mean() > max_changed:
+        raise DataError(
+            f"{column.name}, row {int(np.argmax(wrong)) + 1}: the value {words} in {wrong.mean():.0%} of the rows of release and "
+            f"original; {GIVE_SAME_TABLE}"
+        )
+
+
+def rows_follow_law(column: Column, truth: FloatArray) -> bool:
+    """Return whether the rows are in the right order, by D = Σ log P(z | x) − m(z), m(z) its mean over all true values.
+
+    Shuffled, D is 0 in the mean; in the right order it is what the law expects, μ > 0. The nearer of the two is taken, and
+    the right one where the law keeps them too close together to decide.
+    """
+    cells, max_labels, max_rows = 64, 512, 20_000
+    min_density = 1e-12
+    certainty = 8.0  # standard deviations by which the right order must stand out before its absence means anything
+    channel = column.channel
+    grid = column.true_grid(cells)
+    if channel is None or channel.reports is not None or grid.size > max_labels:
+        return True
+    rows = np.flatnonzero(~np.isnan(column.values) & ~np.isnan(truth))
+    rows = rows[:: -(-len(rows) // max_rows) or 1]
+    if not len(rows):
+        return True
+    observed_grid = column.observed_grid(grid)
+    law = np.maximum(channel.transition(grid, observed_grid), 0.0)
+    true, shown = grid.locate(truth[rows]), observed_grid.locate(column.values[rows])
+    shares = np.bincount(true, minlength=grid.size) / len(true)
+    logs = np.log(np.maximum(law, min_density))
+    evidence = logs - (logs @ shares)[:, None]
+    shuffled = float(((evidence**2) @ shares)[shown].sum())
+    mean = (law * evidence).sum(axis=0)
+    right = float(((law * evidence**2).sum(axis=0) - mean**2)[true].sum())
+    expected = float(mean[true].sum())
+    if expected <= certainty * max(shuffled, right, 0.0) ** 0.5:
+        return True
+    return float(evidence[shown, true].sum()) >= expected / 2

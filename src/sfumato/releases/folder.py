@@ -17,7 +17,7 @@ from sfumato.findings import Note
 from sfumato.io import BLOCK_ROWS, Source, check_columns, checksum, name_files_in_errors, open_table, read_blocks
 from sfumato.plans import Plan
 from sfumato.releases.manifest import Manifest
-from sfumato.releases.reader import CountedTable, Reader, typed_cells
+from sfumato.releases.reader import CountedTable, Reader, type_cells
 from sfumato.table import Table
 
 
@@ -113,23 +113,23 @@ class Release:
                 f"{self.data_path} is not the data the manifest speaks of (checksum); get the release again"
             )
 
-    def observed(self, names: list[str] | None = None, block_rows: int = BLOCK_ROWS) -> Table:
-        """The released values with their laws, in memory, for mining."""
+    def read_table(self, names: list[str] | None = None, block_rows: int = BLOCK_ROWS) -> Table:
+        """Read the released values with their laws into memory, for mining."""
         reader = Reader.of(self.manifest, names)
         source = self._source(open_table(self.data_path), reader)
         with name_files_in_errors(source):
-            table = reader.joined([reader(block) for block in read_blocks(source, reader.names, block_rows)])
+            table = reader.join([reader(block) for block in read_blocks(source, reader.names, block_rows)])
         if reader.names:
             self._check_rows(table.rows)
         return table
 
-    def counted(self, engine: Engine, names: list[str] | None = None) -> CountedTable:
-        """The released values with their laws, to be counted by an engine and never held."""
+    def count_table(self, engine: Engine, names: list[str] | None = None) -> CountedTable:
+        """Open the released values with their laws, to be counted by an engine and never held."""
         reader = Reader.of(self.manifest, names)
         return CountedTable(reader, self._source(engine.open(self.data_path), reader), engine)
 
     def _source(self, source: Source, reader: Reader) -> Source:
-        """The data, if it holds what the manifest states, as far as that is known without reading it."""
+        """Return the data, if it holds what the manifest states, as far as that is known without reading it."""
         check_columns(source, reader.names, GET_RELEASE_AGAIN)
         if source.rows is not None:
             self._check_rows(source.rows)
@@ -142,12 +142,12 @@ class Release:
             )
 
     def to_arrow(self) -> pa.Table:
-        """The released data as an Arrow table. Texts of a CSV file become what the manifest says: numbers, days, labels."""
+        """Return the released data as an Arrow table. Texts of a CSV file become what the manifest says: numbers, days, labels."""
         source = open_table(self.data_path)
         table = pa.Table.from_batches([b.batch for b in read_blocks(source)])
         for place, name in enumerate(table.column_names):
             if table.schema.field(place).type == pa.string() and name in self.manifest.schema.names:
-                table = table.set_column(place, name, typed_cells(self.manifest[name], table[name]))
+                table = table.set_column(place, name, type_cells(self.manifest[name], table[name]))
         return table
 
 

@@ -1,13 +1,15 @@
 """What was released under a key, kept beside it, so that a second release cannot quietly weaken the first.
 
 Two releases of one value with independent noise can be averaged: the variance halves, and keeps falling. The ledger
-therefore refuses fresh noise for rows that were released before, unless the owner insists.
+therefore refuses fresh noise for rows that were released before, unless the owner insists. The key is a small private file
+of the owner's, never inside a release.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import LedgerError, UsageError
+from sfumato.randomness import SecretKey
 from sfumato.releases.fingerprint import Sketch
 from sfumato.text import join_names
 
 MIN_COMMON_ROWS = 0.3
 """Two tables with at least this share of common rows are taken for one."""
-NO_LAWS: Mapping[str, Mapping[str, Any]] = {}
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class Entry:
     laws: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """The law of each column, for audits; older ledgers have none."""
     together: tuple[str, ...] = ()
-    """Columns whose noise is drawn for the record as a whole."""
+    """Columns whose noise is drawn for the row as a whole."""
 
     @classmethod
     def now(
@@ -43,11 +45,12 @@ class Entry:
         name: str,
         noise: Mapping[str, str],
         sketch: Sketch,
-        laws: Mapping[str, Mapping[str, Any]] = NO_LAWS,
+        laws: Mapping[str, Mapping[str, Any]] | None = None,
         together: tuple[str, ...] = (),
     ) -> Entry:
         """Return an entry for a release that is about to appear."""
-        return cls(name, dict(noise), sketch, datetime.now(UTC).isoformat(timespec="seconds"), dict(laws), together)
+        when = datetime.now(UTC).isoformat(timespec="seconds")
+        return cls(name, dict(noise), sketch, when, dict(laws or {}), together)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -90,14 +93,14 @@ class Entry:
         earlier, after = self.sketch, later.sketch
         if not (self.rows_distinct and later.rows_distinct):
             return False
-        in_place = earlier.same_records(after, set(earlier.cells) & set(after.cells))
+        in_place = earlier.same_rows_at(after, set(earlier.cells) & set(after.cells))
         return earlier.moved_share(after) >= MIN_COMMON_ROWS or (earlier.same_rows(after) >= MIN_COMMON_ROWS > in_place)
 
     def _is_redrawn(self, later: Entry, name: str, alike: Mapping[str, float | None]) -> bool:
         """Return whether a column of joint noise stayed while its row changed: one draw serves a whole row."""
         if name not in self.together or name not in later.together:
             return False
-        record = self.sketch.same_records(later.sketch, set(self.together) & set(later.together))
+        record = self.sketch.same_rows_at(later.sketch, set(self.together) & set(later.together))
         return (alike.get(name) or 0.0) - record >= MIN_COMMON_ROWS
 
 
@@ -170,6 +173,56 @@ def explain_refusal(earlier: list[Entry], entry: Entry) -> LedgerError:
     columns = first.columns_redrawn_by(entry)
     return LedgerError(
         f"{join_names(columns)}: the same rows were released before as {first.name!r} ({first.when}), and this release would "
-        f"draw fresh noise for them. Whoever holds both can average: {len(earlier) + 1} releases cut the variance of the "
+        f"draw fresh noise for them. Anyone who holds both can average: {len(earlier) + 1} releases cut the variance of the "
         f"noise to 1/{len(earlier) + 1}. Use the release you have, or insist with again=True; the new manifest will then say so"
     )
+
+
+def create_key(path: str | Path) -> SecretKey:
+    """Write a new key that only its owner can read; raise OutputError if the file exists."""
+    path = Path(path)
+    first_line = "sfumato owner key v1 - anyone who holds it can remove the noise: keep it private, and keep it"
+    key = SecretKey.generate()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise UsageError(f"{path} exists already; a key is never overwritten. Use it, or name another file") from None
+    except OSError as error:
+        raise UsageError(f"the key {path} cannot be written: {error.strerror}; name another place with key=") from None
+    with os.fdopen(descriptor, "w") as file:
+        file.write(f"{first_line}\n{key.secret.hex()}\n")
+        file.flush()
+        os.fsync(file.fileno())
+    return key
+
+
+def load_key(path: str | Path) -> SecretKey:
+    """Read a key; raise an error if others can read it."""
+    path = Path(path)
+    try:
+        if path.is_dir():
+            raise UsageError(f"the key {path} is a folder; name the key file, or a new one to create")
+        if os.name == "posix" and (mode := stat.S_IMODE(path.stat().st_mode)) & 0o077:
+            raise UsageError(f"the key {path} is open to others (mode {mode:o}); run: chmod 600 {path}")
+        lines = path.read_text("ascii").splitlines()
+    except UnicodeDecodeError:
+        lines = []
+    except OSError as error:
+        raise UsageError(f"the key {path} cannot be read: {error.strerror}; name another with key=") from None
+    try:
+        return SecretKey(bytes.fromhex(lines[1]))
+    except (IndexError, ValueError):
+        raise UsageError(f"{path} is not a key of this program; name the right file, or a new one to create") from None
+
+
+def load_or_create_key(path: str | Path) -> tuple[SecretKey, bool]:
+    """Return the key in a file, created if there is none, and whether it was created."""
+    path = Path(path)
+    return (load_key(path), False) if path.exists() else (create_key(path), True)
+
+
+def check_key_outside(key: Path, folder: Path) -> None:
+    """Raise UsageError for a key inside the release folder: it would be published with it."""
+    if folder.resolve() in key.resolve().parents:
+        raise UsageError(f"the key {key} would lie inside the release {folder}; keep it elsewhere")

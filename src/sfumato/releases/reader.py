@@ -1,4 +1,4 @@
-"""Released cells as numbers with their laws: block by block for whoever counts, or all at once in memory."""
+"""Released cells as numbers with their laws: block by block to be counted, or all at once in memory."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class ReadColumn:
 
 @dataclass(frozen=True)
 class Reader:
-    """Turns blocks of a release into observed tables. A frozen value: it travels to any worker as it is."""
+    """Turns blocks into tables. A frozen value: it travels to any worker as it is."""
 
     columns: tuple[ReadColumn, ...]
     target: ReadColumn | None = None
@@ -61,17 +61,20 @@ class Reader:
 
     @classmethod
     def of(cls, manifest: Manifest, names: Sequence[str] | None = None) -> Self:
-        """The released values; numbers may lie outside the domain, since noise led them there."""
+        """Read the released values; numbers may lie outside the domain, since noise led them there."""
         for name in names or ():
             manifest.schema[name]
-        wanted = [c for c in manifest.columns if names is None or c.attribute.name in names or _is_target(c)]
-        return cls._of([ReadColumn(c.attribute, c.channel, _encoder(c)) for c in wanted])
+        return cls._of(
+            ReadColumn(c.attribute, c.channel, _encoder(c))
+            for c in manifest.columns
+            if names is None or c.attribute.name in names or c.attribute.role is Role.TARGET
+        )
 
     @classmethod
     def of_original(cls, described: Plan | Manifest, remedy: str = GIVE_SAME_TABLE) -> Self:
-        """The true values of the columns that a plan releases, or that a manifest says were released.
+        """Read the true values of the columns that a plan releases, or that a manifest says were released.
 
-        `remedy` is the next step for whoever gave a table that does not fit a manifest; messages about a plan speak to
+        `remedy` is the next step for a table that does not fit a manifest; messages about a plan speak to
         its owner.
         """
         if isinstance(described, Manifest):
@@ -108,7 +111,7 @@ class Reader:
         return self.target.attribute.categories if self.target else ()
 
     def __call__(self, block: Block) -> Table:
-        """The rows of one block."""
+        """Return the rows of one block."""
         return self._table(lambda c: c.encoder(block.batch.column(c.attribute.name), block.start))
 
     @property
@@ -116,8 +119,8 @@ class Reader:
         """The columns and their laws without any row."""
         return self._table(lambda _: np.empty(0))
 
-    def joined(self, parts: Sequence[Table]) -> Table:
-        """The rows of several blocks together."""
+    def join(self, parts: Sequence[Table]) -> Table:
+        """Return the rows of several blocks together."""
         if not parts:
             return self.empty
         values = [
@@ -133,28 +136,19 @@ class Reader:
         return kind(columns, None if target is None else Column(target.attribute, target.channel, values(target)))
 
 
-def _is_target(column: ReleasedColumn) -> bool:
-    return column.attribute.role is Role.TARGET
-
-
 def _encoder(column: ReleasedColumn) -> Encoder:
-    if column.clear or not column.attribute.kind.numeric:
-        cells = (
-            column.attribute if column.channel is None else released_attribute(column.attribute, column.channel.reports)
-        )
-        return Encoder(cells, remedy=GET_RELEASE_AGAIN)
-    return Encoder(_unbounded(column), remedy=GET_RELEASE_AGAIN)
+    cells = column.attribute
+    if column.clear or not cells.kind.numeric:
+        cells = cells if column.channel is None else released_attribute(cells, column.channel.reports)
+    elif cells.kind is Kind.DATE and whole_outputs(cells, column.channel):
+        cells = replace(cells, domain=Interval(day_number(date.min), day_number(date.max)), resolution=None)
+    else:
+        cells = replace(cells, kind=Kind.REAL, domain=Interval(-MAX_MAGNITUDE, MAX_MAGNITUDE), resolution=None)
+    return Encoder(cells, remedy=GET_RELEASE_AGAIN)
 
 
-def _unbounded(column: ReleasedColumn) -> Attribute:
-    if column.attribute.kind is Kind.DATE and whole_outputs(column.attribute, column.channel):
-        calendar = Interval(day_number(date.min), day_number(date.max))
-        return replace(column.attribute, domain=calendar, resolution=None)
-    return replace(column.attribute, kind=Kind.REAL, domain=Interval(-MAX_MAGNITUDE, MAX_MAGNITUDE), resolution=None)
-
-
-def typed_cells(column: ReleasedColumn, texts: pa.ChunkedArray) -> pa.Array:
-    """The texts of a released column as numbers, days or labels, with nulls where cells are empty."""
+def type_cells(column: ReleasedColumn, texts: pa.ChunkedArray) -> pa.Array:
+    """Return the texts of a released column as numbers, days or labels, with nulls where cells are empty."""
     encoder = _encoder(column)
     cells = encoder.attribute
     if cells.domain is None or not cells.kind.numeric:
@@ -169,13 +163,13 @@ def typed_cells(column: ReleasedColumn, texts: pa.ChunkedArray) -> pa.Array:
 
 @dataclass(frozen=True)
 class Counting:
-    """Reads a block and counts it: what an engine folds."""
+    """Read a block and count it: what an engine folds."""
 
     reader: Reader
     count: Count[Any]
 
     def __call__(self, block: Block) -> Any:
-        """The counts of one block."""
+        """Count one block."""
         return self.count(self.reader(block), block.row_numbers)
 
 
@@ -193,12 +187,12 @@ class CountedTable:
         return self.reader.empty
 
     def fold(self, count: Count[T]) -> T:
-        """The sum of the counts of all rows."""
+        """Return the sum of the counts of all rows."""
         columns = self.reader.names or list(self.source.columns[:1])
-        found: T | None = self.engine.fold(Counting(self.reader, count), self.source, columns)
-        if found is None:
+        total: T | None = self.engine.fold(Counting(self.reader, count), self.source, columns)
+        if total is None:
             raise DataError(f"{self.source.name} has no rows; there is nothing to count")
-        return found
+        return total
 
 
 def read_original(
@@ -236,11 +230,11 @@ def read_original(
         check_columns(source, reader.names, remedy)
     with name_files_in_errors(source):
         parts = [reader(block) for block in read_blocks(source, reader.names)]
-    return require_original(reader.joined(parts), "read_original")
+    return require_original(reader.join(parts), "read_original")
 
 
 def count_original(table: Any, described: Plan | Manifest, engine: Engine, *, encoding: str = "utf-8") -> CountedTable:
-    """Open the original to be counted by an engine, never held; `sampled` brings some of its rows together."""
+    """Open the original to be counted by an engine, never held; `gather_sample` brings some of its rows together."""
     _refuse_release(table)
     return CountedTable(Reader.of_original(described), engine.open(table, encoding), engine)
 
@@ -254,11 +248,11 @@ def _refuse_release(table: Any) -> None:
 
 
 SAMPLE = 100_000
-"""Rows that are brought together where a method has to see records."""
+"""Rows that are brought together where a method has to see rows."""
 
 
 @dataclass(frozen=True, eq=False)
-class Sampled:
+class RowSample:
     """Some rows in the order of their numbers, and how many there were to choose from."""
 
     table: Table
@@ -267,8 +261,8 @@ class Sampled:
     size: int
     reader: Reader
 
-    def __add__(self, other: Sampled) -> Sampled:
-        table = self.reader.joined([self.table, other.table])
+    def __add__(self, other: RowSample) -> RowSample:
+        table = self.reader.join([self.table, other.table])
         rows = np.concatenate([self.rows, other.rows])
         return _smallest(table, rows, self.of + other.of, self.size, self.reader)
 
@@ -278,13 +272,13 @@ class Sampled:
         return self.of == len(self.rows)
 
 
-def _smallest(table: Table, rows: IntArray, of: int, size: int, reader: Reader) -> Sampled:
+def _smallest(table: Table, rows: IntArray, of: int, size: int, reader: Reader) -> RowSample:
     if len(rows) > size:
         marks: NDArray[np.uint64] = splitmix64(rows.astype(np.uint64) * GOLDEN_STEP + GOLDEN_STEP)
         chosen = np.argpartition(marks, size)[:size]  # marks differ: the mixer is one-to-one
         table, rows = table.take(chosen), rows[chosen]
     order = np.argsort(rows)
-    return Sampled(table.take(order), rows[order], of, size, reader)
+    return RowSample(table.take(order), rows[order], of, size, reader)
 
 
 @dataclass(frozen=True)
@@ -294,18 +288,18 @@ class Sampling:
     reader: Reader
     size: int
 
-    def __call__(self, table: Table, rows: IntArray) -> Sampled:
-        """The rows of a block that may be in the sample of the whole."""
+    def __call__(self, table: Table, rows: IntArray) -> RowSample:
+        """Return the rows of a block that may be in the sample of the whole."""
         return _smallest(table, rows, len(rows), self.size, self.reader)
 
 
-def sampled(counted: CountedTable, size: int = SAMPLE) -> Sampled:
-    """At most `size` rows."""
+def gather_sample(counted: CountedTable, size: int = SAMPLE) -> RowSample:
+    """Bring at most `size` rows together, chosen by a hash of their numbers."""
     return counted.fold(Sampling(counted.reader, size))
 
 
 def whole_outputs(attribute: Attribute, channel: Channel | None) -> bool:
-    """Whether all released values are whole numbers, so that they are written as such."""
+    """Return whether all released values are whole numbers, so that they are written as such."""
     if attribute.kind not in (Kind.INTEGER, Kind.DATE):
         return False
     if channel is None:

@@ -1,17 +1,15 @@
 """Make releases: `release` turns a table and a plan into a folder, in the one way that the plan and the engine allow.
 
-door.py         release: follow or propose a plan, draft, write, ask the ledger, publish
-intent.py       plan: propose a plan from a table and a few words
+door.py         plan: propose a plan from a table and a few words; release: draft, write, ask the ledger, publish
 base.py         a draft: what is left to write, and what is said of it
 row_by_row.py   drafts whose rows are blurred one by one
 joint_noise.py  noise drawn for several columns together
 whole_table.py  guided drafts, perturbed in memory
-by_counts.py    guided drafts of a table that an engine holds (_dealing, _swapping: what its workers do)
+by_counts.py    guided drafts of a table that an engine holds (_kernels.py: what its workers do)
 
 Start with door.py.
 """
 
-from sfumato.releasing.door import release
-from sfumato.releasing.intent import plan, with_method
-from sfumato.releasing.joint_noise import JointWish, members, with_joint_noise
-from sfumato.releasing.row_by_row import bound_laws
+from sfumato.releasing.door import plan, release, with_method
+from sfumato.releasing.joint_noise import JointNoise, members, with_joint_noise
+from sfumato.releasing.row_by_row import bind_laws

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
+import numpy as np
 import pyarrow as pa
 
+from sfumato.counts import FloatArray
 from sfumato.engines import Mapped
 from sfumato.hashing import WordArray
-from sfumato.io import Block, Source, Written
+from sfumato.io import Block, Decoder, Source, Written
 from sfumato.releases import Entry, Making, Manifest, Sketch
 
 
@@ -22,10 +23,13 @@ class Tally:
     sketch: Sketch
     missing: Mapping[str, int]
     entities: tuple[WordArray, ...] = ()
+    changed: Mapping[str, int] = field(default_factory=dict)
+    """Cells of each column that a guided method changed."""
 
     def __add__(self, other: Tally) -> Tally:
         missing = {name: count + other.missing[name] for name, count in self.missing.items()}
-        return Tally(self.sketch + other.sketch, missing, self.entities + other.entities)
+        changed = {name: count + other.changed[name] for name, count in self.changed.items()}
+        return Tally(self.sketch + other.sketch, missing, self.entities + other.entities, changed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +37,32 @@ class Released:
     """One block of the release, and its tally."""
 
     batch: pa.RecordBatch
-    tally: Any
+    tally: Tally
+
+
+@dataclass(frozen=True, eq=False)
+class Decoding:
+    """Write numbers as the cells of a release."""
+
+    decoders: Mapping[str, Decoder]
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of the release."""
+        return pa.schema([(name, d.type) for name, d in self.decoders.items()])
+
+    def release(
+        self, values: Mapping[str, FloatArray], changed: Mapping[str, int] | None = None, sketch: Sketch | None = None
+    ) -> Released:
+        """Write the rows of one block, and tally them."""
+        arrays = [decoder(values[name]) for name, decoder in self.decoders.items()]
+        missing = {name: int(np.isnan(values[name]).sum()) for name in self.decoders}
+        tally = Tally(sketch or Sketch.empty(), missing, changed=changed or {})
+        return Released(pa.RecordBatch.from_arrays(arrays, schema=self.schema), tally)
+
+    def __call__(self, block: Block) -> Released:
+        """Write a block that holds the numbers to release."""
+        return self.release({n: block.batch.column(n).to_numpy(zero_copy_only=False) for n in self.decoders})
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,17 +79,17 @@ class Draft(ABC):
     schema: pa.Schema
 
     @abstractmethod
-    def check(self, written: Written, tally: Any) -> None:
+    def check(self, written: Written, tally: Tally) -> None:
         """Raise an error if what was written may not be released."""
 
     @abstractmethod
-    def entry(self, tally: Any) -> Entry:
+    def entry(self, tally: Tally) -> Entry:
         """Return the line for the owner's ledger."""
 
     @abstractmethod
-    def manifest(self, written: Written, tally: Any, earlier: tuple[str, ...]) -> Manifest:
+    def manifest(self, written: Written, tally: Tally, earlier: tuple[str, ...]) -> Manifest:
         """Return the public statement; `earlier` names releases of the same rows with other noise."""
 
     @abstractmethod
-    def making(self, written: Written, tally: Any) -> Making:
+    def making(self, written: Written, tally: Tally) -> Making:
         """Return what only the owner should know."""

@@ -13,8 +13,6 @@ follows from thresholds between ranks, which are found by counting (`trees.selec
 
 from __future__ import annotations
 
-import hashlib
-import json
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,7 +32,6 @@ from sfumato.guided import (
     rare_note,
     unmoved_note,
 )
-from sfumato.hashing import WordArray
 from sfumato.io import Decoder, Source, Written
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
@@ -44,15 +41,27 @@ from sfumato.releases import (
     Making,
     Manifest,
     Reader,
-    Sampled,
+    RowSample,
     Sketch,
-    sampled,
+    gather_sample,
 )
-from sfumato.releasing import _swapping as swapping
-from sfumato.releasing._dealing import Chance, Deal, GuidedKernel, GuidedTally, Leaf, LeafCounts, RankCount
-from sfumato.releasing.base import Draft
-from sfumato.releasing.whole_table import guided_entry, guided_manifest
-from sfumato.schema import Consent, Kind, Role
+from sfumato.releasing._kernels import (
+    SMALL,
+    Cells,
+    Chance,
+    Deal,
+    GuidedKernel,
+    Leaf,
+    LeafCounts,
+    RankCount,
+    Swap,
+    SwapCounts,
+    SwapKernel,
+    digest,
+)
+from sfumato.releasing.base import Decoding, Draft, Tally
+from sfumato.releasing.whole_table import guided_entry, guided_manifest, true_columns
+from sfumato.schema import Kind
 from sfumato.table import Table
 from sfumato.text import join_names
 from sfumato.trees import ALWAYS, LARGEST_WORD, NEVER, CodeThresholds, SlotsByColumn, WantedRanks, c45, select
@@ -72,18 +81,18 @@ class CountedDraft(Draft):
     warnings: tuple[Note, ...] = ()
     rare_rows: int = 0
     """Rows of rare classes, which are left out whatever their leaf."""
-    mined: Sampled | None = None
+    mined: RowSample | None = None
 
-    def check(self, written: Written, tally: GuidedTally) -> None:  # noqa: ARG002
+    def check(self, written: Written, tally: Tally) -> None:  # noqa: ARG002
         """Refuse a release without rows."""
         if not written.rows:
             raise UsageError("leaf-swap: every leaf and class is a small cell; lower `least`, or choose small=keep")
 
-    def entry(self, tally: GuidedTally) -> Entry:
+    def entry(self, tally: Tally) -> Entry:
         """Return one name of noise and one law for all columns."""
-        return guided_entry(self.plan, self.method, self.names, self.noise, self.sketch or tally.tally.sketch)
+        return guided_entry(self.plan, self.method, self.names, self.noise, self.sketch or tally.sketch)
 
-    def manifest(self, written: Written, tally: GuidedTally, earlier: tuple[str, ...]) -> Manifest:
+    def manifest(self, written: Written, tally: Tally, earlier: tuple[str, ...]) -> Manifest:
         """State the method, its parameters, and from how many rows its trees were grown."""
         return guided_manifest(
             self.plan,
@@ -91,7 +100,7 @@ class CountedDraft(Draft):
             written,
             earlier,
             changed={name for name, count in tally.changed.items() if count},
-            missing=tally.tally.missing,
+            missing=tally.missing,
             public=self._public(),
         )
 
@@ -104,12 +113,12 @@ class CountedDraft(Draft):
             del about["tree_from_rows"]  # all rows: less those of the release, it would count who was left out
         return about
 
-    def making(self, written: Written, tally: GuidedTally) -> Making:
+    def making(self, written: Written, tally: Tally) -> Making:
         """Return the shares of changed cells, and how many rows were mined."""
         assert self.mined is not None
         warnings = self.warnings
         if self.sketch is not None:
-            small = tally.changed[swapping.SMALL]
+            small = tally.changed[SMALL]
             if unmoved := small * (len(self.names) - 1):
                 warnings += (unmoved_note(unmoved, small),)
             if gone := self.sketch.rows - written.rows - self.rare_rows:
@@ -145,36 +154,34 @@ def draft_by_counts(
     if not reader.columns:
         raise UsageError("the table has no column beside the class; there is no tree to grow")
     counted = CountedTable(reader, source, engine)
-    mined = sampled(counted, sample)
-    decoders = {a.name: Decoder(a, a.kind in (Kind.INTEGER, Kind.DATE)) for a in plan.schema if a.released}
-    if isinstance(method, LeafSwap):
-        draft = _swap(method, plan, counted, mined.table, owner, decoders)
-    else:
-        draft = _deal(method, plan, counted, mined.table, owner, decoders)
+    mined = gather_sample(counted, sample)
+    cells = {a.name: Decoder(a, a.kind in (Kind.INTEGER, Kind.DATE)) for a in plan.schema if a.released}
+    work = plan, counted, mined.table, owner, Decoding(cells)
+    draft = _swap(method, *work) if isinstance(method, LeafSwap) else _deal(method, *work)
     return replace(draft, mined=mined)
 
 
-def _true_columns(plan: Plan) -> set[str]:
-    """Return the columns whose people agreed to true values."""
-    return {a.name for a in plan.schema if a.consent is Consent.TRUE and a.role is not Role.TARGET}
-
-
 def _deal(
-    method: TreeMethod, plan: Plan, counted: CountedTable, mined: Table, owner: SecretKey, decoders: dict[str, Decoder]
+    method: TreeMethod, plan: Plan, counted: CountedTable, mined: Table, owner: SecretKey, decoding: Decoding
 ) -> CountedDraft:
     leaves = _leaves(method, mined)
-    *found, content = counted.fold(LeafCounts(leaves, owner.derive("content"))).tables
-    counts = [c.astype(np.float64) for c in found]
-    labels = ["guided by counts", plan.release_name, method.to_dict(), _digest(leaves, counts, content)]
+    *tables, content = counted.fold(LeafCounts(leaves, owner.derive("content"))).tables
+    counts = [table.astype(np.float64) for table in tables]
+    labels = [
+        "guided by counts",
+        plan.release_name,
+        method.to_dict(),
+        digest((f.tree for f in leaves), counts, content),
+    ]
     chance = Chance(owner.derive(*labels))
     redraws = [method.redraw(Segments.of_counts(f.name, f.tree, c)) for f, c in zip(leaves, counts, strict=True)]
     shuffled = any(r.shuffle for r in redraws)
     cuts = _thresholds(leaves, counts, counted, chance) if shuffled else [None] * len(leaves)
     deals = tuple(map(Deal, leaves, redraws, cuts))
-    deals = tuple(d for d in deals if d.leaf.name not in _true_columns(plan))
-    kernel = GuidedKernel(counted.reader, decoders, deals, chance, owner.derive("sketch"))
+    deals = tuple(d for d in deals if d.leaf.name not in true_columns(plan))
+    kernel = GuidedKernel(counted.reader, decoding, deals, chance, owner.derive("sketch"))
     names = counted.reader.names
-    return CountedDraft(counted.source, names, kernel, kernel.schema, plan, method, names, owner.fingerprint(*labels))
+    return CountedDraft(counted.source, names, kernel, decoding.schema, plan, method, names, owner.fingerprint(*labels))
 
 
 def _swap(
@@ -183,32 +190,32 @@ def _swap(
     counted: CountedTable,
     mined: Table,
     owner: SecretKey,
-    decoders: dict[str, Decoder],
+    decoding: Decoding,
 ) -> CountedDraft:
     target = mined.required_target.name
-    if kept := _true_columns(plan):
+    if kept := true_columns(plan):
         raise UsageError(
             f"{join_names(sorted(kept))}: to be released as true beside swapped columns; run it with engine=Local()"
         )
     tree = c45(mined)
-    seen = swapping.Seen(tree, owner.derive("sketch"), owner.derive("content"))
+    seen = SwapCounts(tree, owner.derive("sketch"), owner.derive("content"))
     counts, content, sketch = counted.fold(seen).tables
-    labels = ["guided by counts", plan.release_name, method.to_dict(), swapping.digest(tree, counts, content)]
+    labels = ["guided by counts", plan.release_name, method.to_dict(), digest([tree], [counts], content)]
     names = tuple(c.attribute.name for c in counted.reader.columns)
-    cells = swapping.Cells(counted.reader, tree)
+    cells = Cells(counted.reader, tree)
     by_class = counts.reshape(len(tree.nodes), -1).sum(axis=0)
     gone = is_rare(by_class) & method.leaves_rare_out
     notes = (rare_note(by_class, counted.reader.labels, target),) if gone.any() else ()
-    swap = swapping.Swap(
+    swap = Swap(
         owner.derive(*labels), names, method.least, method.small, frozenset((np.flatnonzero(gone) - 1).tolist())
     )
     source = counted.engine.exchange(cells, swap, counted.source, counted.reader.names, cells.schema)
-    kernel = swapping.Swapped(names, target, decoders)
+    kernel = SwapKernel(names, target, decoding)
     return CountedDraft(
         source,
         kernel.columns,
         kernel,
-        kernel.schema,
+        decoding.schema,
         plan,
         method,
         counted.reader.names,
@@ -228,16 +235,6 @@ def _leaves(method: TreeMethod, mined: Table) -> tuple[Leaf, ...]:
         view = mined if name == target else mined.with_target(name)
         out.append(Leaf(name, c45(view), of_class=name == target, size=len(view.labels)))
     return tuple(out)
-
-
-def _digest(leaves: tuple[Leaf, ...], counts: list[FloatArray], content: WordArray) -> str:
-    """Of the trees, the counts and all cells: any change of the table draws everything afresh."""
-    digest = hashlib.sha256()
-    for leaf, table in zip(leaves, counts, strict=True):
-        digest.update(json.dumps(leaf.tree.to_dict(), sort_keys=True).encode())
-        digest.update(table.tobytes())
-    digest.update(content.tobytes())
-    return digest.hexdigest()
 
 
 def _thresholds(

@@ -1,4 +1,4 @@
-"""Make a release: the one function that turns a table and a plan into a folder."""
+"""Make a plan from a table and a few words, and a release from a table and a plan: the two functions of this room."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from sfumato.channels import CHANNELS, JOINT_LAWS
 from sfumato.description import cautions, readme
 from sfumato.engines import Engine, Local, Needs, Progress, Target
 from sfumato.errors import OutputError, UsageError
-from sfumato.guided import METHODS, make_method
+from sfumato.guided import METHODS, is_guided, make_method
 from sfumato.io import BLOCK_ROWS, open_new_folder
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
@@ -26,13 +27,95 @@ from sfumato.releases import (
     explain_refusal,
     load_or_create_key,
 )
-from sfumato.releasing import intent
 from sfumato.releasing.base import Draft
 from sfumato.releasing.by_counts import draft_by_counts
-from sfumato.releasing.joint_noise import joint_method
+from sfumato.releasing.joint_noise import joint_method, with_joint_noise
 from sfumato.releasing.row_by_row import draft_rows
 from sfumato.releasing.whole_table import draft_whole_table
 from sfumato.text import join_names
+
+
+def plan(
+    table: Any,
+    *,
+    target: str | None = None,
+    identifier: str | None = None,
+    noise: str | None = None,
+    privacy: float | None = None,
+    method: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    name: str | None = None,
+    encoding: str = "utf-8",
+) -> Plan:
+    """Look at a table and propose a plan that a person can edit.
+
+    Parameters
+    ----------
+    table : path, bundled name, dataframe or Arrow table
+        The original.
+    target : str, optional
+        The class column, released as it is.
+    identifier : str, optional
+        The column that says whose row it is; noise is tied to it.
+    noise : str, optional
+        The law that blurs every column: gaussian (the default), uniform, laplace, intervals, substitution, projective or
+        square-wave. Labels take the substitution of the same strength.
+    privacy : float, optional
+        Width of the 95 % interval, as a fraction of each range.
+    method : str, optional
+        In place of noise: correlated-gaussian, or a guided method such as leaf-swap.
+    options : mapping, optional
+        Parameters of the noise or of the method.
+    name : str, optional
+        The release's name; noise is fixed for a name.
+    encoding : str
+        Encoding of a CSV file.
+
+    Returns
+    -------
+    Plan
+        The proposal; `Plan.to_toml` writes it as text.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> sf.plan("iris", noise="laplace", privacy=0.5).channels["petal_width"].law
+    'laplace'
+    >>> sf.plan("iris", method="leaf-swap", options={"least": 3}).method
+    {'law': 'leaf-swap', 'least': 3}
+    """
+    if method is not None and (noise is not None or privacy is not None):
+        raise UsageError(
+            "method= takes the place of noise=, and its parameters are given by options=; leave noise= and privacy= out"
+        )
+    if noise is not None and noise not in CHANNELS and is_guided(noise):
+        raise UsageError(
+            f"{noise} is a method around a pattern of the whole table, not noise: give it as method={noise}, or in a plan as "
+            f'method = {{ law = "{noise}" }} under [release]'
+        )
+    proposal = Plan.propose(
+        table,
+        target=target,
+        identifier=identifier,
+        noise=noise,
+        privacy=privacy,
+        options=None if method else options,
+        name=name,
+        encoding=encoding,
+    )
+    return proposal if method is None else with_method(proposal, method, options)
+
+
+def with_method(plan: Plan, method: str, options: Mapping[str, Any] | None = None) -> Plan:
+    """Return a plan with a method in place of its noise.
+
+    Noise for several columns together keeps a matching substitution on the columns of labels.
+    """
+    parameters = dict(options or {})
+    if method in JOINT_LAWS:
+        return with_joint_noise(plan, parameters)
+    make_method(method, parameters)  # a wrong name or parameter is told at once
+    return replace(plan, method={"law": method} | parameters, channels={})
 
 
 def release(
@@ -124,22 +207,17 @@ def release(
         draft.check(written, tally)
         manifest = _publish(hidden, draft.entry(tally), ledger, partial(draft.manifest, written, tally), again=again)
         making = draft.making(written, tally)
-    making = replace(
-        making,
-        plan=followed,
-        notes=(*notes, *making.notes),
-        cautions=tuple(cautions(manifest)),
-    )
-    return Release(folder, manifest, making)
+    notes += making.notes
+    return Release(folder, manifest, replace(making, plan=followed, notes=notes, cautions=tuple(cautions(manifest))))
 
 
-def _resolve_plan(table: Any, plan: Plan | str | Path | None, asked: Mapping[str, Any], encoding: str) -> Plan:
+def _resolve_plan(table: Any, given: Plan | str | Path | None, asked: Mapping[str, Any], encoding: str) -> Plan:
     """Return the plan that is given, or propose one."""
-    if plan is None:
-        return intent.plan(table, encoding=encoding, **asked)
+    if given is None:
+        return plan(table, encoding=encoding, **asked)
     if clash := [f"{name}=" for name, value in asked.items() if value not in (None, {})]:
         raise UsageError(f"{', '.join(clash)} cannot stand beside plan=, which says it all; change the plan instead")
-    return plan if isinstance(plan, Plan) else Plan.load(plan)
+    return given if isinstance(given, Plan) else Plan.load(given)
 
 
 def _draft(

@@ -30,7 +30,7 @@ def joint_method(plan: Plan) -> bool:
 
 
 @dataclass(frozen=True)
-class JointWish:
+class JointNoise:
     """How much correlated noise: c itself, or c so large that every column has the 95 % interval asked for.
 
     `covariance` declares Σ_r outright, by the names of its columns, so that nothing is learned from the table.
@@ -41,7 +41,7 @@ class JointWish:
     covariance: Mapping[str, Any] | None = None
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> JointWish:
+    def from_dict(cls, data: Mapping[str, Any]) -> JointNoise:
         """Read the wish from a plan's method; numbers may be texts, as a command line gives them."""
         wishes = {k: v for k, v in data.items() if k != "law"}
         if unknown := set(wishes) - {"ratio", "privacy", "names", "covariance", "steps"}:
@@ -114,7 +114,7 @@ def _too_few(plan: Plan) -> str:
 
 def with_joint_noise(plan: Plan, wishes: Mapping[str, Any]) -> Plan:
     """Return a proposed plan with correlated noise on its numeric columns, and matching substitution on the others."""
-    wish = JointWish.from_dict(wishes)
+    wish = JointNoise.from_dict(wishes)
     labels = {n: wish.companion for n in plan.channels if not plan.schema[n].kind.numeric}
     return replace(plan, channels=labels, method={"law": CorrelatedGaussian.law} | dict(wishes))
 
@@ -128,7 +128,7 @@ def joint_law(plan: Plan, source: Source, *, learn: bool = True) -> CorrelatedGa
     if not joint_method(plan):
         return None
     assert plan.method is not None
-    wish = JointWish.from_dict(plan.method)
+    wish = JointNoise.from_dict(plan.method)
     attributes = members(plan)
     if wish.covariance is None and not learn:
         raise UsageError(

@@ -203,7 +203,7 @@ def kernel_for(plan: Plan, owner: SecretKey, joint: CorrelatedGaussian | None = 
     With an identifier the entity takes the place of name and row, so the scope of the noise key is the same whatever the
     release is called and wherever the entity turns up. `joint` is the law of columns that are blurred together.
     """
-    bound = bound_laws(plan, joint)
+    bound = bind_laws(plan, joint)
     identifier = plan.schema.identifier
     columns = []
     for attribute in plan.schema:
@@ -225,9 +225,9 @@ def kernel_for(plan: Plan, owner: SecretKey, joint: CorrelatedGaussian | None = 
     )
 
 
-def bound_laws(plan: Plan, joint: CorrelatedGaussian | None = None) -> dict[str, Channel]:
+def bind_laws(plan: Plan, joint: CorrelatedGaussian | None = None) -> dict[str, Channel]:
     """Return the bound law of every modified column: its own, or its part in the joint one."""
-    return plan.bound() | ({n: joint.marginal(plan.schema[n]) for n in joint.names} if joint else {})
+    return plan.bind() | ({n: joint.marginal(plan.schema[n]) for n in joint.names} if joint else {})
 
 
 def _scope(plan: Plan) -> list[str]:
@@ -255,7 +255,7 @@ def noise_names(plan: Plan, owner: SecretKey, joint: CorrelatedGaussian | None =
     """Return a public name for the noise of each modified column; equal names mean equal noise."""
     return {
         name: owner.fingerprint(*noise_labels(plan, plan.schema[name], channel, joint))
-        for name, channel in bound_laws(plan, joint).items()
+        for name, channel in bind_laws(plan, joint).items()
     }
 
 

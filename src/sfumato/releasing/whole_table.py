@@ -19,7 +19,7 @@ from sfumato.counts import FloatArray
 from sfumato.errors import DataError
 from sfumato.findings import Note
 from sfumato.guided import GuidedMethod, Perturbed, find_hardly_changed, hardly_note, unchanged_note, unchanged_rows
-from sfumato.io import ArrowSource, Block, Decoder, Written
+from sfumato.io import ArrowSource, Decoder, Written
 from sfumato.plans import Plan
 from sfumato.randomness import Rows, SecretKey, Stream
 from sfumato.releases import (
@@ -32,7 +32,7 @@ from sfumato.releases import (
     read_original,
     sketch_of,
 )
-from sfumato.releasing.base import Draft, Released, Tally
+from sfumato.releasing.base import Decoding, Draft, Tally
 from sfumato.schema import Attribute, Consent, Kind, Role
 from sfumato.table import Original, Table
 from sfumato.text import join_names
@@ -119,25 +119,6 @@ def draft_whole_table(table: Any, plan: Plan, method: GuidedMethod, owner: Secre
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Decoding:
-    """Writes numbers as the cells of a release."""
-
-    decoders: Mapping[str, Decoder]
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The columns of the release."""
-        return pa.schema([(name, d.type) for name, d in self.decoders.items()])
-
-    def __call__(self, block: Block) -> Released:
-        """Decode one block."""
-        values = {n: block.batch.column(n).to_numpy(zero_copy_only=False) for n in self.decoders}
-        arrays = [decoder(values[name]) for name, decoder in self.decoders.items()]
-        missing = {name: int(np.isnan(column).sum()) for name, column in values.items()}
-        return Released(pa.RecordBatch.from_arrays(arrays, schema=self.schema), Tally(Sketch.empty(), missing))
-
-
 def _digest(table: Table) -> str:
     digest = hashlib.sha256()
     for column in table.columns:
@@ -156,15 +137,14 @@ def _kept_rows(truth: Original, perturbed: Perturbed) -> Original:
 
 
 def _with_true_columns(plan: Plan, truth: Original, perturbed: Perturbed) -> Table:
-    """Columns whose people agreed to true values keep them."""
-    keep = {a.name for a in plan.schema if a.consent is Consent.TRUE and a.role is not Role.TARGET}
-    released, kept = perturbed.table, _kept_rows(truth, perturbed)
-    columns = tuple(kept[c.name] if c.name in keep else c for c in released.columns)
-    return replace(released, columns=columns)
+    """Return the release with true values where people agreed to them."""
+    keep, kept = true_columns(plan), _kept_rows(truth, perturbed)
+    columns = tuple(kept[c.name] if c.name in keep else c for c in perturbed.table.columns)
+    return replace(perturbed.table, columns=columns)
 
 
 def _all_values(table: Table) -> dict[str, FloatArray]:
-    """Every column, and the target as one of them."""
+    """Return every column, and the target as one of them."""
     return {c.name: c.values for c in table.all_columns}
 
 
@@ -177,8 +157,7 @@ def _whole(attribute: Attribute, values: FloatArray) -> bool:
 
 def _changed_columns(plan: Plan, perturbed: Perturbed) -> set[str]:
     """Return the columns that a method changed, without those whose people agreed to true values."""
-    kept = {a.name for a in plan.schema if a.consent is Consent.TRUE and a.role is not Role.TARGET}
-    return {name for name, share in perturbed.changed.items() if share > 0} - kept
+    return {name for name, share in perturbed.changed.items() if share > 0} - true_columns(plan)
 
 
 def _fit_attribute(attribute: Attribute, values: FloatArray) -> Attribute:
@@ -190,6 +169,11 @@ def _fit_attribute(attribute: Attribute, values: FloatArray) -> Attribute:
     if np.all(np.abs(places - np.round(places)) <= off_step):
         return attribute
     return replace(attribute, kind=Kind.REAL, resolution=None)
+
+
+def true_columns(plan: Plan) -> set[str]:
+    """Return the columns, without the target, whose people agreed to true values."""
+    return {a.name for a in plan.schema if a.consent is Consent.TRUE and a.role is not Role.TARGET}
 
 
 def guided_entry(plan: Plan, method: GuidedMethod, names: Sequence[str], noise: str, sketch: Sketch) -> Entry:
@@ -209,7 +193,7 @@ def guided_manifest(
     public: Mapping[str, Any],
     stated: Mapping[str, Attribute] | None = None,
 ) -> Manifest:
-    """The manifest of a release that `method` made: what it changed is its own, all else is stated to be true.
+    """State a release that `method` made: what it changed is its own, all else is stated to be true.
 
     `stated` holds columns whose released values are of another kind than the plan declares (see `_fit_attribute`).
     """

@@ -24,7 +24,7 @@ from sfumato.errors import UsageError
 from sfumato.plans import Plan, channel_for, noise_for
 from sfumato.privacy import figures, record_figures
 from sfumato.randomness import Rows, SecretKey
-from sfumato.releasing import JointWish, bound_laws, members, with_joint_noise
+from sfumato.releasing import JointNoise, bind_laws, members, with_joint_noise
 from sfumato.schema import Attribute, Consent
 from sfumato.table import Original, Table
 from sfumato.text import join_names
@@ -230,8 +230,8 @@ def blur_for(law: str, setting: Setting, plan: Plan, truth: Original) -> Blur:
     else:
         joined = with_joint_noise(with_default_noise(plan), setting)
     attributes = members(joined)
-    joint = JointWish.from_dict(setting).bind(covariance(truth, attributes), attributes)
-    return Blur(setting, bound_laws(joined, joint), joint)
+    joint = JointNoise.from_dict(setting).bind(covariance(truth, attributes), attributes)
+    return Blur(setting, bind_laws(joined, joint), joint)
 
 
 def with_default_noise(plan: Plan) -> Plan:

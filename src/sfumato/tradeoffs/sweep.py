@@ -23,8 +23,7 @@ from sfumato.releases import read_original
 from sfumato.schema import Attribute, Consent
 from sfumato.table import Original, Table
 from sfumato.text import join_names
-from sfumato.tradeoffs.point import REPEATS, Point, Tradeoff, standard_error
-from sfumato.tradeoffs.recommendation import choose, recommend
+from sfumato.tradeoffs.point import REPEATS, Point, Tradeoff, choose, recommend, standard_error
 from sfumato.tradeoffs.setting import (
     Blur,
     Sweep,

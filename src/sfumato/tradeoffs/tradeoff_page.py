@@ -6,8 +6,7 @@ import math
 from collections.abc import Callable
 
 from sfumato.report import charts, page, svg
-from sfumato.tradeoffs.point import Point, Tradeoff, explain_infinite
-from sfumato.tradeoffs.recommendation import SURE
+from sfumato.tradeoffs.point import SURE, Point, Tradeoff, explain_infinite
 from sfumato.tradeoffs.setting import AXES
 
 SYMBOLS = {"gamma": "γ", "epsilon": "ε", "privacy": "privacy"}

@@ -1,8 +1,16 @@
-"""What a worker does with its share of a guided release that is made by counts (see `by_counts`): frozen values that travel."""
+"""What a worker does with its share of a guided release that is made by counts (see `by_counts`): frozen values that travel.
+
+First columns that are drawn anew row by row: dealt out by rank, drawn from their leaf's law, moved or flipped. Then leaf swap:
+rows of one leaf and class are brought together, and swap there. Each attribute is put in a random order of its own (by keyed
+numbers), so every table of an attribute by leaf and class is exactly what it was. A cell must fit the memory of one worker.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+import json
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,15 +18,18 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.counts import IntArray
-from sfumato.guided import Redraw, draw_categories
+from sfumato.counts import FloatArray, IntArray
+from sfumato.guided import Redraw, cells_of, draw_categories
 from sfumato.hashing import WordArray
-from sfumato.io import Block, Decoder
+from sfumato.io import Block
 from sfumato.randomness import Entities, SecretKey, random_words, uniform
-from sfumato.releases import Reader, content_values, sketch_of
-from sfumato.releasing.base import Released, Tally
+from sfumato.releases import Reader, Sketch, content_values, sketch_of
+from sfumato.releasing.base import Decoding, Released
 from sfumato.table import Table
 from sfumato.trees import LARGEST_WORD, CodeThresholds, Gathered, SlotsByColumn, Tree
+
+GROUP, NUMBER, SMALL, CLASS = "group", "number", "small", "y"
+"""Columns of a row on its way to the rows of its leaf and class, beside its values and marks of change."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,11 +62,8 @@ class LeafCounts:
             node, value = leaf.locate(table)
             known = value >= 0
             nodes = len(leaf.tree.nodes)
-            out.append(
-                np.bincount(node[known] * leaf.size + value[known], minlength=nodes * leaf.size).reshape(
-                    nodes, leaf.size
-                )
-            )
+            counts = np.bincount(node[known] * leaf.size + value[known], minlength=nodes * leaf.size)
+            out.append(counts.reshape(nodes, leaf.size))
         return Arrays((*out, content_sum(self.content_key, table, rows)))
 
 
@@ -71,8 +79,13 @@ def content_sum(key: SecretKey, table: Table, rows: IntArray) -> NDArray[np.uint
     total = np.zeros(2, np.uint64)
     for labels, values in cells.items():
         plain = np.where(np.isnan(values), np.nan, values + 0.0)
-        total += random_words(key.derive(*labels), _places(rows), plain).sum(axis=0, dtype=np.uint64)
+        total += random_words(key.derive(*labels), places(rows), plain).sum(axis=0, dtype=np.uint64)
     return total
+
+
+def sketch_rows(key: SecretKey, table: Table, rows: IntArray) -> Sketch:
+    """Return the sketch of true rows, for the ledger."""
+    return sketch_of(key, {c.name: content_values(c.attribute, c.values) for c in table.columns}, places(rows))
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,10 +106,11 @@ class Chance:
 
     def words(self, rows: IntArray, value: IntArray, *purpose: Any) -> NDArray[np.uint64]:
         """Return two words per row."""
-        return random_words(self.key.derive(*purpose), _places(rows), value.astype(np.float64))
+        return random_words(self.key.derive(*purpose), places(rows), value.astype(np.float64))
 
 
-def _places(rows: IntArray) -> Entities:
+def places(rows: IntArray) -> Entities:
+    """Return the addresses of rows."""
     return Entities(rows.astype(np.uint64), np.zeros(len(rows), np.uint64))
 
 
@@ -118,8 +132,8 @@ class RankCount:
             words = order_words(self.chance, leaf, rows, value)
             lists = np.where(value >= 0, node, -1)
             if self.gathers:
-                found, slot = slots.locate(lists, words)
-                out.append(Gathered(slot, words[found], rows[found]))
+                at, slot = slots.locate(lists, words)
+                out.append(Gathered(slot, words[at], rows[at]))
             else:
                 out.append(slots.counts(lists, words))
         return Arrays(tuple(out))
@@ -179,39 +193,21 @@ class Deal:
 
 
 @dataclass(frozen=True, eq=False)
-class GuidedTally:
-    """The tally of a release, and how many cells of each column changed."""
-
-    tally: Tally
-    changed: Mapping[str, int]
-
-    def __add__(self, other: GuidedTally) -> GuidedTally:
-        changed = {name: count + other.changed[name] for name, count in self.changed.items()}
-        return GuidedTally(self.tally + other.tally, changed)
-
-
-@dataclass(frozen=True, eq=False)
 class GuidedKernel:
     """What happens to one block: every dealt column drawn anew, all others as they are."""
 
     reader: Reader
-    decoders: Mapping[str, Decoder]
+    decoding: Decoding
     deals: tuple[Deal, ...]
     chance: Chance
     sketch_key: SecretKey
     identifier: str = "row numbers"
     """Rows are the addresses; the engine makes sure that they have numbers."""
 
-    @property
-    def schema(self) -> pa.Schema:
-        """Of the released rows."""
-        return pa.schema([(name, d.type) for name, d in self.decoders.items()])
-
     def __call__(self, block: Block) -> Released:
         """Read, perturb and write one block."""
         table, rows = self.reader(block), block.row_numbers
         values = {c.name: c.values for c in table.all_columns}
-        truth = {c.name: content_values(c.attribute, c.values) for c in table.columns}
         changed = dict.fromkeys(values, 0)
         for deal in self.deals:
             new = deal.values(table, rows, self.chance)
@@ -219,8 +215,120 @@ class GuidedKernel:
             missing = np.isnan(old)
             changed[deal.leaf.name] = int((new[~missing] != old[~missing]).sum())
             values[deal.leaf.name] = np.where(missing, np.nan, new)
-        arrays = [decoder(values[name]) for name, decoder in self.decoders.items()]
-        missing_cells = {name: int(np.isnan(values[name]).sum()) for name in self.decoders}
-        sketch = sketch_of(self.sketch_key, truth, _places(rows))
-        batch = pa.RecordBatch.from_arrays(arrays, schema=self.schema)
-        return Released(batch, GuidedTally(Tally(sketch, missing_cells), changed))
+        return self.decoding.release(values, changed, sketch_rows(self.sketch_key, table, rows))
+
+
+@dataclass(frozen=True, eq=False)
+class SwapCounts:
+    """Counts, content sum and sketch of the true rows: what the noise key and the ledger need."""
+
+    tree: Tree
+    sketch_key: SecretKey
+    content_key: SecretKey
+
+    def __call__(self, table: Table, rows: IntArray) -> Arrays:
+        """Return rows by node and class (first those without), the content sum, and the sketch."""
+        k = len(table.labels)
+        cells = cells_of(self.tree.apply(table), table.codes, k)
+        counts = np.bincount(cells, minlength=len(self.tree.nodes) * (k + 1))
+        sketch = sketch_rows(self.sketch_key, table, rows)
+        return Arrays((counts, content_sum(self.content_key, table, rows), sketch))
+
+
+def digest(trees: Iterable[Tree], counts: Iterable[NDArray[Any]], content: WordArray) -> str:
+    """Return a digest of the trees, the counts and all cells: any change of the table draws everything afresh."""
+    digest = hashlib.sha256()
+    for tree, table in zip(trees, counts, strict=True):
+        digest.update(json.dumps(tree.to_dict(), sort_keys=True).encode())
+        digest.update(table.tobytes())
+    digest.update(content.tobytes())
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Each row with its leaf and class as one number."""
+
+    reader: Reader
+    tree: Tree
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Group and number, the class, then every column twice: its value, and whether it changed."""
+        size = range(len(self.reader.columns))
+        names = [CLASS, SMALL, *(f"v{i}" for i in size), *(f"m{i}" for i in size)]
+        return pa.schema([(GROUP, pa.int64()), (NUMBER, pa.int64()), *((n, pa.float64()) for n in names)])
+
+    def __call__(self, block: Block) -> pa.RecordBatch:
+        """Return the rows of a block."""
+        table = self.reader(block)
+        group = cells_of(self.tree.apply(table), table.codes, len(table.labels))
+        zeros = np.zeros(block.rows)
+        values = [
+            table.required_target.values,
+            zeros,
+            *(c.values for c in table.columns),
+            *(zeros for _ in table.columns),
+        ]
+        arrays = [pa.array(group), pa.array(block.row_numbers), *(pa.array(v) for v in values)]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+
+@dataclass(frozen=True, eq=False)
+class Swap:
+    """What happens among the rows of one leaf and class."""
+
+    key: SecretKey
+    names: tuple[str, ...]
+    least: int
+    small: str
+    left_out: frozenset[int] = frozenset()
+    """Classes that are left out, as codes from 0 on; −1 stands for rows without one."""
+
+    def __call__(self, cell: pa.Table) -> pa.Table:
+        """Put every attribute in an order of its own; a small cell stays as it is, or is left out."""
+        cell = cell.sort_by(NUMBER)
+        rows = cell[NUMBER].to_numpy()
+        label = float(cell[CLASS][0].as_py()) if len(rows) else math.nan
+        if (-1 if math.isnan(label) else int(label)) in self.left_out:
+            return cell.slice(0, 0)
+        if len(rows) < self.least:
+            if self.small == "suppress":
+                return cell.slice(0, 0)
+            return _set(cell, SMALL, np.ones(len(rows)))
+        for i, name in enumerate(self.names):
+            old = np.array(cell[f"v{i}"].to_numpy())
+            words = random_words(self.key.derive("swap", name), places(rows), old)[:, 0]
+            new = old[np.lexsort((rows, words))]
+            same = (new == old) | (np.isnan(new) & np.isnan(old))
+            cell = _set(_set(cell, f"v{i}", new), f"m{i}", (~same).astype(np.float64))
+        return cell
+
+
+def _set(table: pa.Table, name: str, values: FloatArray) -> pa.Table:
+    return table.set_column(table.column_names.index(name), name, pa.array(values))
+
+
+@dataclass(frozen=True, eq=False)
+class SwapKernel:
+    """Write swapped rows as the cells of a release."""
+
+    names: tuple[str, ...]
+    target: str
+    decoding: Decoding
+    identifier: str = "row numbers"
+    """Rows are in the order of their numbers."""
+
+    @property
+    def columns(self) -> list[str]:
+        """What is read of a swapped row."""
+        size = range(len(self.names))
+        return [CLASS, SMALL, *(f"v{i}" for i in size), *(f"m{i}" for i in size)]
+
+    def __call__(self, block: Block) -> Released:
+        """Write one block."""
+        held = {n: np.array(block.batch.column(n).to_numpy(zero_copy_only=False), np.float64) for n in self.columns}
+        values = {name: held[f"v{i}"] for i, name in enumerate(self.names)} | {self.target: held[CLASS]}
+        changed = {name: int(held[f"m{i}"].sum()) for i, name in enumerate(self.names)}
+        changed |= {self.target: 0, SMALL: int(held[SMALL].sum())}
+        return self.decoding.release(values, changed)

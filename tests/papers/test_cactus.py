@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from sfumato.errors import UsageError
-from sfumato.generators import csd as customers
-from sfumato.papers.cactus import cactus, maximal_cliques
+from sfumato.generators import customers
+from sfumato.papers.detective2005 import cactus, maximal_cliques
 
 DOMAINS = (customers.COUNTRIES, customers.CARS, customers.PROFESSIONS, customers.STATUS)
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import gammaincc, ndtr
 
-from sfumato.generators import crd as households
-from sfumato.generators import csd as customers
+from sfumato.generators import customers
 
 
 @pytest.mark.parametrize("seed", [0, 1, 99])
@@ -40,7 +39,7 @@ def test_unrelated_columns_are_uniform_on_thirty_values():
         assert ((counts - 1000) ** 2 / 1000).sum() < 75  # 29 degrees of freedom
 
 
-@pytest.mark.parametrize("generator", [customers.csd, households.crd], ids=["csd", "crd"])
+@pytest.mark.parametrize("generator", [customers.csd, customers.crd], ids=["csd", "crd"])
 def test_the_first_rows_of_a_long_table_are_the_short_table(generator):
     long, short = next(generator.blocks(1000, seed=3)), next(generator.blocks(399, seed=3))
     for name, values in short.items():
@@ -50,15 +49,15 @@ def test_the_first_rows_of_a_long_table_are_the_short_table(generator):
 
 def test_households_follow_the_stated_law():
     n = 60_000
-    block = next(households.crd.blocks(n, seed=2))
+    block = next(customers.crd.blocks(n, seed=2))
     income, rent = block["income"].astype(float), block["house_rent"].astype(float)
-    for i, city in enumerate(households.CITIES):
+    for i, city in enumerate(customers.CITIES):
         here = block["city"] == city
-        assert here.mean() == pytest.approx(households.CITY_SHARES[i], abs=5 * np.sqrt(0.25 / n))
+        assert here.mean() == pytest.approx(customers.CITY_SHARES[i], abs=5 * np.sqrt(0.25 / n))
         inside = here & (rent > 100) & (rent < 600)
         if city in ("Sydney", "Melbourne"):
             rest = rent[inside] - 1.6 * (income[inside] - 60)
-            assert rest.mean() == pytest.approx(households.CITY_RENTS[i], abs=2)
+            assert rest.mean() == pytest.approx(customers.CITY_RENTS[i], abs=2)
             assert rest.std() == pytest.approx(35, abs=1)
     assert [(block["dependents"] == k).mean() for k in range(3)] == pytest.approx(
         [np.exp(-2.2), 2.2 * np.exp(-2.2), 2.42 * np.exp(-2.2)], abs=0.01
@@ -66,7 +65,7 @@ def test_households_follow_the_stated_law():
     grade = block["job_grade"]
     assert np.bincount(grade, minlength=5)[1:] / n == pytest.approx(np.full(4, 0.25), abs=0.01)
     assert income[grade == 2].mean() == pytest.approx(55, abs=0.5)
-    risk = households.load(rent, income, block["dependents"].astype(float)) > households.RISK_LOAD
+    risk = customers.load(rent, income, block["dependents"].astype(float)) > customers.RISK_LOAD
     assert ((block["credit_risk"] == "yes") != risk).mean() == pytest.approx(0.03, abs=0.005)
     assert risk.mean() == pytest.approx(0.32, abs=0.01)
 
@@ -78,10 +77,10 @@ def test_the_risky_load_is_the_68_percent_quantile_of_the_law():
         p_income += np.diff(ndtr((np.r_[-np.inf, incomes[:-1] + 0.5, np.inf] - 25 - 15 * grade) / 9)) / 4
     p_dependents = np.diff(np.r_[0, gammaincc(np.arange(1, 8), 2.2), 1])
     below = 0.0
-    for share, base in zip(households.CITY_SHARES, households.CITY_RENTS, strict=True):
+    for share, base in zip(customers.CITY_SHARES, customers.CITY_RENTS, strict=True):
         edges = np.r_[-np.inf, rents[:-1] + 0.5, np.inf]
         p_rent = np.diff(ndtr((edges - (base + 1.6 * (incomes - 60))[:, None]) / 35), axis=1)
-        loads = households.load(rents[None, :, None], incomes[:, None, None], np.arange(8.0))
+        loads = customers.load(rents[None, :, None], incomes[:, None, None], np.arange(8.0))
         chance = p_income[:, None, None] * p_rent[:, :, None] * p_dependents
-        below += share * chance[loads <= households.RISK_LOAD].sum()
-    assert below == pytest.approx(households.RISK_QUANTILE, abs=1e-5)
+        below += share * chance[loads <= customers.RISK_LOAD].sum()
+    assert below == pytest.approx(customers.RISK_QUANTILE, abs=1e-5)

@@ -31,7 +31,7 @@ DEPTH, LEAF = 12, 50
 
 def afresh(mine: Callable[..., object], *arguments: object) -> None:
     """Mine with no kernel remembered from the run before."""
-    transition._remembered.cache_clear()  # noqa: SLF001
+    transition._compute.cache_clear()  # noqa: SLF001
     mine(*arguments)
 
 

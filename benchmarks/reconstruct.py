@@ -102,12 +102,12 @@ def ems_on_1024_bins() -> Ratio:
 
     def whole() -> None:
         transition = Transition.of(LAWS["gaussian"], true)
-        counts = Counts.of([transition.observed], [column.located(transition.observed)]).table
+        counts = Counts.of([transition.observed], [column.locate(transition.observed)]).table
         fit_ems(Problem(transition, counts, np.full(size, 1 / size)), smoothing=0.5)
 
     took = timed(whole, 2)
     transition = Transition.of(LAWS["gaussian"], true)
-    counts = Counts.of([transition.observed], [column.located(transition.observed)]).table
+    counts = Counts.of([transition.observed], [column.locate(transition.observed)]).table
 
     def plain() -> None:
         problem = Problem(transition, counts, np.full(size, 1 / size))
@@ -124,7 +124,7 @@ def one_column() -> None:
     for size in (20, 50, 100):
         column = released("gaussian", "triangles", 10**4, 0)
         transition = Transition.of(LAWS["gaussian"], Grid.cells(0.0, 1.0, size))
-        counts = Counts.of([transition.observed], [column.located(transition.observed)]).table
+        counts = Counts.of([transition.observed], [column.locate(transition.observed)]).table
         problem = Problem(transition, counts, np.full(size, 1 / size))
         times = {m.__name__: timed(partial(m, problem), 3) for m in (fit_bayes, fit_em, fit_ems, fit_averaged)}
         print(f"m = {size:>3}: " + ", ".join(f"{name} {1e3 * t:.1f} ms" for name, t in times.items()))

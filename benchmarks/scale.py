@@ -103,7 +103,7 @@ def child(task: str, engine_name: str, master: str, source: str, folder: str) ->
 def work(task: str, engine: Any, source: Path, folder: Path) -> None:
     """What is measured."""
     from sfumato.mining.distributions import reconstruct
-    from sfumato.mining.miner import mine
+    from sfumato.mining.model import mine
     from sfumato.releases import Release
     from sfumato.releasing import release
 

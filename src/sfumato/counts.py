@@ -1,14 +1,18 @@
 """Grids and counts: all that mining ever needs of a table.
 
-A `Grid` cuts a column into cells or atoms. `Counts` is a contingency table over grids; ``a + b`` is the table of the rows
-of both, so blocks, processes and machines can count apart and add up.
+A `Grid` cuts a column into cells or atoms; its values may lie on a lattice, which noise is rounded to. `Counts` is a
+contingency table over grids; ``a + b`` is the table of the rows of both, so blocks, processes and machines can count apart and
+add up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import operator
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +22,7 @@ from sfumato.schema import Attribute
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +119,11 @@ class Grid:
         middle = (atoms[1:] + atoms[:-1]) / 2
         return np.concatenate([[2 * atoms[0] - middle[0]], middle, [2 * atoms[-1] - middle[-1]]])
 
+    @property
+    def inner_cuts(self) -> FloatArray:
+        """The cuts between neighbouring cells as `locate` sees them; beyond the outermost lie the tails."""
+        return self.points[1:-1] if self.atoms is None else self.finite_edges[1:-1]
+
     @cached_property
     def centres(self) -> FloatArray:
         """m(I_p): the mid-point of each cell, or the atom itself."""
@@ -148,6 +158,21 @@ class Grid:
             np.fmin(place, self.size - 1, out=place)
             return np.fmax(place, 0, out=place).astype(np.int64)
         return np.searchsorted(self.thresholds, values, side="right").astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Arrays by name that are added up, block by block; those named min… and max… keep the least and the largest."""
+
+    arrays: Mapping[Any, Any]
+
+    def __add__(self, other: Sums) -> Sums:
+        out = {}
+        for name, mine in self.arrays.items():
+            kind = name[0] if isinstance(name, tuple) else name
+            merge = np.minimum if kind == "min" else np.maximum if kind == "max" else operator.add
+            out[name] = merge(mine, other.arrays[name])
+        return Sums(out)
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,3 +224,100 @@ class Counts:
     def total(self) -> float:
         """n, the number of rows counted."""
         return float(self.table.sum())
+
+
+MAX_OBSERVED_CELLS = 1024
+"""An observed grid is made coarser rather than larger than this."""
+
+
+def snap(values: FloatArray, step: float) -> FloatArray:
+    """Round values to multiples of `step`, halves upward; decimal steps give the decimals people expect."""
+    if not step:
+        return values
+    if step == 1.0:
+        return _floor(values + 0.5)
+    inverse = round(1.0 / step)
+    if inverse > 1 and abs(inverse * step - 1.0) < 1e-12:
+        out = values * inverse
+        out += 0.5
+        return np.divide(_floor(out), inverse, out=out)
+    out = values / step
+    out += 0.5
+    return np.multiply(_floor(out), step, out=out)
+
+
+def _floor(values: FloatArray) -> FloatArray:
+    """Round down, in place."""
+    return np.floor(values, out=values)
+
+
+def decade(value: float) -> float:
+    """Return the largest power of ten that is not above `value`; 0 where float64 has none."""
+    return 10.0 ** math.floor(math.log10(value)) if 0 < value < math.inf else 0.0
+
+
+def lattice_cut(cuts: FloatArray, step: float) -> FloatArray:
+    """Return where the unrounded value stands when the released one reaches the cut.
+
+    Released w = step·k with half-up rounding, so w ≥ c means k ≥ ⌈c/step⌉, that is, x + y ≥ step (⌈c/step⌉ − ½).
+    """
+    return cuts if not step else step * (np.ceil(cuts / step - 1e-9) - 0.5)
+
+
+def lattice_range(edges: FloatArray, step: float) -> tuple[FloatArray, FloatArray]:
+    """Return the first and the last multiple of `step` in each cell, in units of `step`."""
+    begin = np.ceil(edges[:-1] / step - 1e-9)
+    end = np.ceil(edges[1:] / step - 1e-9) - 1
+    end[-1] = np.floor(edges[-1] / step + 1e-9)
+    return begin, end
+
+
+@dataclass(frozen=True, eq=False)
+class Members:
+    """The single values inside the cells of a grid, laid end to end; `first` is where each cell begins."""
+
+    values: FloatArray
+    first: IntArray
+
+    @classmethod
+    def of(cls, grid: Grid) -> Members | None:
+        """Return the atoms, or the lattice points of each cell; None where there are none, or more than 64 in a cell.
+
+        Beyond that many, values are as good as continuous.
+        """
+        if grid.atoms is not None:
+            return cls(grid.atoms, np.arange(grid.size))
+        if not grid.step:
+            return None
+        begin, end = lattice_range(grid.points, grid.step)
+        sizes = (end - begin + 1).astype(np.int64)
+        if sizes.max() > 64 or sizes.min() < 1:
+            return None
+        values = np.arange(begin[0], end[-1] + 1) * grid.step
+        return cls(values, np.cumsum(sizes) - sizes)
+
+    def mean(self, at_values: FloatArray) -> FloatArray:
+        """Average over each cell what is known at every value (the last axis)."""
+        sizes = np.diff(self.first, append=len(self.values))
+        return np.asarray(np.add.reduceat(at_values, self.first, axis=-1) / sizes)
+
+
+def cell_cdf(grid: Grid, points: FloatArray) -> FloatArray:
+    """Return C[j, p] = P(X < points[j] | X in cell p), X uniform over the cell's values or its width."""
+    members = Members.of(grid)
+    if members is not None:
+        return members.mean((members.values < points[:, None]).astype(np.float64))
+    edges = grid.finite_edges
+    low, high = edges[:-1], edges[1:]
+    return np.clip((points[:, None] - low) / (high - low), 0.0, 1.0)
+
+
+def differences(upper: FloatArray) -> FloatArray:
+    """Return cell probabilities from the distribution function at the inner cuts: 0 before the first cell, 1 after the last.
+
+    Over narrow cells G(cut − lo) − G(cut − hi) loses digits, so rounding can bend a flat stretch downward; a distribution
+    function never falls, and no probability is negative.
+    """
+    ends = np.zeros((1, upper.shape[1]))
+    rising = np.maximum.accumulate(np.clip(upper, 0.0, 1.0), axis=0)
+    return np.diff(np.concatenate([ends, rising, ends + 1.0]), axis=0)

@@ -153,7 +153,7 @@ def demo(
 
 def original_mass(column: Column, grid: Grid) -> FloatArray:
     """The true interval masses, which only the owner can know."""
-    codes = column.located(grid)
+    codes = column.locate(grid)
     counts = np.bincount(codes[codes >= 0], minlength=grid.size).astype(np.float64)
     return counts / max(counts.sum(), 1.0)
 

@@ -1,4 +1,4 @@
-"""Fast hashes that protect nobody: they break ties and choose samples, the same on any engine.
+"""Fast hashes that protect nothing: they break ties and choose samples, the same on any engine.
 
 Whatever must stay secret takes its words from `sfumato.randomness`, under a key.
 """

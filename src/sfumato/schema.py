@@ -18,6 +18,7 @@ from sfumato.text import join_names
 
 E = TypeVar("E", bound=StrEnum)
 EPOCH = date(1970, 1, 1)
+MISSING_LABEL = "(missing)"
 MAX_MAGNITUDE = 1e300
 MAX_EXACT_INTEGER = 2**53
 """Beyond this a float64 no longer holds every integer, so a value could change without any noise."""
@@ -232,6 +233,11 @@ class Attribute:
         if not isinstance(self.domain, Categories):
             raise UsageError(f"{self.name}: a {self.kind} column has no categories")
         return self.domain.values
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The categories, and a label for missing values where they take part as one more category."""
+        return (*self.categories, MISSING_LABEL) if self.missing is Missing.CATEGORY else self.categories
 
     @property
     def step(self) -> float:

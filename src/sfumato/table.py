@@ -15,11 +15,8 @@ from sfumato.channels import CellRule, Channel, Transition, coarsen
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.errors import UsageError
 from sfumato.randomness import Addresses, Rows, SecretKey
-from sfumato.schema import Attribute, Categories, Kind, Missing
+from sfumato.schema import Attribute, Categories, Kind
 from sfumato.text import join_names
-
-MISSING_LABEL = "(missing)"
-GOLDEN = 0.6180339887498949
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,13 +46,12 @@ class Column:
         return np.where(np.isnan(self.values), -1.0, self.values).astype(np.int64)
 
     def true_grid(self, size: int) -> Grid:
-        """The natural grid of the true values; a missing value that took part as a category is its last atom."""
-        if self.attribute.missing is Missing.CATEGORY:
-            return Grid.categories(labels_of(self.attribute))
-        return Grid.over(self.attribute, size)
+        """Return the natural grid of the true values; a missing value that took part as a category is its last atom."""
+        numeric = self.attribute.kind.numeric
+        return Grid.over(self.attribute, size) if numeric else Grid.categories(self.attribute.labels)
 
     def observed_grid(self, true: Grid) -> Grid:
-        """The grid on which released values are counted."""
+        """Return the grid on which released values are counted."""
         return true if self.channel is None else self.channel.observed_grid(true)
 
     def transition(
@@ -72,8 +68,8 @@ class Column:
             observed = coarsen(observed, self.values, max_observed, keep_last_cut=keep_last_cut)
         return Transition.of(self.channel, true, observed, rule=rule)
 
-    def located(self, grid: Grid) -> IntArray:
-        """Cell codes of the released values; −1 where missing."""
+    def locate(self, grid: Grid) -> IntArray:
+        """Return the cells of the released values; −1 where missing."""
         absent = np.isnan(self.values)
         if not absent.any():
             return grid.locate(self.values)
@@ -82,11 +78,11 @@ class Column:
         return codes
 
     def take(self, rows: NDArray[np.bool_] | IntArray) -> Column:
-        """The column of some of the rows."""
+        """Return the column of some of the rows."""
         return replace(self, values=self.values[rows])
 
-    def unadjusted(self) -> Column:
-        """The column as somebody reads it who takes released cells for true values.
+    def as_true(self) -> Column:
+        """Return the column as somebody reads it who takes released cells for true values.
 
         A report is read as one of the values in whose set it lies, by a public draw.
         """
@@ -95,33 +91,28 @@ class Column:
         present = ~np.isnan(self.values)
         values = np.full(len(self.values), np.nan)
         # Multiples of the golden ratio, spread evenly over [0, 1): nothing here needs to be secret.
-        draw = np.modf((zlib.crc32(self.name.encode()) % 1000 + np.arange(int(present.sum()))) * GOLDEN)[0]
+        golden = 0.6180339887498949
+        draw = np.modf((zlib.crc32(self.name.encode()) % 1000 + np.arange(int(present.sum()))) * golden)[0]
         values[present] = self.channel.read(self.values[present].astype(np.int64), draw)
         return replace(self, channel=None, values=values)
 
     def through(self, channel: Channel, key: SecretKey) -> Column:
-        """The column of true values as it is released through a law: missing values stay missing, rows are the addresses."""
-        return replace(self, channel=channel, values=released(channel, key, Rows(0, len(self.values)), self.values))
-
-
-def labels_of(attribute: Attribute) -> tuple[str, ...]:
-    """Return the categories of an attribute, a missing value among them where it takes part as one."""
-    if attribute.missing is Missing.CATEGORY:
-        return (*attribute.categories, MISSING_LABEL)
-    return attribute.categories
+        """Return the column of true values as it is released through a law: missing values stay missing, rows are the addresses."""
+        return replace(
+            self, channel=channel, values=perturb_present(channel, key, Rows(0, len(self.values)), self.values)
+        )
 
 
 def _from_codes(codes: IntArray) -> FloatArray:
     return np.where(codes < 0, np.nan, codes.astype(np.float64))
 
 
-def released(channel: Channel, key: SecretKey, addresses: Addresses, values: FloatArray) -> FloatArray:
-    """Present values through the law, missing ones still missing."""
-    missing = np.isnan(values)
-    if not missing.any():
+def perturb_present(channel: Channel, key: SecretKey, addresses: Addresses, values: FloatArray) -> FloatArray:
+    """Return the values that are present as the law releases them, missing ones still missing."""
+    present = ~np.isnan(values)
+    if present.all():
         return channel.perturb(key, addresses, values)
     out = np.full(len(values), np.nan)
-    present = ~missing
     out[present] = channel.perturb(key, addresses.take(present), values[present])
     return out
 
@@ -178,7 +169,7 @@ class Table:
     @property
     def labels(self) -> tuple[str, ...]:
         """The classes of the target; none where there is no target."""
-        return () if self.target is None else labels_of(self.target.attribute)
+        return () if self.target is None else self.target.attribute.labels
 
     @cached_property
     def codes(self) -> IntArray:
@@ -243,8 +234,8 @@ def require_original(table: Table, who: str) -> Original:
     return table
 
 
-def drawn_together(columns: Iterable[Column]) -> tuple[str, ...]:
-    """Columns whose noise a joint law drew together, where there are two or more of one law."""
+def correlated_columns(columns: Iterable[Column]) -> tuple[str, ...]:
+    """Return the names of columns whose noise a joint law drew together, where there are two or more of one law."""
     laws: dict[object, list[str]] = {}
     for column in columns:
         if column.channel is not None and (joint := column.channel.joint) is not None:
@@ -253,8 +244,8 @@ def drawn_together(columns: Iterable[Column]) -> tuple[str, ...]:
 
 
 def refuse_correlated_noise(what: str, columns: Iterable[Column]) -> None:
-    """For methods that multiply the laws of columns: right only where the noise of each was drawn for itself."""
-    if names := drawn_together(columns):
+    """Raise UsageError for `what` multiplies the laws of columns, where the noise of some was drawn together."""
+    if names := correlated_columns(columns):
         raise UsageError(
             f"{join_names(names)}: the noise of these columns is correlated, and {what} takes it to be independent from column to "
             "column; use one that looks at each column by itself (byclass, global, naive-bayes)"

@@ -8,8 +8,8 @@ from sfumato.attacks._ranked_labels import RankedLabels
 from sfumato.attacks.base import RankedSets, Sets
 from sfumato.auditing.score import DOUBT, honest_widths
 from sfumato.channels import Projective, Substitution
-from sfumato.channels import _operators as operators
-from sfumato.channels._operators import label_operator
+from sfumato.channels import transition as operators
+from sfumato.channels.transition import label_operator
 from sfumato.counts import Grid
 from sfumato.schema import Attribute, Categories, Kind
 

@@ -12,7 +12,7 @@ import pytest
 from sfumato.attacks import ColumnPosterior, View
 from sfumato.auditing.runner import audit
 from sfumato.channels import Gaussian, Projective, Substitution
-from sfumato.channels import _operators as operators
+from sfumato.channels import transition as operators
 from sfumato.channels import transition as transitions
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey

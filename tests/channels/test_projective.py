@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from sfumato.channels import Projective, Substitution
-from sfumato.channels._projective_space import ProjectiveSpace
-from sfumato.channels.projective import best_space, report_variance, reports_win, response_variance
+from sfumato.channels.projective import ProjectiveSpace, best_space, report_variance, reports_win, response_variance
 from sfumato.errors import UsageError
 from sfumato.privacy import figures, matrix_entropy, privacy_loss
-from sfumato.privacy.entropy import entropy_privacy
+from sfumato.privacy.formulas import entropy_privacy
 from sfumato.randomness import Rows, SecretKey
 from sfumato.reconstruction.closed_form import inverse_counts, unbiased_shares
 from sfumato.schema import Attribute, Categories, Interval, Kind, Missing
@@ -145,9 +144,10 @@ def test_products_by_transform_are_those_of_the_matrix():
     matrix = law.transition(law.bin_grid, law.observed_grid(law.bin_grid))
     rng = np.random.default_rng(2)
     mass, counts = rng.random(75), rng.random(law.reports)
+    operator = law.operator(75)
     assert law.matrix_product(mass) == pytest.approx(matrix @ mass)
     assert law.matrix_product(np.eye(75)) == pytest.approx(matrix)
-    assert law.adjoint(counts) == pytest.approx(matrix.T @ counts)
+    assert operator.T @ counts == pytest.approx(matrix.T @ counts)
 
 
 def test_values_are_drawn_from_the_posterior():

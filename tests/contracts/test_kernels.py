@@ -5,13 +5,12 @@ import pytest
 
 from sfumato.channels import DenseKernel, Projective, Substitution, Transition, with_missing
 from sfumato.channels import transition as transitions
-from sfumato.channels._operators import TwoLevels, WithMissing, label_operator
-from sfumato.channels._projective_space import ProjectiveSpace
-from sfumato.channels.transition import MAX_DENSE_LABELS
+from sfumato.channels.projective import ProjectiveSpace
+from sfumato.channels.transition import MAX_DENSE_LABELS, TwoLevels, WithMissing, label_operator
 from sfumato.counts import Grid
 from sfumato.privacy import entropy_privacy, mutual_information
 from sfumato.reconstruction.closed_form import gamma_of
-from sfumato.reconstruction.separable import ProductKernel, fit_separable
+from sfumato.reconstruction.joint import ProductKernel, fit_separable
 from sfumato.schema import Attribute, Categories, Kind
 
 SIZE = 60

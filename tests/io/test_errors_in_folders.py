@@ -16,7 +16,7 @@ from sfumato.errors import CellError, DataError
 from sfumato.io.cells import Encoder
 from sfumato.io.pieces import cut_into_pieces
 from sfumato.io.sources import open_table
-from sfumato.mining.miner import mine
+from sfumato.mining.model import mine
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
 from sfumato.releases import Release

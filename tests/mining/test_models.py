@@ -8,8 +8,7 @@ import pytest
 
 from sfumato.channels import Gaussian
 from sfumato.errors import DataError, UsageError
-from sfumato.mining.miner import mine
-from sfumato.mining.model import Model
+from sfumato.mining.model import Model, mine
 from sfumato.mining.naive_bayes import NAIVE_BAYES
 from sfumato.papers import as2000 as loans
 from sfumato.plans import Plan

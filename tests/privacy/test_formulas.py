@@ -6,12 +6,11 @@ import math
 import numpy as np
 import pytest
 
-from sfumato.channels import Gaussian, Intervals, Laplace, SquareWave, Substitution, Uniform
+from sfumato.channels import Gaussian, Guarantee, Intervals, Laplace, SquareWave, Substitution, Uniform
 from sfumato.errors import UsageError
 from sfumato.privacy import (
     condition_number,
     entropy_privacy,
-    epsilon_of_gamma,
     figures,
     gamma_of_rho,
     gaussian_delta,
@@ -35,7 +34,7 @@ LABEL = Attribute("label", Kind.CATEGORICAL, Categories(("a", "b", "c", "d", "e"
 
 def test_five_percent_to_fifty_percent_is_gamma_nineteen_and_epsilon_2_944():
     assert gamma_of_rho(0.05, 0.5) == pytest.approx(19)
-    assert epsilon_of_gamma(19) == pytest.approx(2.944, abs=5e-4)
+    assert Guarantee(19).epsilon == pytest.approx(2.944, abs=5e-4)
 
 
 @pytest.mark.parametrize(("rho1", "rho2"), [(0.05, 0.5), (0.01, 0.9), (0.3, 0.31)])

@@ -16,7 +16,7 @@ from sfumato.description import describe_manifest
 from sfumato.errors import UsageError
 from sfumato.plans import Plan
 from sfumato.privacy import figures
-from sfumato.privacy.rounding import exactly_true, hides_little
+from sfumato.privacy.figures import exactly_true, hides_little
 from sfumato.randomness import Rows, SecretKey
 from sfumato.releasing import release
 from sfumato.schema import Attribute, Interval, Kind, Schema

@@ -9,7 +9,7 @@ from sfumato.channels import Gaussian, Laplace, SquareWave, Uniform
 from sfumato.counts import Grid
 from sfumato.generators.shapes import triangles
 from sfumato.reconstruction import Problem, reconstruct
-from sfumato.reconstruction.bands import (
+from sfumato.reconstruction.distribution import (
     Bands,
     Posterior,
     Z,

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from sfumato.channels import DenseKernel, Substitution
 from sfumato.errors import UsageError
 from sfumato.reconstruction import Problem, fit_em, reconstruct
-from sfumato.reconstruction.bands import wilson
 from sfumato.reconstruction.closed_form import (
     clip_negative,
     exact_counts,
@@ -17,6 +16,7 @@ from sfumato.reconstruction.closed_form import (
     project_to_simplex,
     renormalise,
 )
+from sfumato.reconstruction.distribution import wilson
 from sfumato.reconstruction.em import gap_stop, iterate
 from sfumato.schema import Attribute, Categories, Interval, Kind
 from sfumato.table import Column

@@ -9,8 +9,8 @@ import pytest
 from sfumato.channels import CHANNELS, Gaussian, Intervals, Laplace, SquareWave, Substitution, Transition, Uniform
 from sfumato.errors import DataError, UsageError
 from sfumato.reconstruction import METHODS, reconstruct, reconstruct_by_class
-from sfumato.schema import Attribute, Categories, Interval, Kind, Missing
-from sfumato.table import MISSING_LABEL, Column, Table
+from sfumato.schema import MISSING_LABEL, Attribute, Categories, Interval, Kind, Missing
+from sfumato.table import Column, Table
 
 UNIT = Attribute("x", Kind.REAL, Interval(0.0, 1.0))
 AGE = Attribute("age", Kind.INTEGER, Interval(20, 80))
@@ -169,7 +169,7 @@ def test_kernels_are_computed_once_and_cannot_be_changed():
     channel = Gaussian(sigma=0.1).on(UNIT)
     column = Column(UNIT, channel, np.array([0.5]))
     grid = column.true_grid(10)
-    first, again = Transition.shared(channel, grid).matrix, Transition.shared(channel, column.true_grid(10)).matrix
+    first, again = Transition.reuse(channel, grid).matrix, Transition.reuse(channel, column.true_grid(10)).matrix
     assert first is again
     with pytest.raises(ValueError, match="read-only"):
         first.dense()[0, 0] = 1.0

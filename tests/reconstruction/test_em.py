@@ -11,7 +11,7 @@ from sfumato.counts import Grid
 from sfumato.errors import DataError, UsageError
 from sfumato.reconstruction import Problem, fit_bayes, fit_em, fit_ems, paper_size
 from sfumato.reconstruction.em import chi_square_stop, em_step, gap_stop, iterate, step_stop
-from sfumato.reconstruction.separable import ProductKernel
+from sfumato.reconstruction.joint import ProductKernel
 from sfumato.schema import Attribute, Interval, Kind
 
 UNIT = Attribute("x", Kind.REAL, Interval(0.0, 1.0))

@@ -9,7 +9,7 @@ from sfumato.errors import DataError, UsageError
 from sfumato.reconstruction import Problem, fit_separable, reconstruct, reconstruct_dataset, reconstruct_joint
 from sfumato.reconstruction.dataset import assign_in_order, jitter, round_to_total
 from sfumato.reconstruction.em import iterate, smooth_axis, step_stop
-from sfumato.reconstruction.separable import apply_along_axes
+from sfumato.reconstruction.joint import apply_along_axes
 from sfumato.schema import Attribute, Categories, Interval, Kind
 from sfumato.table import Column, Table
 

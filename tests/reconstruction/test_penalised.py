@@ -10,13 +10,7 @@ from sfumato.errors import UsageError
 from sfumato.generators.shapes import plateau, triangles
 from sfumato.reconstruction import Problem, fit_averaged, reconstruct
 from sfumato.reconstruction.penalised import MAX_CELLS, Expansion, Family, merge_cells, smoothing_for, split_counts
-from sfumato.reconstruction.quadratic import (
-    Differences,
-    add_gram,
-    apply,
-    apply_transposed,
-    solve_penalised,
-)
+from sfumato.reconstruction.quadratic import Differences, add_gram, apply, apply_transposed, solve_penalised
 from sfumato.schema import Attribute, Interval, Kind
 from sfumato.table import Column
 

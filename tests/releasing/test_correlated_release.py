@@ -11,12 +11,11 @@ import pytest
 from click.testing import CliRunner
 
 from sfumato.channels import Gaussian, Substitution
-from sfumato.channels.correlated import CorrelatedGaussian, Marginal
-from sfumato.channels.covariance import FLOOR, Moments, without_empty_directions
+from sfumato.channels.correlated import FLOOR, CorrelatedGaussian, Marginal, Moments, without_empty_directions
 from sfumato.cli.release import release as release_command
 from sfumato.description import describe_manifest
 from sfumato.errors import DataError, LedgerError, UsageError
-from sfumato.mining.miner import mine
+from sfumato.mining.model import mine
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
 from sfumato.reconstruction import reconstruct, reconstruct_joint
@@ -24,7 +23,7 @@ from sfumato.releases import Manifest, Release
 from sfumato.releasing import release
 from sfumato.releasing.joint_noise import with_joint_noise
 from sfumato.schema import Attribute, Categories, Consent, Interval, Kind, Role, Schema
-from sfumato.table import drawn_together
+from sfumato.table import correlated_columns
 from sfumato.trees.strategies.published import byclass
 
 KEY = SecretKey(bytes(range(32)))
@@ -135,8 +134,8 @@ def test_a_column_by_itself_is_reconstructed_as_through_any_gaussian(people, mad
 
 def test_what_multiplies_laws_of_columns_refuses_and_auto_says_why_it_does_not(made):
     table = made.read_table()
-    assert drawn_together(table.columns) == NUMBERS
-    assert drawn_together([table["height"], table["town"]]) == ()
+    assert correlated_columns(table.columns) == NUMBERS
+    assert correlated_columns([table["height"], table["town"]]) == ()
     for strategy in ("joint", "mixture", "local"):
         with pytest.raises(UsageError, match="correlated"):
             mine(made, strategy)
@@ -270,7 +269,7 @@ def test_a_proposed_plan_with_correlated_noise_survives_its_toml(tmp_path):
 def test_byclass_leaves_the_leaves_as_counted_where_noise_was_drawn_together(made):
     # How records stray between leaves is a product over attributes, which holds for independent noise only.
     table = made.read_table()
-    assert drawn_together(table.columns)
+    assert correlated_columns(table.columns)
     assert byclass(table) == byclass(table, as_counted=True)
 
 

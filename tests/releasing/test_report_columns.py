@@ -15,7 +15,7 @@ from sfumato.channels import Projective, Substitution
 from sfumato.description import describe
 from sfumato.io.sources import open_table, read_blocks
 from sfumato.mining.distributions import reconstruct
-from sfumato.mining.miner import mine
+from sfumato.mining.model import mine
 from sfumato.plans import Plan
 from sfumato.plans.profile import profile
 from sfumato.randomness import SecretKey

@@ -17,7 +17,7 @@ from sfumato.description import describe_manifest
 from sfumato.engines import Local
 from sfumato.errors import UsageError
 from sfumato.mining.distributions import reconstruct
-from sfumato.mining.miner import mine
+from sfumato.mining.model import mine
 from sfumato.plans import Plan
 from sfumato.reconstruction.columns import CellCounts
 from sfumato.releases import Release
@@ -47,10 +47,10 @@ def test_counts_are_the_same(spark: Any, alone: Release, spread: Release) -> Non
     count = CellCounts(("salary", "age"), (column.observed_grid(column.true_grid(50)), None))
     here = alone.count_table(Local()).fold(count)
     for engine, made in ((Local(2), spread), (spark, spread), (spark, alone)):
-        for ours, theirs in zip(here.tables, made.count_table(engine).fold(count).tables, strict=True):
+        for ours, theirs in zip(here.arrays.values(), made.count_table(engine).fold(count).arrays.values(), strict=True):
             np.testing.assert_array_equal(ours, theirs)
     whole: Table = spread.read_table()
-    assert int(here.tables[0].sum()) == whole.rows == 12_000
+    assert int(here.arrays[0].sum()) == whole.rows == 12_000
 
 
 def test_reconstructed_masses_are_the_same(spark: Any, alone: Release, spread: Release) -> None:

@@ -14,7 +14,7 @@ from sfumato.channels import Gaussian
 from sfumato.errors import DataError
 from sfumato.guided.base import make_method
 from sfumato.mining.distributions import reconstruct
-from sfumato.mining.miner import mine
+from sfumato.mining.model import mine
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
 from sfumato.releasing import release

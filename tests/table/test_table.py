@@ -17,8 +17,8 @@ from sfumato.guided.base import METHODS
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey, Stream
 from sfumato.releases import Release, read_original
-from sfumato.schema import Attribute, Categories, Interval, Kind, Missing, Role
-from sfumato.table import MISSING_LABEL, Column, Original, Table, require_original
+from sfumato.schema import MISSING_LABEL, Attribute, Categories, Interval, Kind, Missing, Role
+from sfumato.table import Column, Original, Table, require_original
 from sfumato.trees import original
 
 AGE = Column(Attribute("age", Kind.INTEGER, Interval(0, 99)), None, np.array([31.0, 64.0, 50.0]))

@@ -67,7 +67,7 @@ def test_sorted_assignment_gives_the_lowest_values_to_the_first_interval(channel
 
 def test_observed_cells_are_those_that_the_grid_locates():
     association = associated(REAL, Gaussian(privacy=0.3), np.random.default_rng(4).random(3000) * 10)
-    np.testing.assert_array_equal(association.observed, association.column.located(association.observed_grid))
+    np.testing.assert_array_equal(association.observed, association.column.locate(association.observed_grid))
 
 
 def test_equal_values_are_told_apart_by_row_and_attribute_and_not_by_place():

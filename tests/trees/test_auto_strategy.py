@@ -11,10 +11,8 @@ from tests.support import mined_tables as tables
 from sfumato.channels import Gaussian, Substitution, Uniform
 from sfumato.errors import UsageError
 from sfumato.table import Original, Table
-from sfumato.trees.strategies._axes import Axis
-from sfumato.trees.strategies._products import Products
 from sfumato.trees.strategies.auto import SIMPLEST_FIRST, fit_auto, pick_strategy, sentence
-from sfumato.trees.strategies.base import STRATEGIES
+from sfumato.trees.strategies.base import STRATEGIES, Axis
 from sfumato.trees.strategies.held_out import (
     Background,
     Verdict,
@@ -26,6 +24,7 @@ from sfumato.trees.strategies.held_out import (
     split,
 )
 from sfumato.trees.strategies.joint_map import fit_joint
+from sfumato.trees.strategies.mixture import Products
 from sfumato.trees.tree import Node, Test, Tree
 
 truth, released, bands = tables.truth, tables.released, tables.bands
@@ -66,7 +65,7 @@ def test_leaf_chances_are_the_sum_over_all_true_cells(banded):
     model = Products(np.array([0.4, 0.6]), rows)
     tree = tree_of(banded, 0.5, 1 / 6, 0.5)
     found = Background(axes, model).leaf_chances(tree, part)
-    codes = [axis.codes(part[axis.name]) for axis in axes]
+    codes = [axis.codes(part) for axis in axes]
     leaves = [i for i, node in enumerate(tree.nodes) if node.test is None]
     for row in range(0, 25, 4):
         expected = np.zeros(len(leaves))

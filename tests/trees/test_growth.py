@@ -14,9 +14,8 @@ from sfumato.errors import DataError, UsageError
 from sfumato.trees.grow import coded_rows
 from sfumato.trees.grow.coded_rows import CodedRows
 from sfumato.trees.grow.growth import Limits, grow
-from sfumato.trees.grow.impurity import Entropy, Gini
 from sfumato.trees.grow.pruning import KeepAll
-from sfumato.trees.grow.splits import BinarySplitter
+from sfumato.trees.grow.splits import BinarySplitter, Entropy, Gini
 
 
 def gini_of(classes, weights, k):
@@ -68,7 +67,7 @@ def shape(growth, node=0):
     counts = growth.counts[node].tolist()
     if growth.attribute[node] < 0:
         return ("leaf", counts)
-    return ("split", growth.gain[node], counts, [shape(growth, c) for c in growth.children_of(node)])
+    return ("split", growth.gain[node], counts, [shape(growth, c) for c in growth.child_numbers(node)])
 
 
 def same(a, b):
@@ -228,7 +227,7 @@ def test_best_first_takes_the_largest_gains():
         while len(taken) < leaves - 1:
             node = max((n for n in reached if full.attribute[n] >= 0), key=lambda n: (full.gain[n], -n))
             reached.remove(node)
-            reached += list(full.children_of(node))
+            reached += list(full.child_numbers(node))
             taken.append(full.gain[node])
         np.testing.assert_allclose(chosen, np.sort(taken))
 

@@ -12,11 +12,20 @@ from sfumato.channels import Gaussian, Substitution, Uniform, coarsen
 from sfumato.errors import DataError, UsageError
 from sfumato.table import Table
 from sfumato.trees.grow.growth import Limits, grow
-from sfumato.trees.strategies._axes import Axis, class_shares, keep_classified_rows
-from sfumato.trees.strategies._maps import MAX_CELLS, JointMap, axis_sizes, cell_numbers, fit_map, map_axes
-from sfumato.trees.strategies.attributes import choose_attributes
-from sfumato.trees.strategies.base import STRATEGIES
-from sfumato.trees.strategies.joint_map import fit_joint, leads, map_tree, recount
+from sfumato.trees.strategies.base import STRATEGIES, Axis, class_shares, keep_classified_rows
+from sfumato.trees.strategies.joint_map import (
+    MAX_CELLS,
+    JointMap,
+    axis_sizes,
+    cell_numbers,
+    choose_attributes,
+    fit_joint,
+    fit_map,
+    leads,
+    map_axes,
+    map_tree,
+    recount,
+)
 
 truth, released, bands, checkers = tables.truth, tables.released, tables.bands, tables.checkers
 
@@ -92,7 +101,7 @@ def test_the_map_is_its_own_log_loss_by_three_nested_loops(banded):
     axes = [Axis.of(part["x"], 5, 7), Axis.of(part["level"], 5, 7)]
     found = fit_map(axes, part, iterations=5, smoothing=0.02)
     losses = found.class_log_loss(part)
-    codes = [axis.codes(part[axis.name]) for axis in axes]
+    codes = [axis.codes(part) for axis in axes]
     for row in range(0, 300, 17):
         chance = np.zeros(2)
         for c in range(2):
@@ -121,7 +130,7 @@ def test_kernels_are_laws_and_a_missing_value_is_a_cell_of_its_own():
     np.testing.assert_allclose(axis.kernel.dense().sum(axis=0), 1.0, atol=1e-9)
     assert axis.kernel.dense()[-1, -1] == 1.0
     assert axis.kernel.dense()[-1, :-1].max() == 0.0
-    codes = axis.codes(table["x"])
+    codes = axis.codes(table)
     assert (codes[::5] == axis.bins.size).all()
     assert axis.cell_codes()[-1] == -1
 
@@ -248,8 +257,8 @@ def test_what_cannot_be_mined_is_refused_in_words(banded):
 def test_rows_without_a_class_are_left_out(banded):
     part = banded.take(np.arange(100))
     some = part.with_values({}, np.where(np.arange(100) < 30, -1, part.codes))
-    table, classes = keep_classified_rows(some)
-    assert table.rows == len(classes) == 70
+    table = keep_classified_rows(some)
+    assert table.rows == len(table.codes) == 70
 
 
 def test_a_map_without_axes_knows_the_shares_alone(banded):

@@ -107,7 +107,7 @@ def test_nodes_hold_what_their_leaves_hold_and_no_record_is_lost(grown):
     assert (new.counts == np.floor(new.counts)).all()
     assert (new.counts >= 0).all()
     for node in np.flatnonzero(new.attribute >= 0):
-        assert list(new.counts[list(new.children_of(node))].sum(axis=0)) == list(new.counts[node])
+        assert list(new.counts[list(new.child_numbers(node))].sum(axis=0)) == list(new.counts[node])
     assert not np.array_equal(new.counts, growth.counts)
     assert np.array_equal(
         sum_over_branches(growth, np.where(growth.attribute[:, None] < 0, growth.counts, 0)), growth.counts
@@ -141,7 +141,7 @@ def test_reconstructed_leaves_are_nearer_to_the_truth(strategy):
 
 
 def test_long_sets_of_labels_are_cut_short_for_readers():
-    from sfumato.trees.show.as_text import _one_of
+    from sfumato.trees.rules import _one_of
 
     assert _one_of(("a",)) == "= a"
     assert _one_of(("a", "b")) == "in {a, b}"

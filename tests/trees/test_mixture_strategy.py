@@ -10,18 +10,21 @@ from tests.support import mined_tables as tables
 
 from sfumato.channels import Gaussian, Substitution, Uniform
 from sfumato.reconstruction import smooth_axis
-from sfumato.trees.strategies._axes import Axis
-from sfumato.trees.strategies._products import (
+from sfumato.trees.strategies.base import Axis
+from sfumato.trees.strategies.mixture import (
+    ClassMixtures,
     Indicators,
     Products,
     _passes,
+    fit_mixture,
+    fit_mixtures,
     fit_products,
     marginal,
+    mixture_tree,
     normalise,
     reconstruct_axis,
     tilt_exponentially,
 )
-from sfumato.trees.strategies.mixture import ClassMixtures, fit_mixture, fit_mixtures, mixture_tree
 
 truth, released, bands = tables.truth, tables.released, tables.bands
 
@@ -36,7 +39,7 @@ def banded():
 
 def axes_of(table, names=("x", "y"), cells=12, bins=16):
     axes = [Axis.of(table[name], cells, bins) for name in names]
-    return axes, [axis.codes(table[axis.name]) for axis in axes]
+    return axes, [axis.codes(table) for axis in axes]
 
 
 def random_products(axes, components, seed):

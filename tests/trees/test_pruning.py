@@ -64,7 +64,7 @@ def test_pruning_agrees_with_a_recursive_twin():
         own = 1 + float(leaf_bits(full.counts[node]))
         if full.attribute[node] < 0:
             return own, 1
-        below = [cost(c) for c in full.children_of(node)]
+        below = [cost(c) for c in full.child_numbers(node)]
         subtree = 1 + math.log2(3) + float(full.bits[node]) + sum(c for c, _ in below)
         return (own, 1) if own <= subtree else (subtree, sum(leaves for _, leaves in below))
 

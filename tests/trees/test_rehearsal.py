@@ -7,28 +7,25 @@ import pytest
 from tests.support import mined_tables as tables
 
 from sfumato.channels import Gaussian
-from sfumato.trees.strategies._axes import Axis, class_shares
-from sfumato.trees.strategies._products import Products
 from sfumato.trees.strategies.auto import SIMPLEST_FIRST, fit_auto, pick_strategy, sentence
-from sfumato.trees.strategies.calibration import (
-    accuracy,
-    calibrate_verdicts,
-    draw,
-    held_out_model,
-    observe_cells,
-    temper,
-    widen_mixtures,
-)
+from sfumato.trees.strategies.base import Axis, class_shares
 from sfumato.trees.strategies.held_out import (
     MODEL_ERROR_WEIGHT,
     Verdict,
+    accuracy,
+    calibrate_verdicts,
     class_blind,
+    draw,
+    held_out_model,
     leaf_shares,
     noise,
+    observe_cells,
     score_chances,
     score_tree,
+    temper,
+    widen_mixtures,
 )
-from sfumato.trees.strategies.mixture import ClassMixtures, fit_mixtures
+from sfumato.trees.strategies.mixture import ClassMixtures, Products, fit_mixtures
 from sfumato.trees.tree import Node, Test, Tree
 
 truth, released, bands = tables.truth, tables.released, tables.bands
@@ -136,7 +133,7 @@ def test_drawn_records_have_the_classes_and_the_released_values_of_their_model(t
     for axis, bins in zip(background.axes, drawn.bins, strict=True):
         for c in range(2):
             size = axis.kernel.shape[0]
-            real = np.bincount(axis.codes(table[axis.name])[table.codes == c], minlength=size)
+            real = np.bincount(axis.codes(table)[table.codes == c], minlength=size)
             made = np.bincount(bins[drawn.classes == c], minlength=size)
             assert np.abs(real / real.sum() - made / made.sum()).sum() / 2 < 0.06
 

@@ -13,7 +13,7 @@ from sfumato.table import Column, Original, Table
 from sfumato.trees.grow.growth import Limits
 from sfumato.trees.strategies import published as local_module
 from sfumato.trees.strategies.base import STRATEGIES
-from sfumato.trees.strategies.published import byclass, global_, local, original, randomized
+from sfumato.trees.strategies.published import as_released, byclass, global_, local, original
 
 KEY = SecretKey(bytes(range(32)))
 ATTRIBUTES = (
@@ -107,7 +107,7 @@ def test_missing_values_and_missing_classes_do_no_harm():
     classes = np.where(np.random.default_rng(10).random(20_000) < 0.1, -1, classes)
     table = released(train, classes, {"age": Gaussian(privacy=0.5), "colour": Substitution(gamma=9)})
     clear = released(test, old(test), {})
-    for strategy in (randomized, global_, byclass, local):
+    for strategy in (as_released, global_, byclass, local):
         tree = strategy(table)
         assert tree.nodes[0].total == np.count_nonzero(classes >= 0)
         assert tree.accuracy(clear, old(test)) > 0.8
@@ -161,5 +161,5 @@ def test_one_class_and_few_rows_give_a_leaf():
     train = truth(5, 17)
     for classes in (np.zeros(5, np.int64), np.array([0, 1, 0, 1, 0])):
         table = released(train, classes, {"age": Gaussian(privacy=0.5), "colour": Substitution(gamma=3)})
-        for strategy in (randomized, global_, byclass, local):
+        for strategy in (as_released, global_, byclass, local):
             assert strategy(table).leaves == 1

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from sfumato.errors import DataError, UsageError
-from sfumato.schema import Attribute, Categories, Interval, Kind, Missing
-from sfumato.table import MISSING_LABEL, Column, Table
+from sfumato.schema import MISSING_LABEL, Attribute, Categories, Interval, Kind, Missing
+from sfumato.table import Column, Table
 from sfumato.trees import Limits, Node, Test, Tree, rules, rules_text, svg, text, to_javascript, to_python, to_sql
 from sfumato.trees.grow.pruning import KeepAll
 from sfumato.trees.strategies.published import byclass

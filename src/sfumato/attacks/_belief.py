@@ -62,7 +62,7 @@ class Belief:
     @cached_property
     def codes(self) -> IntArray:
         """The released cell of each row, −1 where missing."""
-        return self.column.located(self.observed)
+        return self.column.locate(self.observed)
 
     @cached_property
     def evidence(self) -> FloatArray:
@@ -210,7 +210,7 @@ def reconstruct_prior(column: Column) -> tuple[Grid, FloatArray]:
         return grid, np.full(grid.size, 1.0 / grid.size)
     if column.channel is None:
         grid = column.true_grid(100)
-        codes = column.located(grid)
+        codes = column.locate(grid)
         counts = np.bincount(codes[codes >= 0], minlength=grid.size).astype(np.float64)
         return grid, counts / counts.sum()
     from sfumato.reconstruction import reconstruct

@@ -46,7 +46,7 @@ class NaiveReading(ValueAttack):
 
     def run(self, view: View) -> Claim:
         """Return one recovery per column."""
-        read = [c.unadjusted() for c in view.columns]
+        read = [c.as_true() for c in view.columns]
         return Claim(tuple(Recovery(c.name, c.values, clip_to_domain(c, c.values)) for c in read))
 
 

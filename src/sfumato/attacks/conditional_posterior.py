@@ -24,7 +24,7 @@ from sfumato.channels import Kernel
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.findings import Note
 from sfumato.reconstruction import em_step
-from sfumato.table import Column, drawn_together
+from sfumato.table import Column, correlated_columns
 
 MAX_CELLS = 1000
 """True cells (labels) beyond which priors of groups or rows are not worked out."""
@@ -250,7 +250,7 @@ class ConditionalPosterior(ValueAttack):
         """Return one recovery per modified column that another one tells something about."""
         groups = {c.name: group_rows(c, self.bins, self.max_groups, self.min_rows) for c in view.columns}
         recoveries, given = [], {}
-        together = drawn_together(view.columns)
+        together = correlated_columns(view.columns)
         for column in view.columns:
             name = column.name
             if column.channel is None:

@@ -124,7 +124,7 @@ class NearestInference(SecretAttack):
     def run(self, view: View) -> Claim:
         """Return one guess per target."""
         space = Space.of(view, self.targets.known, list(self.targets.known), self.seed)
-        guess = view[self.secret].unadjusted().values[space.nearest(self.targets, 1)[:, 0]]
+        guess = view[self.secret].as_true().values[space.nearest(self.targets, 1)[:, 0]]
         return Claim((Recovery(self.secret, guess, guess),))
 
 

@@ -33,7 +33,7 @@ class Space:
         order = np.random.default_rng(seed).permutation(view.rows)
         numbers, labels = [], []
         for name in names:
-            column = view[name].unadjusted()
+            column = view[name].as_true()
             if column.attribute.kind.numeric:
                 both = np.concatenate([column.values, targets[name]])
                 known = both[~np.isnan(both)]

@@ -118,7 +118,7 @@ class Combined(RowSets):
         views = [(_log_rows(belief.kernel), belief.codes)]
         for other in others:
             transition = other.transition(belief.grid)
-            views.append((_log_rows(transition.matrix), other.located(transition.observed)))
+            views.append((_log_rows(transition.matrix), other.locate(transition.observed)))
         return cls(belief, tuple(views))
 
     def tables(self) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:

@@ -18,7 +18,7 @@ from sfumato.channels import Channel
 from sfumato.counts import FloatArray, IntArray
 from sfumato.errors import UsageError
 from sfumato.randomness import Rows, SecretKey
-from sfumato.schema import Attribute, Missing
+from sfumato.schema import Attribute
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def ratio_bounds(first: FloatArray, second: FloatArray, n: int, miss: float) -> 
 def probes(attribute: Attribute) -> list[float]:
     """Return true values between which a law is tried: the ends of the domain, two inside; for labels the first two and the last."""
     if not attribute.kind.numeric:
-        size = len(attribute.categories) + (attribute.missing is Missing.CATEGORY)
+        size = len(attribute.labels)
         return [float(code) for code in sorted({0, 1, size // 2, size - 1}) if code < size]
     low, high = attribute.interval.low, attribute.interval.high
     step = attribute.step

@@ -48,7 +48,7 @@ def measure_distances(view: View, truth: Mapping[str, FloatArray]) -> dict[str, 
         if not len(known):
             continue
         true = _shares(grid, known)
-        read = column.unadjusted().values
+        read = column.as_true().values
         naive = _shares(grid, read[~np.isnan(read)])
         about: dict[str, Any] = _distances(grid, belief.prior, naive, true)
         if grid.labels is None:
@@ -104,7 +104,7 @@ def _correlation(covariance: FloatArray) -> FloatArray:
 
 def compare_grown_trees(view: View, truth: Mapping[str, FloatArray], seed: int) -> dict[str, Any] | None:
     """Return the accuracy on true rows that no tree was grown from, and how alike the trees' rules are."""
-    from sfumato.trees import byclass, compare_trees, original, randomized
+    from sfumato.trees import as_released, byclass, compare_trees, original
 
     table = view.classes()
     if table is None or table.rows < MIN_ROWS:
@@ -118,7 +118,7 @@ def compare_grown_trees(view: View, truth: Mapping[str, FloatArray], seed: int) 
     grown = {
         "original": original(true.take(~held)),
         "reconstructed": byclass(table.take(~held)),
-        "naive": randomized(table.take(~held)),
+        "naive": as_released(table.take(~held)),
     }
     counts = np.bincount(judge.codes)
     about: dict[str, Any] = {
@@ -187,8 +187,8 @@ def count_distances(
         return {}
     views = reconstruct(release, list(names), engine=engine)
     grids = tuple(views[name].overall.grid for name in names)
-    true = truth.fold(CellCounts(names, grids)).tables
-    seen = counted.fold(CellCounts(names, grids)).tables
+    true = truth.fold(CellCounts(names, grids)).arrays.values()
+    seen = counted.fold(CellCounts(names, grids)).arrays.values()
     check_rows(release, max(int(t.sum()) for t in true))
     out = {}
     for name, grid, before, after in zip(names, grids, true, seen, strict=True):

@@ -1,26 +1,31 @@
 """The laws of perturbation, one to a file. These import lines are the registry: a new law is a new file and a line here."""
 
-from sfumato.channels._operators import MAX_CELLS_AT_ONCE, DenseKernel, Kernel, TwoLevels, with_missing
 from sfumato.channels.additive import Additive
 from sfumato.channels.base import (
     CHANNELS,
     JOINT_LAWS,
+    MAX_BINS,
     CellRule,
     Channel,
     Guarantee,
     JointLaw,
     channel_class,
 )
-from sfumato.channels.checks import MAX_BINS
-from sfumato.channels.correlated import CorrelatedGaussian, Marginal, rejoined
-from sfumato.channels.covariance import Moments
+from sfumato.channels.correlated import CorrelatedGaussian, Marginal, Moments, rejoin
 from sfumato.channels.discrete import Discrete
 from sfumato.channels.gaussian import Gaussian
 from sfumato.channels.intervals import Intervals
 from sfumato.channels.laplace import Laplace
-from sfumato.channels.lattice import cell_cdf, decade, inner_cuts, lattice_cut, snap
 from sfumato.channels.projective import Projective, best_space, report_variance, response_variance
 from sfumato.channels.square_wave import SquareWave
 from sfumato.channels.substitution import Substitution, equal_signal, gamma_of_rho
-from sfumato.channels.transition import Transition, coarsen
+from sfumato.channels.transition import (
+    MAX_CELLS_AT_ONCE,
+    DenseKernel,
+    Kernel,
+    Transition,
+    TwoLevels,
+    coarsen,
+    with_missing,
+)
 from sfumato.channels.uniform import Uniform

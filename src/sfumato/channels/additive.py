@@ -10,17 +10,30 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from sfumato.channels.base import CellRule, Channel, Settled, answer, derived, wish
-from sfumato.channels.checks import (
+from sfumato.channels.base import (
+    Channel,
+    Settled,
+    answer,
     check_exactly_one,
     check_fractions,
     check_numeric,
     check_positive,
     check_representable,
+    fact,
+    wish,
 )
-from sfumato.channels.lattice import MAX_OBSERVED_CELLS, Members, decade, differences, inner_cuts, lattice_cut, snap
 from sfumato.channels.substitution import Substitution, equal_signal
-from sfumato.counts import FloatArray, Grid
+from sfumato.channels.transition import CellRule
+from sfumato.counts import (
+    MAX_OBSERVED_CELLS,
+    FloatArray,
+    Grid,
+    Members,
+    decade,
+    differences,
+    lattice_cut,
+    snap,
+)
 from sfumato.hashing import WordArray
 from sfumato.schema import Attribute, Kind
 
@@ -34,8 +47,8 @@ class Additive(Channel):
     privacy: float | None = wish("interval width at the given confidence, as a fraction of the domain's range")
     confidence: float = wish("the confidence at which `privacy` is meant", 0.95)
     step: float | None = wish("grid of the released values; the attribute's own unless stated")
-    low: float | None = derived("lower end of the domain")
-    high: float | None = derived("upper end of the domain")
+    low: float | None = fact("lower end of the domain")
+    high: float | None = fact("upper end of the domain")
 
     _step = Settled[float]("step")
     _scale = Settled[float]("scale")
@@ -125,7 +138,7 @@ class Additive(Channel):
         """Return the substitution that leaves labels as correlated with the truth as this noise leaves numbers."""
         return super().companion() if self.privacy is None else Substitution(signal=equal_signal(self.privacy))
 
-    def drawn_by(self) -> dict[str, Any]:
+    def draw_inputs(self) -> dict[str, Any]:
         """Return all but the domain: x + y is the same wherever the domain ends."""
         return {k: v for k, v in self.to_dict().items() if k not in ("low", "high")}
 
@@ -162,7 +175,7 @@ class Additive(Channel):
             # multiple of the width, so that no density jumps exactly there and rounding does not decide.
             widths = np.diff(observed.finite_edges)
             return self.density(observed.centres[:, None] - true.centres[None, :]) * widths[:, None]
-        cuts = lattice_cut(inner_cuts(observed), self._step)
+        cuts = lattice_cut(observed.inner_cuts, self._step)
         return differences(self.mean_cdf(true, cuts))
 
     def mean_cdf(self, true: Grid, cuts: FloatArray) -> FloatArray:

@@ -17,16 +17,17 @@ import typing
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
+from datetime import date
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
+from sfumato.channels.transition import CellRule, TwoLevels
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.errors import UsageError
 from sfumato.hashing import WordArray
 from sfumato.randomness import CELLS_PER_CHUNK, Addresses, CellWords, SecretKey
-from sfumato.schema import Attribute
+from sfumato.schema import MAX_EXACT_INTEGER, MAX_MAGNITUDE, Attribute, Kind, day_number
 from sfumato.text import join_names
 
 if TYPE_CHECKING:
@@ -39,13 +40,6 @@ JOINT_LAWS: dict[str, type[JointLaw]] = {}
 
 Value = TypeVar("Value")
 Method = TypeVar("Method", bound=Callable[..., Any])
-
-
-class CellRule(StrEnum):
-    """How P(released in s | true in p) is computed."""
-
-    EXACT = "exact"
-    MIDPOINT = "midpoint"
 
 
 @dataclass(frozen=True)
@@ -66,7 +60,7 @@ def wish(about: str, default: Any = None) -> Any:
     return dataclasses.field(default=default, metadata={"about": about})
 
 
-def derived(about: str, *, optional: bool = False) -> Any:
+def fact(about: str, *, optional: bool = False) -> Any:
     """Return a field that `on(attribute)` sets; always, unless it is `optional`."""
     return dataclasses.field(default=None, metadata={"about": about, "derived": True, "optional": optional})
 
@@ -97,12 +91,12 @@ def guard(method: Callable[..., Any]) -> Callable[..., Any]:
     """Return the method, preceded by a check that the law is bound."""
 
     @functools.wraps(method)
-    def guarded(self: Channel, *args: Any, **kwargs: Any) -> Any:
+    def check_first(self: Channel, *args: Any, **kwargs: Any) -> Any:
         if not self.is_bound:
             raise self.unbound()
         return method(self, *args, **kwargs)
 
-    return answer(guarded)
+    return answer(check_first)
 
 
 @dataclass(frozen=True)
@@ -181,6 +175,11 @@ class Channel(ABC):
         """Return K[s, p] = P(released value is located in `observed` cell s | true value is in `true` cell p)."""
 
     @answer
+    def operator(self, size: int) -> TwoLevels | None:  # noqa: ARG002 - for laws of labels
+        """Return K on `size` labels as an operator, where it has two values only; None where it has more."""
+        return None
+
+    @answer
     @abstractmethod
     def observed_grid(self, true: Grid) -> Grid:
         """Return a grid to count released values on: wider than the domain of `true` where noise leads out of it."""
@@ -240,9 +239,9 @@ class Channel(ABC):
         """Return the law as plain data, defaults left out; `from_dict` gives the same law back, and equal laws look equal."""
         hints = _hints(type(self))
         fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if getattr(self, f.name) != f.default}
-        return {"law": self.law} | {k: _plain(_typed(f"{self.law}: {k}", v, hints[k])) for k, v in fields.items()}
+        return {"law": self.law} | {k: _plain(_convert(f"{self.law}: {k}", v, hints[k])) for k, v in fields.items()}
 
-    def drawn_by(self) -> dict[str, Any]:
+    def draw_inputs(self) -> dict[str, Any]:
         """Return all of the law that a draw depends on: laws alike in this draw the same noise for the same value."""
         return self.to_dict()
 
@@ -256,7 +255,7 @@ class Channel(ABC):
                 f"{cls.law} has no parameter {join_names(sorted(unknown))}; it has {join_names(sorted(known), 12)}"
             )
         types_ = _hints(cls)
-        return cls(**{k: _typed(f"{cls.law}: {k}", v, types_[k]) for k, v in data.items() if k != "law"})
+        return cls(**{k: _convert(f"{cls.law}: {k}", v, types_[k]) for k, v in data.items() if k != "law"})
 
     @classmethod
     def parameters(cls) -> dict[str, str]:
@@ -315,7 +314,7 @@ def _plain(value: Any) -> Any:
     return [_plain(v) for v in value] if isinstance(value, tuple) else value
 
 
-def _typed(where: str, value: Any, hint: Any) -> Any:
+def _convert(where: str, value: Any, hint: Any) -> Any:
     """Return `value` as the field's type, so that 8, 8.0 and "8" from a file, a plan or a command line mean the same law."""
     if isinstance(hint, types.UnionType):
         if value is None:
@@ -325,7 +324,7 @@ def _typed(where: str, value: Any, hint: Any) -> Any:
         if typing.get_origin(hint) is tuple:
             inner = typing.get_args(hint)[0]
             values = [v for v in value.split(",") if v.strip()] if isinstance(value, str) else value
-            return tuple(_typed(where, v, inner) for v in values)
+            return tuple(_convert(where, v, inner) for v in values)
         if isinstance(value, bool):
             raise TypeError
         if hint is int and float(value) != int(float(value)):
@@ -333,3 +332,77 @@ def _typed(where: str, value: Any, hint: Any) -> Any:
         return int(float(value)) if hint is int else hint(value)
     except (TypeError, ValueError, OverflowError):
         raise UsageError(f"{where} = {value!r} is not {'a whole number' if hint is int else 'a number'}") from None
+
+
+MAX_BINS = 1_000_000
+"""More bins than this fit no memory, and no miner wants them."""
+
+
+def check_positive(law: str, **parameters: float | None) -> None:
+    """Raise UsageError unless every parameter that is given is positive and finite."""
+    for name, value in parameters.items():
+        if value is not None and not (0 < value < math.inf):
+            raise UsageError(f"{law}: {name} = {value:g} must be a positive number")
+
+
+def check_fractions(law: str, **parameters: float | None) -> None:
+    """Raise UsageError unless every parameter that is given lies between 0 and 1."""
+    for name, value in parameters.items():
+        if value is not None and not 0 < value < 1:
+            raise UsageError(f"{law}: {name} = {value:g} must lie between 0 and 1")
+
+
+def check_bins(law: str, **parameters: int | None) -> None:
+    """Raise UsageError where a number of bins exceeds `MAX_BINS`."""
+    for name, value in parameters.items():
+        if value is not None and value > MAX_BINS:
+            raise UsageError(f"{law}: {name} = {value:g} is too many; give at most {MAX_BINS:,}")
+
+
+def check_exactly_one(law: str, **parameters: object) -> None:
+    """Raise UsageError unless exactly one of the parameters is given: they say the same thing."""
+    if len(given := [n for n, v in parameters.items() if v is not None]) != 1:
+        many = f"{join_names(given)} were given together" if given else "none was given"
+        raise UsageError(f"{law}: give exactly one of {join_names(list(parameters))}; {many}")
+
+
+def check_epsilon(law: str, epsilon: float) -> None:
+    """Raise UsageError where ε is so large that it protects nothing."""
+    most = 50
+    if epsilon > most:
+        raise UsageError(
+            f"{law}: epsilon = {epsilon:g} protects nothing; give at most {most}, or release the column as true"
+        )
+
+
+def check_numeric(law: str, attribute: Attribute) -> None:
+    """Raise UsageError unless the attribute has distances, and a domain with a width."""
+    if not attribute.kind.numeric:
+        raise UsageError(
+            f"{attribute.name}: {law} noise needs a numeric column, and this one is {attribute.kind}; "
+            "use substitution for it"
+        )
+    if attribute.interval.range == 0:
+        raise UsageError(
+            f"{attribute.name}: its domain is the single value {attribute.interval.low:g}, so noise has no scale; "
+            "widen the domain, or withhold the column"
+        )
+
+
+def check_representable(attribute: Attribute, step: float, beyond: float) -> None:
+    """Raise UsageError for noise whose sums float64 rounds more coarsely than the release's grid, or that leaves the calendar.
+
+    A sum of 2⁵² steps still has its half step, which rounding to the grid needs; beyond, the law would be another.
+    """
+    low, high = attribute.interval.low - beyond, attribute.interval.high + beyond
+    most = min(2.0**52 * step, MAX_MAGNITUDE if attribute.kind is Kind.REAL else MAX_EXACT_INTEGER)
+    if not max(-low, high) <= most:
+        raise UsageError(
+            f"{attribute.name}: noise that reaches {beyond:g} beyond {attribute.interval.low:g} … {attribute.interval.high:g} "
+            f"cannot be held exactly in steps of {step:g}; ask for other noise, declare a coarser resolution, or subtract a "
+            "constant from the column"
+        )
+    if attribute.kind is Kind.DATE and not (day_number(date.min) <= low and high <= day_number(date.max)):
+        raise UsageError(
+            f"{attribute.name}: noise that reaches {beyond:g} days leads out of the calendar; ask for less"
+        )

@@ -11,16 +11,14 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sfumato.channels.base import Channel, Guarantee, JointLaw
-from sfumato.channels.covariance import Moments, published, without_empty_directions
 from sfumato.channels.gaussian import Gaussian
-from sfumato.channels.lattice import snap
-from sfumato.counts import FloatArray
+from sfumato.counts import FloatArray, snap
 from sfumato.errors import DataError, UsageError
 from sfumato.randomness import Addresses, CellWords, Entities, SecretKey, normal
 from sfumato.schema import Attribute
@@ -94,7 +92,7 @@ class CorrelatedGaussian(JointLaw):
         """Return noise of covariance c Σ_x for a known Σ_x; a direction without data gets the least that noise may have."""
         if not 0 < ratio < math.inf:
             raise UsageError(f"{cls.law}: ratio = {ratio:g} must be a positive number")
-        noise = published(ratio * without_empty_directions(covariance))
+        noise = publish(ratio * without_empty_directions(covariance))
         law = cls(tuple(a.name for a in attributes), noise, ratio)
         return replace(law, steps=tuple(float(law.marginal(a).step or 0.0) for a in attributes))
 
@@ -150,17 +148,6 @@ class CorrelatedGaussian(JointLaw):
         """Return Σ_r of some of the columns, in the order asked for."""
         places = [self.names.index(n) for n in names]
         return np.array(self.covariance, dtype=np.float64)[np.ix_(places, places)]
-
-    def density(self, noise: FloatArray) -> FloatArray:
-        """Return log f(r) of noise vectors, on the directions in which there is noise."""
-        matrix = np.array(self.covariance, dtype=np.float64)
-        scale = np.sqrt(_or_one(np.diag(matrix)))
-        values, vectors = np.linalg.eigh(matrix / np.outer(scale, scale))
-        kept = values > values.max() * 1e-12
-        along = noise / scale @ vectors[:, kept]
-        square = (along**2 / values[kept]).sum(axis=1)
-        volume = np.log(2 * math.pi * values[kept]).sum() + 2 * np.log(scale).sum()
-        return np.asarray(-0.5 * (square + volume))
 
     def interval_width(self, name: str, confidence: float = 0.95) -> float:
         """Return 2 z σ of one column, without regard to the others."""
@@ -229,11 +216,6 @@ class CorrelatedGaussian(JointLaw):
             tuple(float(s) for s in data.get("steps", ())),
         )
 
-    def scaled(self, factor: float) -> CorrelatedGaussian:
-        """Return the same shape with `factor` times the covariance."""
-        rows = tuple(tuple(factor * v for v in row) for row in self.covariance)
-        return replace(self, covariance=rows, ratio=None if self.ratio is None else factor * self.ratio)
-
 
 def _or_one(values: FloatArray) -> FloatArray:
     return np.where(values > 0, values, 1.0)
@@ -257,7 +239,7 @@ class Marginal(Gaussian):
         return Gaussian(sigma=self.sigma, step=self.step, low=self.low, high=self.high).to_dict()
 
 
-def rejoined(law: CorrelatedGaussian, name: str, channel: Channel | None) -> Channel:
+def rejoin(law: CorrelatedGaussian, name: str, channel: Channel | None) -> Channel:
     """Return a manifest's gaussian column as a member of its joint law; raise DataError where it does not fit."""
     place = law.names.index(name)
     if not isinstance(channel, Gaussian) or channel.sigma is None:
@@ -265,3 +247,91 @@ def rejoined(law: CorrelatedGaussian, name: str, channel: Channel | None) -> Cha
     if abs(channel.sigma**2 / law.covariance[place][place] - 1) > 1e-6:
         raise DataError(f"{name}: sigma = {channel.sigma:g} does not agree with the joint covariance")
     return law.member(channel)
+
+
+MIN_ROWS = 30
+"""A covariance over fewer rows than this would tell about them, and is not taken."""
+FLOOR = 1e-3
+"""The least eigenvalue of the noise's correlations: no direction of the table, not even one without data, goes without noise."""
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Sums over the pairs of columns that are both present, of values that were shifted and scaled by `origin` and `unit`.
+
+    ``a + b`` is right for any two parts of a table; equal parts added in equal order give equal bits.
+    """
+
+    names: tuple[str, ...]
+    origin: FloatArray
+    unit: FloatArray
+    pairs: FloatArray
+    """n_ij: rows that have both columns."""
+    sums: FloatArray
+    """Σ z_i over those rows."""
+    products: FloatArray
+    """Σ z_i z_j over those rows."""
+    low: FloatArray
+    high: FloatArray
+
+    @classmethod
+    def of(cls, names: tuple[str, ...], table: FloatArray, origin: FloatArray, unit: FloatArray) -> Self:
+        """Return the moments of one block, rows × columns, NaN where a value is missing."""
+        present = ~np.isnan(table)
+        z = np.where(present, (table - origin) / unit, 0.0)
+        there = present.astype(np.float64)
+        low = np.where(present, table, np.inf).min(axis=0, initial=np.inf)
+        high = np.where(present, table, -np.inf).max(axis=0, initial=-np.inf)
+        return cls(names, origin, unit, there.T @ there, z.T @ there, z.T @ z, low, high)
+
+    def __add__(self, other: Moments) -> Moments:
+        return Moments(
+            self.names,
+            self.origin,
+            self.unit,
+            self.pairs + other.pairs,
+            self.sums + other.sums,
+            self.products + other.products,
+            np.minimum(self.low, other.low),
+            np.maximum(self.high, other.high),
+        )
+
+    def covariance(self) -> FloatArray:
+        """Return Σ_x from all pairs that are there; 0 for two columns that fewer than `MIN_ROWS` rows share.
+
+        A column that does not vary, or that fewer rows have, is refused: its variance is published.
+        """
+        still = [n for n, low, high in zip(self.names, self.low, self.high, strict=True) if not high > low]
+        if still:
+            raise DataError(
+                f"{join_names(still)}: does not vary in the table, and noise shaped like it would be none; "
+                "withhold it, or give it noise of its own in a plan"
+            )
+        if few := [n for n, rows in zip(self.names, np.diag(self.pairs), strict=True) if rows < MIN_ROWS]:
+            raise DataError(
+                f"{join_names(few)}: fewer than {MIN_ROWS} rows have a value, and their variance, which the noise would publish, "
+                "tells about them; withhold it, or give it noise of its own in a plan"
+            )
+        n = np.maximum(self.pairs, 1.0)
+        centred = self.products / n - (self.sums / n) * (self.sums.T / n)
+        known = self.pairs >= MIN_ROWS
+        return np.where(known, centred * n / np.maximum(n - 1, 1.0), 0.0) * np.outer(self.unit, self.unit)
+
+
+def without_empty_directions(covariance: FloatArray, floor: float = FLOOR) -> FloatArray:
+    """Return the same variances, with the eigenvalues of the correlations raised to `floor`.
+
+    Columns that repeat each other, and pairs counted over different rows, leave eigenvalues of nothing or less. Noise of
+    that shape would leave a direction bare, in which an unusual record shows itself.
+    """
+    scale = np.sqrt(np.diag(covariance))
+    values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
+    raised = (vectors * np.maximum(values, floor)) @ vectors.T
+    own = scale / np.sqrt(np.diag(raised))
+    return np.asarray(raised * np.outer(own, own))
+
+
+def publish(matrix: FloatArray) -> tuple[tuple[float, ...], ...]:
+    """Return a symmetric matrix to six significant digits: all that noise needs, and the same on any machine."""
+    even = (matrix + matrix.T) / 2
+    return tuple(tuple(float(f"{v:.6g}") for v in row) for row in even)

@@ -8,9 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from sfumato.channels.base import CellRule, Channel, answer
-from sfumato.channels.lattice import cell_cdf, differences, snap
-from sfumato.counts import FloatArray, Grid, IntArray
+from sfumato.channels.base import Channel, answer
+from sfumato.channels.transition import CellRule
+from sfumato.counts import FloatArray, Grid, IntArray, cell_cdf, differences, snap
 from sfumato.schema import Attribute
 
 

@@ -11,8 +11,18 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from sfumato.channels.base import Channel, Guarantee, Settled, derived, wish
-from sfumato.channels.checks import check_bins, check_exactly_one, check_fractions, check_numeric, check_positive
+from sfumato.channels.base import (
+    Channel,
+    Guarantee,
+    Settled,
+    check_bins,
+    check_exactly_one,
+    check_fractions,
+    check_numeric,
+    check_positive,
+    fact,
+    wish,
+)
 from sfumato.channels.discrete import Discrete
 from sfumato.channels.substitution import Substitution, equal_signal
 from sfumato.counts import FloatArray, Grid
@@ -56,7 +66,7 @@ class Intervals(Discrete):
     confidence: float = wish("the confidence at which `privacy` is meant", 0.95)
     count: int | None = wish("number of equal intervals")
     edges: tuple[float, ...] | None = wish("the cuts between intervals, domain's ends included")
-    step: float | None = derived("spacing of the true values, 0 where continuous")
+    step: float | None = fact("spacing of the true values, 0 where continuous")
 
     _edges = Settled[tuple[float, ...]]("edges")
     _step = Settled[float]("step")

@@ -10,8 +10,7 @@ import numpy as np
 
 from sfumato.channels.additive import Additive
 from sfumato.channels.base import Guarantee, Settled, wish
-from sfumato.channels.lattice import snap
-from sfumato.counts import FloatArray, Grid
+from sfumato.counts import FloatArray, Grid, snap
 from sfumato.hashing import WordArray
 from sfumato.randomness import exponential, sign
 
@@ -117,7 +116,7 @@ class Laplace(Additive):
     def guarantee(self) -> Guarantee:
         """Return e^ε with ε = R/b, since |log f(y−x) − log f(y−x′)| ≤ |x − x′|/b ≤ R/b; rounding afterwards cannot raise it.
 
-        Beyond ε = 40 the tails of 128-bit draws grow coarser than the grid, and such a bound protects nobody.
+        Beyond ε = 40 the tails of 128-bit draws grow coarser than the grid, and such a bound protects no one.
         """
         exponent = (self._high - self._low) / self._b
         if exponent > 40:

@@ -22,26 +22,15 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.channels._projective_space import ProjectiveSpace
-from sfumato.channels.base import CellRule, Channel, Guarantee, Settled, derived, wish
-from sfumato.channels.checks import check_exactly_one, check_positive
+from sfumato.channels.base import Channel, Guarantee, Settled, check_exactly_one, check_positive, fact, wish
 from sfumato.channels.discrete import Discrete
 from sfumato.channels.substitution import Substitution
-from sfumato.counts import FloatArray, Grid, IntArray
+from sfumato.channels.transition import CellRule, TwoLevels
+from sfumato.counts import BoolArray, FloatArray, Grid, IntArray
 from sfumato.errors import UsageError
 from sfumato.hashing import WordArray
 from sfumato.randomness import uniform
-from sfumato.schema import Attribute, Missing
-
-PRIMES = tuple(p for p in range(2, 160) if all(p % k for k in range(2, p)))
-MAX_VECTORS = 2**22
-"""Reconstruction transforms an array of qᵗ numbers; this many take a tenth of a second."""
-DRAWN_CELLS = 2**21
-KEPT_CELLS = 2**25
-"""A table of which code lies in which set is kept up to this size (32 MB)."""
-CODES_PER_VALUE = 4
-FEW_CODES = 1024
-"""A law has at most `CODES_PER_VALUE` codes per value, or `FEW_CODES` where that is more: beyond, variance gains nothing."""
+from sfumato.schema import Attribute
 
 
 @dataclass(frozen=True)
@@ -81,9 +70,9 @@ class Projective(Discrete):
     epsilon: float | None = wish("ln γ")
     rho1: float | None = wish("prior belief that must not …")
     rho2: float | None = wish("… become a belief as strong as this one")
-    size: int | None = derived("d, the number of values")
-    order: int | None = derived("the prime q of the projective space")
-    dimension: int | None = derived("t, its number of coordinates; K = (qᵗ−1)/(q−1)")
+    size: int | None = fact("d, the number of values")
+    order: int | None = fact("the prime q of the projective space")
+    dimension: int | None = fact("t, its number of coordinates; K = (qᵗ−1)/(q−1)")
 
     _gamma = Settled[float]("gamma")
     _size = Settled[int]("size")
@@ -100,7 +89,7 @@ class Projective(Discrete):
         rho = None if self.rho1 is None and self.rho2 is None else (self.rho1, self.rho2)
         check_exactly_one(where, gamma=self.gamma, epsilon=self.epsilon, rho1=rho)
         check_positive(where, gamma=self.gamma, epsilon=self.epsilon)
-        size = len(attribute.categories) + (attribute.missing is Missing.CATEGORY)
+        size = len(attribute.labels)
         if size < 2:
             raise UsageError(f"{where}: the domain has a single value, which needs no report; withhold the column")
         gamma = self.companion().gamma_on(where, size)
@@ -174,20 +163,21 @@ class Projective(Discrete):
         return anywhere
 
     @cached_property
-    def members(self) -> NDArray[np.bool_]:
+    def members(self) -> BoolArray:
         """A[y, x]: whether code y lies in the set of value x."""
         return self.space.incidence(self._size)
 
-    def _lines(self, codes: IntArray) -> NDArray[np.bool_]:
+    def _lines(self, codes: IntArray) -> BoolArray:
         """Return rows of A, looked up where it is small, computed where it would fill the memory."""
-        if self.reports * self._size <= KEPT_CELLS:
+        max_kept_cells = 2**25  # 32 MB
+        if self.reports * self._size <= max_kept_cells:
             return self.members[codes]
         return self.space.orthogonal(codes, np.arange(self._size))
 
     def matrix_product(self, shares: FloatArray) -> FloatArray:
         """Return M @ shares = (column sums + (γ−1) A @ shares)/T."""
         if shares.ndim == 1:
-            return (shares.sum() + (self._gamma - 1) * self.space.hits(self._padded(shares))) / self.total
+            return (shares.sum() + (self._gamma - 1) * self.space.hits(self._pad(shares))) / self.total
         return (shares.sum(axis=0, keepdims=True) + (self._gamma - 1) * (self.members @ shares)) / self.total
 
     def transition(self, true: Grid, observed: Grid, rule: CellRule = CellRule.EXACT) -> FloatArray:
@@ -197,13 +187,13 @@ class Projective(Discrete):
             return np.where(self.members, self._gamma / self.total, 1 / self.total)
         return super().transition(true, observed, rule)
 
+    def operator(self, size: int) -> TwoLevels | None:
+        """Return M as an operator: its two values are γ/T and 1/T."""
+        return TwoLevels(ReportSets(self), 1 / self.total, self._gamma / self.total) if self.size == size else None
+
     def hits(self, counts: FloatArray) -> FloatArray:
         """Return how many of the counted reports lie in the set of each value."""
         return self.space.hits(counts)[: self._size]
-
-    def adjoint(self, amounts: FloatArray) -> FloatArray:
-        """Return Mᵀ @ amounts, by one transform."""
-        return (amounts.sum() + (self._gamma - 1) * self.hits(amounts)) / self.total
 
     def draw_values(
         self, reports: IntArray, mass: FloatArray, draws: FloatArray, ratio: float | None = None
@@ -217,7 +207,8 @@ class Projective(Discrete):
         seen, first = np.unique(reports[order], return_index=True)
         ends = np.append(first[1:], len(order))
         inside, rest = (1.0, 0.0) if ratio == math.inf else (self._gamma, 1.0)
-        step = max(1, DRAWN_CELLS // self._size)
+        max_cells_at_once = 2**21
+        step = max(1, max_cells_at_once // self._size)
         for begin in range(0, len(seen), step):
             codes = seen[begin : begin + step]
             weights = np.where(self._lines(codes), inside * mass, rest * mass)
@@ -235,13 +226,13 @@ class Projective(Discrete):
         """Return one of the values in whose set the report lies."""
         return self.draw_values(reports, np.ones(self._size), draws, math.inf)
 
-    def _padded(self, shares: FloatArray) -> FloatArray:
+    def _pad(self, shares: FloatArray) -> FloatArray:
         return np.concatenate([shares, np.zeros(self.reports - self._size)])
 
     @cached_property
     def degrees(self) -> IntArray:
         """In how many of the values' sets each code lies."""
-        return np.rint(self.space.hits(self._padded(np.ones(self._size)))).astype(np.int64)
+        return np.rint(self.space.hits(self._pad(np.ones(self._size)))).astype(np.int64)
 
     def guarantee(self) -> Guarantee:
         """Return γ itself."""
@@ -254,10 +245,43 @@ class Projective(Discrete):
         """
         gamma, m = self._gamma, self.degrees.astype(np.float64)
         total = gamma * m + self._size - m
-        width = np.where(
-            confidence * total <= gamma * m, confidence * total / gamma, m + confidence * total - gamma * m
-        )
+        needed = confidence * total
+        width = np.where(needed <= gamma * m, needed / gamma, m + needed - gamma * m)
         return float(np.average(width, weights=total))
+
+
+@dataclass(frozen=True)
+class ReportSets:
+    """The codes in the set of each value of a `projective` law."""
+
+    law: Projective
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Codes × values."""
+        return self.law.reports, self.law.bin_grid.size
+
+    @property
+    def set_size(self) -> int:
+        """s, the same for every value."""
+        return self.law.space.set_size
+
+    def cells_of(self, amounts: FloatArray) -> FloatArray:
+        """Sum by one transform."""
+        return self.law.space.quick_hits(np.concatenate([amounts, np.zeros(self.law.reports - len(amounts))]))
+
+    def labels_of(self, amounts: FloatArray) -> FloatArray:
+        """Sum by one transform."""
+        return self.law.space.quick_hits(amounts)[: self.law.bin_grid.size]
+
+    def incidence(self, cells: IntArray, labels: IntArray) -> BoolArray:
+        """Return whether ⟨x, y⟩ = 0."""
+        return self.law.space.orthogonal(cells, labels)
+
+    def pairs(self, cells: IntArray, labels: IntArray) -> BoolArray:
+        """Return whether ⟨x, y⟩ = 0."""
+        points = self.law.space.points
+        return np.asarray((points[cells] * points[labels]).sum(axis=1) % self.law.space.order == 0)
 
 
 @lru_cache(maxsize=16)
@@ -290,17 +314,19 @@ def response_variance(gamma: float, size: int) -> float:
 @lru_cache(maxsize=256)
 def best_space(gamma: float, size: int) -> ProjectiveSpace:
     """Return the space of least variance that has a set for each value, within the limits on codes and vectors."""
-    found = []
-    for prime in PRIMES:
+    max_vectors = 2**22  # reconstruction transforms an array of qᵗ numbers; this many take a tenth of a second
+    max_codes = max(4 * size, 1024)  # beyond, variance gains nothing
+    spaces = []
+    for prime in (p for p in range(2, 160) if all(p % k for k in range(2, p))):
         dimension = 3
         while ProjectiveSpace(prime, dimension).size < size:
             dimension += 1
         space = ProjectiveSpace(prime, dimension)
-        if space.size <= max(CODES_PER_VALUE * size, FEW_CODES) and prime**dimension <= MAX_VECTORS:
-            found.append((report_variance(gamma, space), space.size, prime, space))
-    if not found:
+        if space.size <= max_codes and prime**dimension <= max_vectors:
+            spaces.append((report_variance(gamma, space), space.size, prime, space))
+    if not spaces:
         raise UsageError(f"projective: {size:,} values are too many; group them, or use substitution")
-    return min(found)[3]
+    return min(spaces)[3]
 
 
 def reports_win(gamma: float, size: int) -> bool:
@@ -310,3 +336,159 @@ def reports_win(gamma: float, size: int) -> bool:
     are; a space of few points is a little better than that, so the change comes a little sooner.
     """
     return report_variance(gamma, best_space(gamma, size)) < response_variance(gamma, size)
+
+
+@dataclass(frozen=True)
+class ProjectiveSpace:
+    """Points are numbered 0 … K−1: first those with the fewest coordinates behind the leading one."""
+
+    order: int
+    """q, a prime."""
+    dimension: int
+    """t, the number of coordinates; at least 2."""
+
+    @property
+    def size(self) -> int:
+        """K, the number of points."""
+        return (self.order**self.dimension - 1) // (self.order - 1)
+
+    @property
+    def set_size(self) -> int:
+        """s, the number of points in each S(x)."""
+        return (self.order ** (self.dimension - 1) - 1) // (self.order - 1)
+
+    @property
+    def shared(self) -> int:
+        """l, the number of points that two sets share."""
+        return (self.order ** (self.dimension - 2) - 1) // (self.order - 1)
+
+    @cached_property
+    def _weights(self) -> IntArray:
+        return self.order ** np.arange(self.dimension - 1, -1, -1, dtype=np.int64)
+
+    @cached_property
+    def points(self) -> IntArray:
+        """The coordinates of every point, one row each.
+
+        With m coordinates behind the leading one there are qᵐ points, numbered from (qᵐ−1)/(q−1) on.
+        """
+        first = (self.order ** np.arange(self.dimension, dtype=np.int64) - 1) // (self.order - 1)
+        numbers = np.arange(self.size)
+        behind = np.searchsorted(first, numbers, side="right") - 1
+        out = (numbers - first[behind])[:, None] // self._weights % self.order
+        out[numbers, self.dimension - 1 - behind] = 1
+        return np.ascontiguousarray(out)
+
+    def numbers(self, points: IntArray) -> IntArray:
+        """Return the number of each point that is written with a leading one."""
+        behind = self.dimension - 1 - np.argmax(points != 0, axis=1)
+        power = self.order**behind
+        return np.asarray(points @ self._weights - power + (power - 1) // (self.order - 1))
+
+    def incidence(self, sets: int) -> BoolArray:
+        """Return A[y, x]: whether point y lies in S(x), for the first `sets` points x."""
+        out = np.empty((self.size, sets), np.bool_)
+        for begin in range(0, self.size, 1024):
+            out[begin : begin + 1024] = self.orthogonal(np.arange(begin, min(begin + 1024, self.size)), np.arange(sets))
+        return out
+
+    def orthogonal(self, first: IntArray, second: IntArray) -> BoolArray:
+        """Return whether ⟨x, y⟩ = 0, for each point x of `first` (one row) and y of `second` (one column).
+
+        Sums of t products below q² are far below 2²⁴, so that they are exact, and so is whether their quotient is whole.
+        """
+        part = self._coordinates[first] @ self._coordinates[second].T
+        part /= np.float32(self.order)
+        return np.asarray(np.floor(part) == part)
+
+    @cached_property
+    def _coordinates(self) -> NDArray[np.float32]:
+        return self.points.astype(np.float32)
+
+    def hits(self, amounts: FloatArray) -> FloatArray:
+        """Return Σ_{y in S(x)} amounts[y] for every point x, by one Fourier transform over the group of the coordinates.
+
+        Put amounts[y] on every multiple of y but 0. The sum of exp(2πi λ⟨x, y⟩/q) over λ = 1 … q−1 is q − 1 where ⟨x, y⟩ = 0
+        and −1 elsewhere, so the transform at x is q · hits(x) − Σ amounts. Since ⟨x, y⟩ = ⟨y, x⟩ the same map leads from
+        masses of sets to points: Σ_{x : y in S(x)} amounts[x].
+        """
+        shape = (self.order,) * self.dimension
+        spread = np.zeros(self.order**self.dimension)
+        spread[self._multiples] = amounts
+        turned = np.fft.rfftn(spread.reshape(shape)).real.ravel()
+        return (turned[self._half] + amounts.sum()) / self.order
+
+    def quick_hits(self, amounts: FloatArray) -> FloatArray:
+        """Return the same up to rounding, at a fraction of the cost, for those who ask again and again.
+
+        Points are written with a leading one, so their first coordinate is 0 or 1, and the transform is wanted there alone:
+        its first step leaves two parts of q, and the other steps are products with the q × q matrix of the roots of unity.
+        """
+        spread = np.append(amounts, 0.0)[self._owners].reshape(self.order, -1)
+        first = self._roots[:, :2]
+        part = spread.T @ first.real + 1j * (spread.T @ first.imag)
+        for _ in range(self.dimension - 1):
+            part = part.reshape(self.order, -1).T @ self._roots
+        return (part.real.ravel()[self.points @ self._weights] + amounts.sum()) / self.order
+
+    @cached_property
+    def _owners(self) -> IntArray:
+        """For every vector the point that it is a multiple of; K for the zero vector."""
+        out = np.full(self.order**self.dimension, self.size)
+        out[self._multiples] = np.arange(self.size)
+        return out
+
+    @cached_property
+    def _roots(self) -> NDArray[np.complex128]:
+        """exp(2πi jk/q)."""
+        k = np.arange(self.order)
+        return np.exp(2j * np.pi * (np.outer(k, k) % self.order) / self.order)
+
+    @cached_property
+    def _multiples(self) -> IntArray:
+        """Where λy lies in the array of all vectors, one row for each λ."""
+        rows = [(self.points * k % self.order) @ self._weights for k in range(1, self.order)]
+        return np.array(rows)
+
+    @cached_property
+    def _half(self) -> IntArray:
+        """Where the transform at x lies in the half that a real transform keeps; at −x it is the same."""
+        kept = self.order // 2 + 1
+        vectors = np.where(self.points[:, -1:] < kept, self.points, -self.points % self.order)
+        return (vectors[:, :-1] @ self._weights[:-1]) // self.order * kept + vectors[:, -1]
+
+    def member(self, sets: IntArray, places: IntArray) -> IntArray:
+        """Return the point at each place 0 … s−1 of S(x), for each x of `sets`.
+
+        Let k be the last coordinate of x that is not zero. The other coordinates of y are free: a point z of the space with
+        one coordinate fewer; and y_k = −Σ_{i≠k} x_i z_i / x_k. If z leads before k, so does y. If z leads after k, then all
+        y_i before k are zero, and so is y_k, since x is zero after k. Either way y has its leading one where z has it, and
+        its number is that of z with a zero put in at k, plus y_k q^(t−1−k).
+        """
+        pivots, coefficients, numbers, free = self._members
+        at = np.zeros(len(sets), np.int64)
+        for mine, own in zip(free, coefficients, strict=True):
+            at += mine.take(places) * own.take(sets)
+        at %= self.order
+        pivot = pivots.take(sets)
+        at *= self._weights.take(pivot)
+        at += numbers.take(pivot * self.set_size + places)
+        return at
+
+    @cached_property
+    def _members(self) -> tuple[IntArray, list[IntArray], IntArray, list[IntArray]]:
+        """Per x: k and −x_i/x_k without i = k; per (k, z): the number of z with a zero at k; the coordinates of z."""
+        points, t = self.points, self.dimension
+        pivots = t - 1 - np.argmax(points[:, ::-1] != 0, axis=1)
+        inverses = np.array([pow(k, -1, self.order) if k else 0 for k in range(self.order)], np.int64)
+        scaled = -points * inverses[points[np.arange(self.size), pivots]][:, None] % self.order
+        kept = np.arange(t)[None, :] != pivots[:, None]
+        coefficients = scaled[kept].reshape(self.size, t - 1)
+        free = ProjectiveSpace(self.order, t - 1).points
+        numbers = np.concatenate([self.numbers(np.insert(free, k, 0, axis=1)) for k in range(t)])
+        return (
+            pivots.astype(np.int64),
+            [np.ascontiguousarray(c) for c in coefficients.T],
+            numbers,
+            [np.ascontiguousarray(c) for c in free.T],
+        )

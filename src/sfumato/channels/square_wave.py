@@ -14,19 +14,23 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from sfumato.channels.base import CellRule, Channel, Guarantee, Settled, derived, wish
-from sfumato.channels.checks import (
+from sfumato.channels.base import (
+    Channel,
+    Guarantee,
+    Settled,
     check_epsilon,
     check_exactly_one,
     check_fractions,
     check_numeric,
     check_positive,
     check_representable,
+    fact,
+    wish,
 )
-from sfumato.channels.lattice import MAX_OBSERVED_CELLS, decade, differences, inner_cuts, lattice_cut, snap
 from sfumato.channels.substitution import Substitution, equal_signal
+from sfumato.channels.transition import CellRule
 from sfumato.channels.uniform import Uniform
-from sfumato.counts import FloatArray, Grid
+from sfumato.counts import MAX_OBSERVED_CELLS, FloatArray, Grid, decade, differences, lattice_cut, snap
 from sfumato.errors import UsageError
 from sfumato.hashing import WordArray
 from sfumato.randomness import uniform
@@ -62,9 +66,9 @@ class SquareWave(Channel):
     epsilon: float | None = wish("ε of local differential privacy")
     privacy: float | None = wish("interval width at the given confidence, as a fraction of the domain's range")
     confidence: float = wish("the confidence at which `privacy` is meant", 0.95)
-    low: float | None = derived("lower end of the domain")
-    high: float | None = derived("upper end of the domain")
-    step: float | None = derived("grid of the released values")
+    low: float | None = fact("lower end of the domain")
+    high: float | None = fact("upper end of the domain")
+    step: float | None = fact("grid of the released values")
 
     _epsilon = Settled[float]("epsilon")
     _low = Settled[float]("low")
@@ -151,7 +155,7 @@ class SquareWave(Channel):
         if rule is CellRule.MIDPOINT:
             nothing = np.diff(observed.finite_edges)[:, None] / (span * (1 + 2 * b))
             return self.near * noise.transition(true, observed, rule) + (1 - self.near) * nothing
-        cuts = lattice_cut(inner_cuts(observed), self._step)
+        cuts = lattice_cut(observed.inner_cuts, self._step)
         anywhere = np.clip(((cuts - self._low) / span + b) / (1 + 2 * b), 0.0, 1.0)[:, None]
         return differences(self.near * noise.mean_cdf(true, cuts) + (1 - self.near) * anywhere)
 

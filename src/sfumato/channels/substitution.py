@@ -10,14 +10,25 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from sfumato.channels.base import Channel, Guarantee, Settled, derived, wish
-from sfumato.channels.checks import check_bins, check_epsilon, check_exactly_one, check_fractions, check_positive
+from sfumato.channels.base import (
+    Channel,
+    Guarantee,
+    Settled,
+    check_bins,
+    check_epsilon,
+    check_exactly_one,
+    check_fractions,
+    check_positive,
+    fact,
+    wish,
+)
 from sfumato.channels.discrete import Discrete, bins_over
+from sfumato.channels.transition import OwnCells, TwoLevels
 from sfumato.counts import FloatArray, Grid
 from sfumato.errors import UsageError
 from sfumato.hashing import WordArray
 from sfumato.randomness import uniform
-from sfumato.schema import Attribute, Missing
+from sfumato.schema import Attribute
 
 
 @dataclass(frozen=True)
@@ -77,14 +88,10 @@ class Substitution(Discrete):
     confidence: float = wish("the confidence at which `privacy` is meant", 0.95)
     matrix: tuple[tuple[float, ...], ...] | None = wish("a column-stochastic matrix: row h, column k is P(k → h)")
     bins: int = wish("N, the number of bins of a numeric domain", 20)
-    edges: tuple[float, ...] | None = derived(
-        "edges of the bins; absent where each value is its own bin", optional=True
-    )
-    values: tuple[float, ...] | None = derived("the values of a numeric domain that are their own bins", optional=True)
-    size: int | None = derived("N as it turned out")
-    spacing: float | None = derived(
-        "spacing of the true values of a numeric domain that is cut into bins", optional=True
-    )
+    edges: tuple[float, ...] | None = fact("edges of the bins; absent where each value is its own bin", optional=True)
+    values: tuple[float, ...] | None = fact("the values of a numeric domain that are their own bins", optional=True)
+    size: int | None = fact("N as it turned out")
+    spacing: float | None = fact("spacing of the true values of a numeric domain that is cut into bins", optional=True)
 
     _gamma = Settled[float]("gamma")
     _size = Settled[int]("size")
@@ -113,7 +120,7 @@ class Substitution(Discrete):
                 values = tuple(float(v) for v in Grid.over(attribute, self.bins).points)
             size = len(values) if values is not None else len(edges or ()) - 1
         else:
-            size = len(attribute.categories) + (attribute.missing is Missing.CATEGORY)
+            size = len(attribute.labels)
         if size < 2:
             raise UsageError(
                 f"{where}: the domain has a single value, so there is nothing to put in its place; withhold the column"
@@ -182,7 +189,7 @@ class Substitution(Discrete):
         asked = (self.gamma, self.epsilon, self.rho1, self.rho2)
         if attribute.kind.numeric or all(value is None for value in asked) or attribute.domain is None:
             return self
-        size = len(attribute.categories) + (attribute.missing is Missing.CATEGORY)
+        size = len(attribute.labels)
         gamma = self.gamma_on(f"{attribute.name}: {self.law}", size)
         return Projective(*asked) if size > 2 and reports_win(gamma, size) else self
 
@@ -225,6 +232,13 @@ class Substitution(Discrete):
         if self.matrix is not None:
             return np.array(self.matrix) @ shares
         return self.keep * shares + (1 - self.keep) / self._size * shares.sum(axis=0, keepdims=True)
+
+    def operator(self, size: int) -> TwoLevels | None:
+        """Return the gamma-diagonal matrix of labels as an operator."""
+        if self.gamma is None or self.size != size or self.edges is not None or self.values is not None:
+            return None
+        total = self.gamma + size - 1
+        return TwoLevels(OwnCells(size), 1 / total, self.gamma / total)
 
     def guarantee(self) -> Guarantee:
         """Return γ itself; for a given matrix the largest ratio within a row."""

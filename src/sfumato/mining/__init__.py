@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.mining.clustering import LABELS, cluster, complete_columns, scale_columns, unadjusted_table
 from sfumato.mining.distributions import Reconstruction, Reconstructions, reconstruct
-from sfumato.mining.miner import mine
-from sfumato.mining.model import Model, evaluate, predict
+from sfumato.mining.model import Model, evaluate, mine, predict
 
 if TYPE_CHECKING:
     from sfumato.mining.estimators import PerturbedTreeClassifier

@@ -65,7 +65,7 @@ def cluster(release: Release | str | Path, k: int | None = None) -> dict[str, An
 
 def unadjusted_table(table: Table) -> Table:
     """Return a release as a reader sees it who takes released values for true ones."""
-    return replace(table, columns=tuple(c.unadjusted() for c in table.columns))
+    return replace(table, columns=tuple(c.as_true() for c in table.columns))
 
 
 def _format_value(column: Column, value: float) -> float | str:

@@ -168,7 +168,7 @@ def view(
     """The view of one column."""
     overall = reconstruct_column(column, weights=weights, **options)
     grid = column.observed_grid(overall.grid)
-    counts = Counts.of([grid], [column.located(grid)], weights).table
+    counts = Counts.of([grid], [column.locate(grid)], weights).table
     reported = column.channel is not None and column.channel.reports is not None
     return Reconstruction(column.attribute, overall, classes, (grid, counts), reported)
 

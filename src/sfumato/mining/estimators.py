@@ -22,8 +22,7 @@ from sfumato.channels import Channel
 from sfumato.counts import FloatArray
 from sfumato.errors import UsageError
 from sfumato.io import Encoder, released_attribute
-from sfumato.mining.miner import mine
-from sfumato.mining.model import Model
+from sfumato.mining.model import Model, mine
 from sfumato.mining.naive_bayes import NAIVE_BAYES
 from sfumato.releases import Release
 from sfumato.schema import Attribute, Categories, Interval, Kind, day_number

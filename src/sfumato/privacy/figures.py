@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 
 from sfumato.channels import (
+    Additive,
     Channel,
+    Discrete,
     Gaussian,
+    Intervals,
     Projective,
     Substitution,
     Transition,
@@ -18,31 +21,34 @@ from sfumato.channels import (
     report_variance,
     response_variance,
 )
-from sfumato.counts import Grid
-from sfumato.privacy.entropy import entropy_privacy, matrix_entropy, privacy_loss, substitution_entropy
-from sfumato.privacy.gamma import record_gamma, rho1_of_gamma, rho2_of_gamma
-from sfumato.privacy.gaussian_noise import gaussian_epsilon
-from sfumato.privacy.rounding import exactly_true
-from sfumato.schema import Attribute, Missing
+from sfumato.counts import FloatArray, Grid, IntArray, snap
+from sfumato.errors import UsageError
+from sfumato.privacy.formulas import (
+    condition_number,
+    entropy_privacy,
+    gaussian_epsilon,
+    keep_probability,
+    matrix_entropy,
+    privacy_loss,
+    record_gamma,
+    rho1_of_gamma,
+    rho2_of_gamma,
+    substitution_entropy,
+)
+from sfumato.schema import Attribute
 
-CONFIDENCES = {"50": 0.5, "95": 0.95, "999": 0.999}
 PRIOR = 0.05
 """ρ₁ of the usual example: a belief of one in twenty."""
-DELTA = 1e-6
-CELLS = 100
-CELLS_A_WIDTH = 20
-MOST_CELLS = 1000
-"""Π is computed on at least `CELLS` cells, and on `CELLS_A_WIDTH` to the 95 % interval: cells wider than the noise hide what
-a release tells, and Π would come out too large."""
 
 
 def figures(channel: Channel, attribute: Attribute) -> dict[str, Any]:
     """Return interval widths, γ, ε, ρ, entropies and, for substitution, how likely a value is kept and how well M inverts."""
+    delta = 1e-6
     promised = channel.guarantee()
     finite = math.isfinite(promised.gamma)
-    span = attribute.interval.range if attribute.kind.numeric else float(_labels(attribute))
+    span = attribute.interval.range if attribute.kind.numeric else float(len(attribute.labels))
     out: dict[str, Any] = {}
-    for name, confidence in CONFIDENCES.items():
+    for name, confidence in (("50", 0.5), ("95", 0.95), ("999", 0.999)):
         width = channel.interval_width(confidence)
         out[f"interval_width_{name}"] = width
         out[f"interval_width_{name}_share"] = width / span
@@ -57,18 +63,14 @@ def figures(channel: Channel, attribute: Attribute) -> dict[str, Any]:
     }
     out |= _report_information(channel) if isinstance(channel, Projective) else _information(channel, attribute)
     if isinstance(channel, Gaussian) and channel.sigma:
-        out["epsilon_delta"] = {"delta": DELTA, "epsilon": _finite(gaussian_epsilon(DELTA, span, channel.sigma))}
+        out["epsilon_delta"] = {"delta": delta, "epsilon": _finite(gaussian_epsilon(delta, span, channel.sigma))}
     if isinstance(channel, Substitution):
         out |= _substitution(channel)
     if isinstance(channel, Projective):
         out |= _reports(channel)
     if finite and not attribute.kind.numeric:
-        out["rare_value_variance"] = rare_value_variance(promised.gamma, _labels(attribute))
+        out["rare_value_variance"] = rare_value_variance(promised.gamma, len(attribute.labels))
     return out
-
-
-def _labels(attribute: Attribute) -> int:
-    return len(attribute.categories) + (attribute.missing is Missing.CATEGORY)
 
 
 def _finite(value: float) -> float | None:
@@ -83,20 +85,21 @@ def _information(channel: Channel, attribute: Attribute) -> dict[str, Any]:
     prior = np.full(grid.size, 1 / grid.size)
     kernel = Transition.of(channel, grid).matrix
     widths = np.diff(grid.finite_edges)
-    return {
-        "entropy_privacy": entropy_privacy(prior, kernel, widths),
-        "privacy_loss": privacy_loss(prior, kernel),
-    }
+    return {"entropy_privacy": entropy_privacy(prior, kernel, widths), "privacy_loss": privacy_loss(prior, kernel)}
 
 
 def _grid(channel: Channel, attribute: Attribute) -> Grid | None:
-    """Return cells fine enough for the noise, or None where that would take too many."""
+    """Return cells fine enough for the noise, or None where that would take too many.
+
+    Cells wider than the noise hide what a release tells, and Π would come out too large.
+    """
+    cells_per_interval, min_cells, max_cells = 20, 100, 1000  # of the 95 % interval, and of the domain
     if not attribute.kind.numeric:
-        return Grid.categories(tuple(map(str, range(_labels(attribute)))))
-    share = channel.interval_width(CONFIDENCES["95"]) / attribute.interval.range
-    wanted = math.ceil(CELLS_A_WIDTH / share) if share > 0 else math.inf
-    grid = Grid.over(attribute, int(min(max(wanted, CELLS), MOST_CELLS)))
-    return grid if wanted <= 4 * MOST_CELLS or grid.atoms is not None else None
+        return Grid.categories(attribute.labels)
+    share = channel.interval_width(0.95) / attribute.interval.range
+    wanted = math.ceil(cells_per_interval / share) if share > 0 else math.inf
+    grid = Grid.over(attribute, int(min(max(wanted, min_cells), max_cells)))
+    return grid if wanted <= 4 * max_cells or grid.atoms is not None else None
 
 
 def _substitution(channel: Substitution) -> dict[str, Any]:
@@ -138,11 +141,11 @@ def _reports(channel: Projective) -> dict[str, Any]:
     gamma, space, size = channel.guarantee().gamma, channel.space, channel.bin_grid.size
     least = (gamma - 1) ** 2 * (space.set_size - space.shared)
     rest = space.size + 2 * (gamma - 1) * space.set_size + (gamma - 1) ** 2 * space.shared
-    found = np.where(channel.degrees > 0, gamma, 1.0).sum() / channel.total / size
+    right = np.where(channel.degrees > 0, gamma, 1.0).sum() / channel.total / size
     return {
         "entropy_bits": report_entropy(channel),
         "condition_number": math.sqrt(1 + size * rest / least),
-        "keep_probability": float(found),
+        "keep_probability": float(right),
         "reports": space.size,
         "inside_probability": channel.inside,
     }
@@ -156,16 +159,6 @@ def rare_value_variance(gamma: float, size: int) -> dict[str, float]:
     return out
 
 
-def condition_number(gamma: float, size: int) -> float:
-    """Return (γ+N−1)/(γ−1): eigenvalues of the gamma-diagonal matrix are 1 and a = (γ−1)/(γ+N−1)."""
-    return (gamma + size - 1) / (gamma - 1)
-
-
-def keep_probability(gamma: float, size: int) -> float:
-    """Return γ/(γ+N−1): the probability that the released value is the true one, by keeping it or by chance."""
-    return gamma / (gamma + size - 1)
-
-
 VISIBLE_GAPS = "a missing cell stays missing, so that present or missing is seen for certain and no ratio bounds it"
 HIDE_GAPS = (
     'let absence take part with missing = "category" in the plan (of a categorical or ordinal column; of a number, fill the '
@@ -174,20 +167,16 @@ HIDE_GAPS = (
 
 
 def record_figures(attributes: Mapping[str, Mapping[str, Any]], gaps: Collection[str] = ()) -> dict[str, Any]:
-    """Return the record as a whole: γ multiplies and ε adds up over independently perturbed attributes.
+    """Return the figures of a whole row: γ multiplies and ε adds up over independently perturbed attributes.
 
-    ``gaps`` names attributes whose missing cells are left missing: P(missing | a value) = 0, so the record has no finite γ.
-    What holds between two records with the same cells missing is kept as ``same_gaps_only``.
+    ``gaps`` names attributes whose missing cells are left missing: P(missing | a value) = 0, so the row has no finite γ.
+    What holds between two rows with the same cells missing is kept as ``same_gaps_only``.
     """
     if gaps:
         same = record_figures(attributes)
         infinite = [n for n in attributes if n in same["infinite"] or n in gaps]
-        out = {
-            "epsilon": None,
-            "gamma": None,
-            "infinite": infinite,
-            "missing_public": [n for n in attributes if n in gaps],
-        }
+        public = [n for n in attributes if n in gaps]
+        out = {"epsilon": None, "gamma": None, "infinite": infinite, "missing_public": public}
         return out | {"reason": VISIBLE_GAPS, "next_step": HIDE_GAPS, "same_gaps_only": same}
     infinite = [name for name, about in attributes.items() if about["epsilon"] is None]
     if infinite or not attributes:
@@ -200,3 +189,76 @@ def record_figures(attributes: Mapping[str, Mapping[str, Any]], gaps: Collection
         "infinite": [],
         "rho": {"rho1": PRIOR, "rho2": rho2_of_gamma(gamma, PRIOR)},
     }
+
+
+def exactly_true(channel: Channel, attribute: Attribute) -> float | None:
+    """Return P(the value next to the released one is the true one), over the values of the grid alike; None off a grid.
+
+    "Next to" matters where a release has other steps than the column: an attacker who knows the grid rounds to it.
+    """
+    step = attribute.step if attribute.kind.numeric else 0.0
+    if not step or attribute.interval.range == 0:
+        return None
+    if isinstance(channel, Discrete):
+        return _by_bins(channel, attribute)
+    wide = max(step, channel.step or step)
+    low, high = attribute.interval.low, attribute.interval.high
+    middle = float(snap(np.array([(low + high) / 2]), wide)[0])
+    if not low <= middle <= high:
+        return 0.0
+    near = Grid(atoms=middle + wide * np.arange(-1.0, 2.0))
+    kept = float(channel.transition(Grid(atoms=np.array([middle])), near)[1, 0])
+    return kept * _size(attribute, wide) / _size(attribute, step)
+
+
+def _size(attribute: Attribute, step: float) -> float:
+    """Return how many multiples of a step lie in the domain."""
+    return float(np.floor(attribute.interval.high / step + 1e-9) - np.ceil(attribute.interval.low / step - 1e-9) + 1)
+
+
+def _by_bins(channel: Discrete, attribute: Attribute) -> float:
+    """Return Σ_h M[h, bin of v_h]/n, where v_h is the value of the grid next to what stands for bin h, of n values in all."""
+    near = snap(channel.representatives - 1e-6 * attribute.step, attribute.step)
+    inside = (near >= attribute.interval.low - 1e-9) & (near <= attribute.interval.high + 1e-9)
+    places = np.flatnonzero(inside)
+    return float(_chances(channel, places, channel.bins_of(near[places])).sum() / _size(attribute, attribute.step))
+
+
+def _chances(channel: Discrete, released: IntArray, true: IntArray) -> FloatArray:
+    """Return M[h, k] for pairs of bins."""
+    same = (released == true).astype(np.float64)
+    if not isinstance(channel, Substitution):
+        return same
+    if channel.matrix is not None:
+        return np.array(channel.matrix)[released, true]
+    return channel.keep * same + (1 - channel.keep) / channel.bin_grid.size
+
+
+def hides_little(channel: Channel, attribute: Attribute) -> bool:
+    """Return whether the grid rounds most of the noise away. The width of a substitution counts values, and so says it itself."""
+    share = None if isinstance(channel, Substitution) else exactly_true(channel, attribute)
+    return share is not None and share > 0.5
+
+
+def refuse_unchanged(channel: Channel, attribute: Attribute) -> None:
+    """Refuse noise that leaves a column as it is, which would be true values under another name."""
+    min_changed = 1e-6  # a law that changes fewer cells modifies nothing
+    share = None if isinstance(channel, Substitution) else exactly_true(channel, attribute)
+    if share is None or share <= 1 - min_changed:
+        return
+    raise UsageError(
+        f"{attribute.name}: {channel.law} noise of this size leaves {100 * share:.4g} % of the cells exactly true, since values "
+        f"lie on a grid of steps of {attribute.step:g}; {_enough(channel, attribute)}declare the column categorical and "
+        "use substitution, or release it as true"
+    )
+
+
+def _enough(channel: Channel, attribute: Attribute) -> str:
+    """Return what changes every other cell: half of the noise beyond half a step, or two values per interval."""
+    if isinstance(channel, Additive):
+        scale = attribute.step / channel.quantile_width(0.5)
+        return f"ask for a privacy of {scale * channel.quantile_width(0.95) / attribute.interval.range:.2g} or more, "
+    values = int(_size(attribute, attribute.step))
+    if isinstance(channel, Intervals):
+        return f"ask for at most {values // 2} intervals, " if values >= 4 else ""
+    return "ask for less epsilon, "

@@ -12,7 +12,6 @@ dataset      a whole table of reconstructed values
 Start with columns.reconstruct, then em.em_step. Laws come from `channels`; nothing here knows trees, attacks or releases.
 """
 
-from sfumato.reconstruction.bands import wilson
 from sfumato.reconstruction.closed_form import (
     clip_negative,
     exact_counts,
@@ -31,9 +30,8 @@ from sfumato.reconstruction.columns import (
     weighted_column,
 )
 from sfumato.reconstruction.dataset import reconstruct_dataset
-from sfumato.reconstruction.distribution import Distribution
+from sfumato.reconstruction.distribution import Distribution, wilson
 from sfumato.reconstruction.em import Fit, em_step, fit_bayes, fit_em, fit_ems, fit_groups, smooth_axis
-from sfumato.reconstruction.joint import JointDistribution, reconstruct_joint
+from sfumato.reconstruction.joint import JointDistribution, apply_along_axes, fit_separable, reconstruct_joint
 from sfumato.reconstruction.penalised import fit_averaged
 from sfumato.reconstruction.problem import Problem, paper_size
-from sfumato.reconstruction.separable import apply_along_axes, fit_separable

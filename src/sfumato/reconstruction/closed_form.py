@@ -1,6 +1,6 @@
 """Counts before substitution from counts after it (Dowd, Xu & Zhang 2006), in closed form for the gamma-diagonal matrix.
 
-Functions act along the last axis, so many tables are reconstructed at once. X are the counts of true values, y those of
+Functions act along the last axis, so that several tables are reconstructed at once. X are the counts of true values, y those of
 released ones, n = Σ y, N the number of values, γ the amplification of M = ((γ−1) I + J)/(γ+N−1).
 """
 

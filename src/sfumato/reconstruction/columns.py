@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.channels import CellRule, Channel, Discrete, Projective, Transition
-from sfumato.counts import Counts, FloatArray, Grid, IntArray
+from sfumato.counts import BoolArray, Counts, FloatArray, Grid, IntArray, Sums
 from sfumato.errors import DataError, UsageError
 from sfumato.reconstruction.closed_form import fit_exact, fit_inverse, fit_projection
 from sfumato.reconstruction.distribution import Distribution, Source
@@ -88,9 +87,9 @@ def pose_problem(
     if law is None:
         transition = Transition.of(None, true)
     elif isinstance(law, Projective):
-        transition = Transition.shared(law, true, max_dense=max_dense_reports)
+        transition = Transition.reuse(law, true, max_dense=max_dense_reports)
     else:
-        transition = Transition.shared(law, true, rule=rule)
+        transition = Transition.reuse(law, true, rule=rule)
     counts = count_cells(column, transition.observed, weights)
     return Problem(transition, counts, spacing(column, true), law if isinstance(law, Projective) else None)
 
@@ -101,7 +100,7 @@ def count_cells(column: Column, grid: Grid, weights: FloatArray | None = None) -
     total = np.zeros(grid.size)
     for begin in range(0, len(column.values), block):
         part = slice(begin, begin + block)
-        codes = replace(column, values=column.values[part]).located(grid)
+        codes = replace(column, values=column.values[part]).locate(grid)
         total += Counts.of([grid], [codes], None if weights is None else weights[part]).table
     return total
 
@@ -239,7 +238,7 @@ def reconstruct_by_class(
         bins = grid.size if not isinstance(column.channel, Discrete) else None
     out: dict[str, Distribution] = {}
     for code, label in enumerate(table.labels):
-        chosen: NDArray[np.bool_] = table.codes == code
+        chosen: BoolArray = table.codes == code
         if not (chosen & ~np.isnan(column.values)).any():
             continue
         out[label] = reconstruct(
@@ -306,16 +305,6 @@ def _fit(name: str, problem: Problem, method: str, smoothing: float) -> Fit:
 
 
 @dataclass(frozen=True, eq=False)
-class Tables:
-    """Several tables of counts that are added up together."""
-
-    tables: tuple[IntArray, ...]
-
-    def __add__(self, other: Tables) -> Tables:
-        return Tables(tuple(a + b for a, b in zip(self.tables, other.tables, strict=True)))
-
-
-@dataclass(frozen=True, eq=False)
 class CellCounts:
     """How many rows of each class (first those without) have no value (first), or fall into each cell of a grid."""
 
@@ -323,18 +312,18 @@ class CellCounts:
     grids: tuple[Grid | None, ...]
     """None: one cell for all values."""
 
-    def __call__(self, table: Table, rows: IntArray) -> Tables:
-        """Return one table per name."""
+    def __call__(self, table: Table, rows: IntArray) -> Sums:
+        """Return one table per place in `names`."""
         classes = np.full(len(rows), -1) if table.target is None else table.codes
         k = len(table.labels) + 1
-        out = []
-        for name, grid in zip(self.names, self.grids, strict=True):
+        out = {}
+        for place, (name, grid) in enumerate(zip(self.names, self.grids, strict=True)):
             column = table[name]
-            cells = np.where(np.isnan(column.values), -1, 0) if grid is None else column.located(grid)
+            cells = np.where(np.isnan(column.values), -1, 0) if grid is None else column.locate(grid)
             size = 2 if grid is None else grid.size + 1
             key = (classes + 1) * size + cells + 1
-            out.append(np.bincount(key, minlength=k * size).reshape(k, size))
-        return Tables(tuple(out))
+            out[place] = np.bincount(key, minlength=k * size).reshape(k, size)
+        return Sums(out)
 
 
 def weighted_column(column: Column, grid: Grid, counts: IntArray) -> tuple[Column, FloatArray]:
@@ -403,19 +392,19 @@ def count_columns(
         The counts of each column, by its name.
     """
     names = tuple(c.name for c in columns)
-    present = folded(CellCounts(names, (None,) * len(names))).tables
+    present = folded(CellCounts(names, (None,) * len(names))).arrays
     grids: list[Grid] = []
     class_bins: list[int | None] = []
-    for column, table in zip(columns, present, strict=True):
-        grids.append(column.observed_grid(true_grid(column, bins, float(table[:, 1].sum()))))
-        known = table[1:, 1]
+    for i, column in enumerate(columns):
+        grids.append(column.observed_grid(true_grid(column, bins, float(present[i][:, 1].sum()))))
+        known = present[i][1:, 1]
         own = bins
         if own is None and not isinstance(column.channel, Discrete):
             own = true_grid(column, None, float(known.sum()) / max(1, int((known > 0).sum()))).size
         class_bins.append(own)
         grids.append(column.observed_grid(true_grid(column, own, float(max(known.sum(), 1)))))
     twice = tuple(n for n in names for _ in range(2))
-    counts = folded(CellCounts(twice, tuple(grids))).tables
+    counts = folded(CellCounts(twice, tuple(grids))).arrays
     return {
         column.name: ColumnCounts(
             column,

@@ -310,7 +310,7 @@ def _newton(problem: Problem, fit: Fit, stop: Stop, most: int, nats: float) -> F
     matrix, transposed = problem.kernel.dense(), problem.kernel.T.dense()
     steps = 0
     while steps < most:
-        expected = problem.expected(mass)
+        expected = problem.predict(mass)
         ratio = problem.possible / expected
         if (reason := stop(mass, mass, transposed @ ratio / problem.n)) is not None:
             why = reason

@@ -75,7 +75,7 @@ class Problem:
     @classmethod
     def of(cls, matrix: FloatArray, counts: FloatArray, widths: FloatArray | None = None) -> Problem:
         """Return the problem of a bare matrix, its cells numbered from 0."""
-        return cls(Transition.numbered(matrix), counts, widths)
+        return cls(Transition.of_matrix(matrix), counts, widths)
 
     @property
     def kernel(self) -> Kernel:
@@ -112,13 +112,13 @@ class Problem:
             )
         return self.possible / self.n
 
-    def expected(self, mass: FloatArray) -> FloatArray:
+    def predict(self, mass: FloatArray) -> FloatArray:
         """Return K P, the distribution of released values if P were the truth."""
         return np.maximum(self.kernel @ mass, TINY)
 
     def log_likelihood(self, mass: FloatArray) -> float:
         """Return Σ N(s) log (K P)(s), in nats."""
-        return float(self.possible @ np.log(self.expected(mass)))
+        return float(self.possible @ np.log(self.predict(mass)))
 
     def with_counts(self, counts: FloatArray) -> Problem:
         """Return other counts through the same law."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from sfumato.channels import CHANNELS, Channel, CorrelatedGaussian, rejoined
+from sfumato.channels import CHANNELS, Channel, CorrelatedGaussian, rejoin
 from sfumato.errors import GET_RELEASE_AGAIN, DataError, SfumatoError
 from sfumato.io import Written
 from sfumato.schema import Attribute, Missing, Schema
@@ -210,6 +210,6 @@ def _attach_joint(columns: tuple[ReleasedColumn, ...], joint: CorrelatedGaussian
     if unknown := set(joint.names) - {c.attribute.name for c in columns}:
         raise DataError(f"the joint law speaks of {join_names(sorted(unknown))}, which the release does not hold")
     return tuple(
-        replace(c, channel=rejoined(joint, c.attribute.name, c.channel)) if c.attribute.name in joint.names else c
+        replace(c, channel=rejoin(joint, c.attribute.name, c.channel)) if c.attribute.name in joint.names else c
         for c in columns
     )

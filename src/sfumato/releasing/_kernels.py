@@ -26,7 +26,7 @@ from sfumato.randomness import Entities, SecretKey, random_words, uniform
 from sfumato.releases import Reader, Sketch, content_values, sketch_of
 from sfumato.releasing.base import Decoding, Released
 from sfumato.table import Table
-from sfumato.trees import LARGEST_WORD, CodeThresholds, Gathered, SlotsByColumn, Tree
+from sfumato.trees import MAX_WORD, CodeThresholds, Gathered, SlotsByColumn, Tree
 
 GROUP, NUMBER, SMALL, CLASS = "group", "number", "small", "y"
 """Columns of a row on its way to the rows of its leaf and class, beside its values and marks of change."""
@@ -141,7 +141,7 @@ class RankCount:
 
 def order_words(chance: Chance, leaf: Leaf, rows: IntArray, value: IntArray) -> WordArray:
     """Return the numbers by which the rows of a leaf are put in random order."""
-    return np.minimum(chance.words(rows, value, "order", leaf.name)[:, 0], LARGEST_WORD - np.uint64(1))
+    return np.minimum(chance.words(rows, value, "order", leaf.name)[:, 0], MAX_WORD - np.uint64(1))
 
 
 @dataclass(frozen=True, eq=False)

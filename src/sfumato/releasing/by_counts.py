@@ -64,7 +64,7 @@ from sfumato.releasing.whole_table import guided_entry, guided_manifest, true_co
 from sfumato.schema import Kind
 from sfumato.table import Table
 from sfumato.text import join_names
-from sfumato.trees import ALWAYS, LARGEST_WORD, NEVER, CodeThresholds, SlotsByColumn, WantedRanks, c45, select
+from sfumato.trees import ALWAYS, MAX_WORD, NEVER, CodeThresholds, SlotsByColumn, WantedRanks, c45, select
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,7 +250,7 @@ def _thresholds(
         low = np.zeros(len(size), np.uint64)
         bounds.append((ends, inner))
         if len(node):
-            wanted[i] = WantedRanks(node, ends[inner], size, low, np.full(len(size), LARGEST_WORD))
+            wanted[i] = WantedRanks(node, ends[inner], size, low, np.full(len(size), MAX_WORD))
 
     def ask(slots: SlotsByColumn, *, gathers: bool) -> dict[int, Any]:
         tables = counted.fold(RankCount(leaves, chance, slots, gathers)).tables

@@ -45,7 +45,7 @@ from sfumato.releases import (
 from sfumato.releasing.base import Draft, Released, Tally
 from sfumato.releasing.joint_noise import JointKernel, joint_law
 from sfumato.schema import Attribute
-from sfumato.table import released
+from sfumato.table import perturb_present
 from sfumato.text import join_names
 
 ENTITY_SCOPE = "entity"
@@ -67,7 +67,7 @@ class ColumnKernel:
 
     def perturb(self, values: FloatArray, addresses: Addresses) -> FloatArray:
         """Return values as they are released: missing ones stay missing, true ones stay true."""
-        return values if self.channel is None else released(self.channel, self.key, addresses, values)
+        return values if self.channel is None else perturb_present(self.channel, self.key, addresses, values)
 
 
 @dataclass(frozen=True)
@@ -246,7 +246,7 @@ def noise_labels(
     if joint is not None and attribute.name in joint.names:
         law = joint.to_dict()
     elif channel is not None:
-        law = channel.drawn_by()
+        law = channel.draw_inputs()
     labels = [] if attribute.domain is None or attribute.kind.numeric else [list(attribute.categories)]
     return ["noise", *_scope(plan), attribute.name, law, *labels]
 

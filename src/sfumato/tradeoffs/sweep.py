@@ -290,7 +290,7 @@ def _point(splits: Sequence[Split], blur: Blur, attributes: list[Attribute], str
 
 def _distance(seen: Table, true: Original, name: str) -> float:
     rebuilt = reconstruct(seen[name])
-    codes = true[name].located(rebuilt.grid)
+    codes = true[name].locate(rebuilt.grid)
     mass: FloatArray = np.bincount(codes[codes >= 0], minlength=rebuilt.grid.size) / max((codes >= 0).sum(), 1)
     return float(np.abs(mass - rebuilt.mass).sum() / 2)
 

@@ -2,12 +2,12 @@
 
 tree.py        a finished tree: tests in true units, class counts, predictions
 inputs.py      columns as they come, turned into the numbers that tests compare
-rules.py       the way to each leaf as one condition per attribute
+rules.py       the way to each leaf as one condition per attribute, and both as text
+as_svg.py      a drawing; as_code.py: Python, JavaScript and SQL that run without this library
 similarity.py  how alike two trees are, rule by rule
 grow/          how a tree grows: impurity, splits, stopping, pruning
 strategies/    which counts it grows from: as released, global, by class, local, joint
 distributed/   the same trees from folds over blocks (Spark, files larger than memory)
-show/          text, SVG, code
 
 Start with tree.py, then strategies/published.py. Trees know nothing of mining, attacks or the command line.
 
@@ -19,9 +19,11 @@ Start with tree.py, then strategies/published.py. Trees know nothing of mining, 
 ['yes', 'no']
 """
 
+from sfumato.trees.as_code import to_javascript, to_python, to_sql
+from sfumato.trees.as_svg import svg
 from sfumato.trees.distributed import (
     ALWAYS,
-    LARGEST_WORD,
+    MAX_WORD,
     NEVER,
     CodeThresholds,
     Gathered,
@@ -43,16 +45,15 @@ from sfumato.trees.grow import (
     grow_from,
 )
 from sfumato.trees.inputs import Columns, encode
-from sfumato.trees.rules import Condition, Rule, rules
-from sfumato.trees.show import rules_text, svg, text, to_javascript, to_python, to_sql
+from sfumato.trees.rules import Condition, Rule, rules, rules_text, text
 from sfumato.trees.similarity import Similarity, compare_trees, row_similarities
 from sfumato.trees.strategies import (
     STRATEGIES,
     Strategy,
+    as_released,
     byclass,
     local,
     original,
-    randomized,
     strategy,
     strategy_for_release,
 )

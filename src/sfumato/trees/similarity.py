@@ -25,8 +25,7 @@ from sfumato.counts import FloatArray, IntArray
 from sfumato.errors import DataError
 from sfumato.table import Table
 from sfumato.trees.inputs import encode
-from sfumato.trees.rules import Condition, rules
-from sfumato.trees.show import rule_text
+from sfumato.trees.rules import Condition, rule_text, rules
 from sfumato.trees.tree import Tree
 
 VERY_SIMILAR = (0.85, 0.90)

@@ -15,11 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.channels import inner_cuts
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.errors import DataError, UsageError
-from sfumato.schema import Attribute, Kind
-from sfumato.table import MISSING_LABEL
+from sfumato.schema import MISSING_LABEL, Attribute, Kind
 from sfumato.text import join_names
 from sfumato.trees.inputs import Columns, encode
 
@@ -132,7 +130,7 @@ class Tree:
                 continue
             a = int(growth.attribute[i])
             branch = growth.branch[i, 1 : grids[a].size + 1].astype(np.int64)
-            children = tuple(growth.children_of(i))
+            children = tuple(growth.child_numbers(i))
             test = _test(attributes[a], grids[a], branch, int(growth.branch[i, 0]), len(children))
             nodes.append(Node(counts, test, children))
         return cls(tuple(attributes), tuple(labels), tuple(nodes), strategy, target)
@@ -301,7 +299,7 @@ def _test(attribute: Attribute, grid: Grid, branch: IntArray, missing: int, chil
         return Test(attribute.name, groups=groups, missing=missing)
     if children != 2 or (np.diff(branch) < 0).any():
         raise UsageError(f"{attribute.name}: a numeric test has two sides; this one has branches {join_names(branch)}")
-    cut = float(inner_cuts(grid)[int(np.argmax(branch)) - 1])
+    cut = float(grid.inner_cuts[int(np.argmax(branch)) - 1])
     if attribute.kind is Kind.REAL:
         return Test(attribute.name, threshold=cut, missing=missing)
     # Of whole numbers below the cut, people name the last one: x < 36.5 is x ≤ 36.

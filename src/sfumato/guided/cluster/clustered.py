@@ -9,9 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sfumato.channels import snap
 from sfumato.clusters import KMeans, Scaling, kmeans
-from sfumato.counts import FloatArray, IntArray
+from sfumato.counts import FloatArray, IntArray, snap
 from sfumato.engines import Needs
 from sfumato.errors import DataError, UsageError
 from sfumato.guided.cluster._voronoi import inside

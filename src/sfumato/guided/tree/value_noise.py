@@ -16,8 +16,7 @@ from functools import cache
 
 import numpy as np
 
-from sfumato.channels import decade, snap
-from sfumato.counts import FloatArray
+from sfumato.counts import FloatArray, decade, snap
 from sfumato.errors import UsageError
 from sfumato.randomness import Stream
 from sfumato.schema import Kind

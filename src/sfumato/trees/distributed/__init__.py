@@ -8,5 +8,5 @@ Start with counted_growth.py. The trees are the same, bit for bit, as those of `
 """
 
 from sfumato.trees.distributed.counted_growth import grow_counted_tree
-from sfumato.trees.distributed.order_statistics import LARGEST_WORD, Gathered, SlotsByColumn, WantedRanks, select
+from sfumato.trees.distributed.order_statistics import MAX_WORD, Gathered, SlotsByColumn, WantedRanks, select
 from sfumato.trees.distributed.replay import ALWAYS, NEVER, CodeThresholds

@@ -16,14 +16,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.channels import Discrete
-from sfumato.counts import FloatArray, Grid, IntArray
+from sfumato.counts import BoolArray, FloatArray, Grid, IntArray, Sums
 from sfumato.engines import Needs
 from sfumato.errors import DataError, UsageError
 from sfumato.hashing import WordArray
 from sfumato.reconstruction import fit_groups, paper_size
-from sfumato.table import Column, Table, drawn_together, refuse_correlated_noise
+from sfumato.table import Column, Table, correlated_columns, refuse_correlated_noise
 from sfumato.text import join_names
-from sfumato.trees.distributed.order_statistics import RankedRows, WantedRanks, order_words, select, unorder_words
+from sfumato.trees.distributed.order_statistics import (
+    MAX_WORD,
+    RankedRows,
+    WantedRanks,
+    order_words,
+    select,
+    unorder_words,
+)
 from sfumato.trees.distributed.replay import (
     ALWAYS,
     NEVER,
@@ -36,7 +43,6 @@ from sfumato.trees.distributed.replay import (
     KeepThresholds,
     RankQuestions,
     ShownLeaves,
-    Sums,
 )
 from sfumato.trees.grow import MDL, BinarySplitter, Growth, Limits, Pruner, Splits, child_counts, grow_from
 from sfumato.trees.strategies import (
@@ -45,7 +51,10 @@ from sfumato.trees.strategies import (
     TRUE_CELLS,
     Association,
     Leaves,
+    check_columns,
     cut_between,
+    find_tested,
+    fresh_groups,
     quantile_places,
     shown_cells,
     whole_counts,
@@ -79,10 +88,7 @@ def grow_counted_tree(
             "them, or mine with engine=Local()"
         )
     table = counted.table
-    if table.target is None:
-        raise UsageError("a tree needs a class; declare the target column of the release")
-    if not table.columns:
-        raise UsageError("a tree needs at least one attribute beside the class; the release has none")
+    check_columns(table)
     columns = table.columns
     if strategy == "original" and (noisy := [c.name for c in columns if c.channel is not None]):
         raise UsageError(f"{join_names(noisy)} was perturbed; use byclass or local, or give the true table")
@@ -107,7 +113,7 @@ def grow_counted_tree(
     unordered = frozenset(i for i, a in enumerate(associations) if not a.ordered)
     limits = limits or Limits.for_rows(n)
     growth = grow_from(source, BinarySplitter(categorical=unordered), pruner or MDL(), limits)
-    if strategy in ("byclass", "local") and not drawn_together(columns):
+    if strategy in ("byclass", "local") and not correlated_columns(columns):
         growth = source.reconstruct_leaves(growth)
     return Tree.of(growth, [c.attribute for c in columns], [a.grid for a in associations], table.labels, strategy)
 
@@ -155,7 +161,7 @@ class TrueValues:
             values = table.columns[i].values[known]
             words = np.unique(order_words(values[~np.isnan(values)]))
             arrays["present", i] = np.array([int((~np.isnan(values)).sum())])
-            arrays["min", i] = words[:1] if len(words) else np.array([2**64 - 1], np.uint64)
+            arrays["min", i] = words[:1] if len(words) else np.array([MAX_WORD])
             arrays["max", i] = words[-1:] if len(words) else np.zeros(1, np.uint64)
             distinct[i] = _if_few(words)
         return TrueValueCounts(Sums(arrays), distinct)
@@ -176,7 +182,7 @@ class Neighbours:
             values = table.columns[i].values[known]
             words = np.unique(order_words(values[~np.isnan(values)]))
             place = np.searchsorted(words, asked, side="right")
-            arrays["min", i] = np.append(words, np.uint64(2**64 - 1))[place]
+            arrays["min", i] = np.append(words, MAX_WORD)[place]
             arrays["max", i] = np.append(np.zeros(1, np.uint64), words)[np.searchsorted(words, self.last[i])]
         return Sums(arrays)
 
@@ -225,7 +231,7 @@ def _select(
     return select(
         {i: w for i, w in wanted.items() if len(w.ranks)},
         lambda asked: counted.fold(RankQuestions(history, groups, asked, moving, gathers=False)).arrays,
-        lambda asked: counted.fold(RankQuestions(history, groups, asked, moving, gathers=True)).columns,
+        lambda asked: counted.fold(RankQuestions(history, groups, asked, moving, gathers=True)).arrays,
     )
 
 
@@ -248,7 +254,7 @@ class FoldedRows:
         first = GrowthStep(None, None, groups, {})
         self._steps: tuple[GrowthStep, ...] = (replace(first, assigned=self._associate((first,), groups)),)
         self._open = 1
-        self._tested = np.zeros((1, len(associations)), bool)
+        self._tested: BoolArray | None = None
         self._parts: list[list[FloatArray]] = []
         self._shares: list[FloatArray] = []
 
@@ -279,7 +285,7 @@ class FoldedRows:
         seen = self._counted.fold(ShownLeaves(self._rules, growth, shown)).arrays["seen"]
         return leaves.reconstruct(growth, seen)
 
-    def descend(self, splits: Splits, is_open: NDArray[np.bool_]) -> None:
+    def descend(self, splits: Splits, is_open: BoolArray) -> None:
         """Note where rows go; with local, associate those of large nodes anew."""
         step = GrowthStep(splits, is_open, {}, {})
         if self._local:
@@ -287,21 +293,11 @@ class FoldedRows:
         self._steps = (*self._steps, step)
         self._open = int(is_open.sum())
 
-    def _associate_children(self, splits: Splits, is_open: NDArray[np.bool_]) -> GrowthStep:
-        made = splits.attribute >= 0
-        family = np.repeat(np.flatnonzero(made), splits.children[made])
-        tested = self._tested.copy()
-        tested[made, splits.attribute[made]] = True
-        self._tested = tested[family][is_open]
+    def _associate_children(self, splits: Splits, is_open: BoolArray) -> GrowthStep:
+        self._tested = find_tested(self._tested, splits, is_open, len(self.sizes))
         level = [np.concatenate(same) for same in zip(*self._parts, strict=True)]
         large = child_counts(splits, level).sum(axis=1)[is_open] >= MIN_ROWS
-        groups = {}
-        for i, association in enumerate(self._associations):
-            fresh = large & ~self._tested[:, i]
-            if association.exact or not fresh.any():
-                continue
-            number = np.cumsum(fresh) - 1
-            groups[i] = np.where(fresh[:, None], number[:, None] * self.n_classes + np.arange(self.n_classes), -1)
+        groups = fresh_groups(self._associations, large, self._tested, self.n_classes)
         step = GrowthStep(splits, is_open, groups, {})
         return replace(step, assigned=self._associate((*self._steps, step), groups))
 
@@ -349,7 +345,7 @@ class FoldedRows:
         return out
 
 
-def _inside(bounds: IntArray, sizes: IntArray) -> NDArray[np.bool_]:
+def _inside(bounds: IntArray, sizes: IntArray) -> BoolArray:
     """Return which bounds cut a list in two: neither before its first row nor after its last."""
     return np.asarray((bounds > 0) & (bounds < sizes))
 

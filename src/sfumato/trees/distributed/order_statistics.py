@@ -24,7 +24,7 @@ MAX_GATHERED = 1 << 17
 MAX_EQUAL_GATHERED = 1 << 22
 """The same where they are all equal and only their rows can tell them apart."""
 SIGN_BIT = np.uint64(1 << 63)
-LARGEST_WORD = np.uint64(2**64 - 1)
+MAX_WORD = np.uint64(2**64 - 1)
 
 
 def order_words(values: FloatArray) -> WordArray:

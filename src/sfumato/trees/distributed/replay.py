@@ -14,16 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.channels import inner_cuts
-from sfumato.counts import Grid, IntArray
+from sfumato.counts import BoolArray, Grid, IntArray, Sums
 from sfumato.hashing import WordArray, draw_uniform, row_marks
 from sfumato.table import Column, Table
-from sfumato.trees.distributed.order_statistics import LARGEST_WORD, Gathered, Slots, SlotsByColumn, order_words
+from sfumato.trees.distributed.order_statistics import MAX_WORD, Gathered, SlotsByColumn, order_words
 from sfumato.trees.grow import CellArray, Growth, Splits
 from sfumato.trees.strategies import CodeArray, spread, tally
 
 ALWAYS = (np.uint64(0), np.int64(-1))
-NEVER = (LARGEST_WORD, np.iinfo(np.int64).max)
+NEVER = (MAX_WORD, np.iinfo(np.int64).max)
 """Thresholds, as (word, row), that every row has reached, and that no row reaches."""
 
 
@@ -40,8 +39,8 @@ class ColumnRule:
     def cells(self, column: Column) -> IntArray:
         """Return the observed cell of each row, −1 where the value is missing."""
         if self.discrete or self.exact:
-            return column.located(self.observed)
-        cells = np.searchsorted(inner_cuts(self.observed), column.values, side="right").astype(np.int64)
+            return column.locate(self.observed)
+        cells = np.searchsorted(self.observed.inner_cuts, column.values, side="right").astype(np.int64)
         cells[np.isnan(column.values)] = -1
         return cells
 
@@ -62,7 +61,7 @@ class CodeThresholds:
             some = order[ends[g] : ends[g + 1]]
             left = np.searchsorted(self.words[g], words[some], side="left")
             right = np.searchsorted(self.words[g], words[some], side="right")
-            for i in np.flatnonzero(right > left).tolist():  # the few records that a threshold was taken from
+            for i in np.flatnonzero(right > left).tolist():  # the few rows that a threshold was taken from
                 left[i] += int((self.rows[g, left[i] : right[i]] <= rows[some[i]]).sum())
             out[some] = left
         return out
@@ -76,7 +75,7 @@ class KeepThresholds:
     rows: IntArray
     moved: CodeThresholds | None = None
 
-    def stay(self, group: IntArray, cells: IntArray, words: WordArray, rows: IntArray) -> NDArray[np.bool_]:
+    def stay(self, group: IntArray, cells: IntArray, words: WordArray, rows: IntArray) -> BoolArray:
         """Return which rows keep the category they show."""
         at, row = self.words[group, cells], self.rows[group, cells]
         return np.asarray((words < at) | ((words == at) & (rows < row)))
@@ -87,7 +86,7 @@ class GrowthStep:
     """Where rows go (nowhere in the first step), and which groups are associated anew: by column a table of (node, class)."""
 
     splits: Splits | None
-    is_open: NDArray[np.bool_] | None
+    is_open: BoolArray | None
     groups: Mapping[int, IntArray]
     assigned: Mapping[int, CodeThresholds | KeepThresholds]
 
@@ -96,14 +95,14 @@ class ReplayedRows:
     """The rows of one block, at the nodes that the steps so far lead them to."""
 
     def __init__(
-        self, table: Table, rows: IntArray, rules: tuple[ColumnRule, ...], steps: tuple[GrowthStep, ...]
+        self, table: Table, rows: IntArray, rules: tuple[ColumnRule, ...], steps: tuple[GrowthStep, ...] = ()
     ) -> None:
         known = np.flatnonzero(table.codes >= 0)
         self.rules = rules
         self.columns = [c.take(known) for c in table.columns]
         self.rows, self.classes = rows[known], table.codes[known]
         self.at = np.arange(len(known))
-        """Records that are still in an open node."""
+        """Rows that are still in an open node."""
         self.slot = np.zeros(len(known), np.int64)
         self.codes: list[CodeArray] = [
             r.cells(c).astype(np.int16) if r.exact else np.full(len(known), -1, np.int16)
@@ -133,7 +132,7 @@ class ReplayedRows:
                 others = self.words(column, 1)[moving]
                 self.codes[column][moving] = assigned.moved.codes(group[~stays], others, self.rows[moving])
 
-    def _route(self, splits: Splits, is_open: NDArray[np.bool_]) -> None:
+    def _route(self, splits: Splits, is_open: BoolArray) -> None:
         attribute = splits.attribute[self.slot]
         going = attribute >= 0
         at, slot, attribute = self.at[going], self.slot[going], attribute[going]
@@ -141,8 +140,7 @@ class ReplayedRows:
         for column in np.unique(attribute).tolist():
             tested = attribute == column
             cell[tested] = self.codes[column][at[tested]] + 1
-        number = np.where(splits.attribute >= 0, splits.children, 0)
-        child = (np.cumsum(number) - number)[slot] + splits.branch[slot, cell]
+        child = splits.first[slot] + splits.branch[slot, cell]
         new = np.where(is_open, np.cumsum(is_open) - 1, -1)[child]
         self.at, self.slot = at[new >= 0], new[new >= 0]
 
@@ -164,26 +162,9 @@ class ReplayedRows:
             if rule.discrete:
                 words = (draw * 2.0**53).astype(np.uint64)  # draws are multiples of 2⁻⁵³, so this is exact
             else:
-                words = order_words(released.values if rule.exact else spread(released, released.values, draw))
+                words = order_words(released.values if rule.exact else spread(released, draw))
             self._words[column, turn] = words
         return self._words[column, turn]
-
-
-@dataclass(frozen=True, eq=False)
-class Sums:
-    """Arrays by name that are added up; those named min… and max… keep the least and the largest."""
-
-    arrays: Mapping[Any, NDArray[Any]]
-
-    def __add__(self, other: Sums) -> Sums:
-        return Sums({k: _merge(k, v, other.arrays[k]) for k, v in self.arrays.items()})
-
-
-def _merge(name: Any, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-    kind = name[0] if isinstance(name, tuple) else name
-    if kind == "min":
-        return np.minimum(a, b)
-    return np.maximum(a, b) if kind == "max" else a + b
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,7 +213,7 @@ class ShownLeaves:
 
     def __call__(self, table: Table, rows: IntArray) -> Sums:
         """Return one array."""
-        records = ReplayedRows(table, rows, self.rules, ())
+        records = ReplayedRows(table, rows, self.rules)
         shown = {a: cells[records.cells(a)] for a, cells in self.shown.items()}
         return Sums({"seen": tally(self.growth, shown, records.classes)})
 
@@ -254,7 +235,7 @@ class GroupCells:
             some = (group >= 0) & (cells >= 0)
             key = group[some] * size + cells[some]
             words = records.words(column, 0)[records.at[some]]
-            low = np.full(total * size, LARGEST_WORD)
+            low = np.full(total * size, MAX_WORD)
             high = np.zeros(total * size, np.uint64)
             np.minimum.at(low, key, words)
             np.maximum.at(high, key, words)
@@ -273,14 +254,18 @@ class RankQuestions:
     moving: Mapping[int, KeepThresholds]
     gathers: bool
 
-    def __call__(self, table: Table, rows: IntArray) -> Any:
+    def __call__(self, table: Table, rows: IntArray) -> Sums:
         """Return counts by slot and part, or the rows themselves where few are left."""
         records = self.history.records(table, rows)
         out: dict[int, Any] = {}
         for column, slots in self.slots.items():
             lists, words = self._lists(records, column)
-            out[column] = self._gather(slots, lists, words, records) if self.gathers else slots.counts(lists, words)
-        return GatheredColumns(out) if self.gathers else Sums(out)
+            if self.gathers:
+                some, slot = slots.locate(lists, words)
+                out[column] = Gathered(slot, words[some], records.rows[records.at[some]])
+            else:
+                out[column] = slots.counts(lists, words)
+        return Sums(out)
 
     def _lists(self, records: ReplayedRows, column: int) -> tuple[IntArray, WordArray]:
         group, cells = records.group(self.groups[column]), records.cells(column)
@@ -293,17 +278,3 @@ class RankQuestions:
             return np.where(none, -1, group * size + cells), words
         stays = self.moving[column].stay(np.maximum(group, 0), np.maximum(cells, 0), words, records.rows[records.at])
         return np.where(none | stays, -1, group), records.words(column, 1)[records.at]
-
-    def _gather(self, slots: Slots, lists: IntArray, words: WordArray, records: ReplayedRows) -> Gathered:
-        rows, slot = slots.locate(lists, words)
-        return Gathered(slot, words[rows], records.rows[records.at[rows]])
-
-
-@dataclass(frozen=True, eq=False)
-class GatheredColumns:
-    """Gathered rows by column."""
-
-    columns: Mapping[int, Gathered]
-
-    def __add__(self, other: GatheredColumns) -> GatheredColumns:
-        return GatheredColumns({c: g + other.columns[c] for c, g in self.columns.items()})

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.counts import FloatArray, IntArray
+from sfumato.counts import BoolArray, FloatArray, IntArray
 from sfumato.errors import DataError, UsageError
 from sfumato.text import join_names
 from sfumato.trees.grow.splits import Splits
@@ -30,9 +30,9 @@ class _Family:
     """Whose child each child is, which go on, which are the heaviest, and the histograms of those that were counted."""
 
     family: IntArray
-    is_open: NDArray[np.bool_]
-    heaviest: NDArray[np.bool_]
-    count_open_nodes: NDArray[np.bool_]
+    is_open: BoolArray
+    heaviest: BoolArray
+    count_open_nodes: BoolArray
     place: IntArray
     histograms: list[FloatArray]
 
@@ -72,7 +72,7 @@ class CodedRows:
         classes: NDArray[Any],
         n_classes: int,
         weights: FloatArray | None = None,
-    ) -> CodedRows:
+    ) -> Self:
         """Check codes and classes, and lay them out."""
         return cls(*check_codes(codes, sizes, classes, n_classes, weights))
 
@@ -102,18 +102,16 @@ class CodedRows:
             first = part * at_once
             yield self._count(self._rows[some], self._slot[some] - first, min(at_once, self._open - first))
 
-    def descend(self, splits: Splits, is_open: NDArray[np.bool_]) -> None:
+    def descend(self, splits: Splits, is_open: BoolArray) -> None:
         """Route the rows, and note what the next histograms can be derived from."""
-        made = splits.attribute >= 0
         child = self._route(splits)
         cells = int(is_open.sum()) * self.n_classes * sum(size + 1 for size in self.sizes)
         if self._parents is not None and cells <= MAX_LEVEL_CELLS:
-            family = np.repeat(np.flatnonzero(made), splits.children[made])
-            self._family = self._count_children(family, child, is_open)
+            self._family = self._count_children(splits.family, child, is_open)
         self._keep(child, is_open)
         self._open = int(is_open.sum())
 
-    def _count_children(self, family: IntArray, child: IntArray, is_open: NDArray[np.bool_]) -> _Family:
+    def _count_children(self, family: IntArray, child: IntArray, is_open: BoolArray) -> _Family:
         """Count all but the heaviest child of each family that goes on."""
         parents = int(family.max()) + 1
         goes_on = np.bincount(family, is_open, parents) > 0
@@ -150,15 +148,14 @@ class CodedRows:
     def _route(self, splits: Splits) -> IntArray:
         """Drop rows of nodes that ended, and return the child of each remaining one."""
         attribute = splits.attribute[self._slot]
-        if (splits.attribute < 0).any():
+        if not splits.made.all():
             going = attribute >= 0
             self._rows, self._slot, attribute = self._rows[going], self._slot[going], attribute[going]
         cell = self._cells.ravel().take(attribute * self._cells.shape[1] + self._rows)
         branch = splits.branch.ravel().take(self._slot * splits.branch.shape[1] + cell)
-        number = np.where(splits.attribute >= 0, splits.children, 0)
-        return (np.cumsum(number) - number)[self._slot] + branch
+        return splits.first[self._slot] + branch
 
-    def _keep(self, child: IntArray, is_open: NDArray[np.bool_]) -> None:
+    def _keep(self, child: IntArray, is_open: BoolArray) -> None:
         """Renumber the open children and drop the rows of the others."""
         number = np.where(is_open, np.cumsum(is_open) - 1, -1)
         slot = number[child]

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.counts import FloatArray, Grid, IntArray
+from sfumato.counts import BoolArray, FloatArray, Grid, IntArray
 from sfumato.errors import UsageError
 from sfumato.trees.grow.coded_rows import CodedRows
 from sfumato.trees.grow.pruning import MDL, Pruner
@@ -97,15 +97,15 @@ class Growth:
         return np.split(np.arange(self.size), np.flatnonzero(np.diff(self.depth)) + 1)
 
     def parents(self) -> IntArray:
-        """The number of every node's parent, −1 for the root."""
+        """Return the number of every node's parent, −1 for the root."""
         return np.concatenate([[-1], np.repeat(np.arange(self.size), self.children)])
 
-    def children_of(self, node: int) -> range:
+    def child_numbers(self, node: int) -> range:
         """Return the numbers of a node's children."""
         first = int(self.first_child[node])
         return range(first, first + int(self.children[node]))
 
-    def end_at(self, leaf: NDArray[np.bool_]) -> Growth:
+    def end_at(self, leaf: BoolArray) -> Growth:
         """Return the tree that ends at the given nodes, without what was below them."""
         kept = np.ones(self.size, bool)
         inner = (self.attribute >= 0) & ~leaf
@@ -114,10 +114,7 @@ class Growth:
             kept[nodes] = kept[parent[nodes]] & inner[parent[nodes]]
         number = np.cumsum(kept) - 1
         inner = inner[kept]
-        part = {
-            name: getattr(self, name)[kept]
-            for name in ("counts", "depth", "attribute", "first_child", "children", "gain", "bits", "branch", "cut")
-        }
+        part = {f.name: getattr(self, f.name)[kept] for f in fields(self) if f.name != "attributes"}
         part["attribute"] = np.where(inner, part["attribute"], -1)
         part["first_child"] = np.where(inner, number[part["first_child"]], 0)
         for name in ("children", "gain", "bits"):
@@ -135,7 +132,6 @@ class Source(Protocol[Counted_co]):
 
     def totals(self) -> FloatArray:
         """Return class counts of all rows."""
-        ...
 
     def count_open_nodes(self) -> Iterator[Counted_co]:
         """Yield what the splitter reads, for the open nodes in order, first the root.
@@ -144,11 +140,9 @@ class Source(Protocol[Counted_co]):
 
         A level too large for the memory comes in several parts.
         """
-        ...
 
-    def descend(self, splits: Splits, is_open: NDArray[np.bool_]) -> None:
+    def descend(self, splits: Splits, is_open: BoolArray) -> None:
         """Send every row to its child. Children of all split nodes are numbered consecutively; `is_open` says which go on."""
-        ...
 
 
 def grow(
@@ -206,7 +200,7 @@ def grow_from(source: Source[Counted], splitter: Splitter[Counted], pruner: Prun
     nodes = _Nodes(max(source.sizes) + 1, attributes)
     nodes.add(source.totals()[None, :], 0)
 
-    def open_ones(counts: FloatArray, depth: int) -> NDArray[np.bool_]:
+    def open_ones(counts: FloatArray, depth: int) -> BoolArray:
         if limits.max_depth is not None and depth >= limits.max_depth:
             return np.zeros(len(counts), bool)
         n = counts.sum(axis=1)
@@ -247,7 +241,7 @@ def best_first(growth: Growth, max_leaves: int) -> Growth:
             continue
         leaves += int(growth.children[node]) - 1
         leaf[node] = False
-        for child in growth.children_of(node):
+        for child in growth.child_numbers(node):
             if growth.attribute[child] >= 0:
                 heapq.heappush(queue, (-float(growth.gain[child]), child))
     return growth.end_at(leaf)
@@ -265,37 +259,26 @@ class _Nodes:
     def add(self, counts: FloatArray, depth: int) -> IntArray:
         """Append a level of leaves; return their numbers."""
         n = len(counts)
-        self._levels.append(
-            {
-                "counts": counts,
-                "depth": np.full(n, depth),
-                "attribute": np.full(n, -1),
-                "first_child": np.zeros(n, np.int64),
-                "children": np.zeros(n, np.int64),
-                "gain": np.zeros(n),
-                "bits": np.zeros(n),
-                "branch": np.zeros((n, self._width), np.uint8),
-                "cut": np.full(n, -1),
-            }
-        )
+        level = {"counts": counts, "depth": np.full(n, depth), "branch": np.zeros((n, self._width), np.uint8)}
+        level |= {name: np.full(n, -1) for name in ("attribute", "cut")}
+        level |= {name: np.zeros(n, np.int64) for name in ("first_child", "children")}
+        level |= {name: np.zeros(n) for name in ("gain", "bits")}
+        self._levels.append(level)
         self._size += n
         return np.arange(self._size - n, self._size)
 
     def last_counts(self) -> FloatArray:
-        """Class counts of the last level."""
+        """Return the class counts of the last level."""
         return self._levels[-1]["counts"]
 
     def split(self, frontier: IntArray, splits: Splits) -> None:
         """Record the tests of the last level, whose children will be added next."""
         level = self._levels[-1]
-        made = splits.attribute >= 0
+        made = splits.made
         here = frontier[made] - (self._size - len(level["depth"]))
-        number = splits.children[made]
-        level["attribute"][here] = splits.attribute[made]
-        level["first_child"][here] = self._size + np.cumsum(number) - number
-        level["children"][here] = number
-        level["gain"][here] = splits.gain[made]
-        level["bits"][here] = splits.bits[made]
+        level["first_child"][here] = self._size + splits.first[made]
+        for name in ("attribute", "children", "gain", "bits"):
+            level[name][here] = getattr(splits, name)[made]
         level["branch"][here, : splits.branch.shape[1]] = splits.branch[made]
         if splits.cut is not None:
             level["cut"][here] = splits.cut[made]

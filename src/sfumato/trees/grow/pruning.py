@@ -8,11 +8,10 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sfumato.counts import FloatArray, IntArray
+from sfumato.counts import BoolArray, FloatArray, IntArray
 from sfumato.errors import UsageError
-from sfumato.trees.grow.impurity import xlog2x
+from sfumato.trees.grow.splits import xlog2x
 
 if TYPE_CHECKING:
     from sfumato.trees.grow.growth import Growth
@@ -24,24 +23,22 @@ NODE_BITS = 1.0
 class Pruner(Protocol):
     """Decide which grown nodes become leaves."""
 
-    def hopeless(self, counts: FloatArray, attributes: int, least_bits: float) -> NDArray[np.bool_]:
+    def hopeless(self, counts: FloatArray, attributes: int, least_bits: float) -> BoolArray:
         """Return the nodes (one row of class counts each) below which nothing that may grow can survive pruning."""
-        ...
 
-    def leaves(self, growth: Growth) -> NDArray[np.bool_]:
+    def leaves(self, growth: Growth) -> BoolArray:
         """Return which nodes are to end as leaves."""
-        ...
 
 
 @dataclass(frozen=True)
 class KeepAll:
     """Prune nothing."""
 
-    def hopeless(self, counts: FloatArray, attributes: int, least_bits: float) -> NDArray[np.bool_]:  # noqa: ARG002
+    def hopeless(self, counts: FloatArray, attributes: int, least_bits: float) -> BoolArray:  # noqa: ARG002
         """Return no node."""
         return np.zeros(len(counts), bool)
 
-    def leaves(self, growth: Growth) -> NDArray[np.bool_]:
+    def leaves(self, growth: Growth) -> BoolArray:
         """Return the nodes that never split."""
         return growth.attribute < 0
 
@@ -50,7 +47,7 @@ class KeepAll:
 class MDL:
     """Minimum description length pruning (Mehta, Rissanen & Agrawal 1995): a subtree stays if it shortens the message."""
 
-    def hopeless(self, counts: FloatArray, attributes: int, least_bits: float) -> NDArray[np.bool_]:
+    def hopeless(self, counts: FloatArray, attributes: int, least_bits: float) -> BoolArray:
         """Return leaves no longer than the shortest subtree conceivable: one split into two leaves without any error.
 
         Growing such a node and pruning it again would come to the same leaf. Of the two leaves the larger has n/2 rows
@@ -62,7 +59,7 @@ class MDL:
         shortest = NODE_BITS + split_bits(attributes, least_bits) + 2 * NODE_BITS + shares
         return np.asarray(NODE_BITS + leaf_bits(counts) <= shortest)
 
-    def leaves(self, growth: Growth) -> NDArray[np.bool_]:
+    def leaves(self, growth: Growth) -> BoolArray:
         """Return which nodes end, bottom up: a node ends where its own code is no longer than that of the subtree below it."""
         own = NODE_BITS + leaf_bits(growth.counts)
         leaf = growth.attribute < 0
@@ -126,11 +123,11 @@ class Pessimistic:
         if not 0 < self.confidence <= 0.5:
             raise UsageError(f"confidence = {self.confidence} is outside (0, 0.5]; C4.5's is 0.25")
 
-    def hopeless(self, counts: FloatArray, attributes: int, least_bits: float) -> NDArray[np.bool_]:  # noqa: ARG002
+    def hopeless(self, counts: FloatArray, attributes: int, least_bits: float) -> BoolArray:  # noqa: ARG002
         """Return no node: no bound is known without growing."""
         return np.zeros(len(counts), bool)
 
-    def leaves(self, growth: Growth) -> NDArray[np.bool_]:
+    def leaves(self, growth: Growth) -> BoolArray:
         """Return which nodes are to end as leaves."""
         leaf = growth.attribute < 0
         total = growth.counts.sum(axis=1)

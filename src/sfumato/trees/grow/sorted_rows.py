@@ -16,19 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.counts import FloatArray, IntArray
+from sfumato.counts import BoolArray, FloatArray, IntArray
 from sfumato.errors import DataError, UsageError
 from sfumato.text import join_names
-from sfumato.trees.grow.impurity import xlog2x
-from sfumato.trees.grow.splits import Splits
+from sfumato.trees.grow.splits import Splits, xlog2x
 
 PlaceArray = NDArray[np.int32]
-
-BLOCK_PLACES = 1 << 17
-"""Sorted places worked on at a time, over all columns of a block."""
-
-MAX_TABLE_CELLS = 1 << 22
-"""A contingency table of more cells is made for some of the nodes at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +32,7 @@ class Coded:
     """
 
     codes: PlaceArray
-    numeric: NDArray[np.bool_]
+    numeric: BoolArray
     sizes: tuple[int, ...]
     """Distinct values of a number, categories of the others."""
     values: tuple[FloatArray, ...] = field(default=())
@@ -72,7 +65,7 @@ class Coded:
             counts.append(sizes[a])
         return cls(codes, np.asarray(numeric, bool), tuple(counts), tuple(distinct))
 
-    def absent(self, a: int) -> NDArray[np.bool_]:
+    def absent(self, a: int) -> BoolArray:
         """Return which values of a column are missing."""
         return self.codes[a] == (self.sizes[a] if self.numeric[a] else -1)
 
@@ -127,8 +120,9 @@ class Level:
 
     def tables(self, a: int) -> Iterator[tuple[slice, FloatArray]]:
         """Yield weight by node, category (0 for missing, 1 + code) and class, for runs of nodes."""
+        max_table_cells = 1 << 22  # a larger table is made for some of the nodes at a time
         cells = self.table.sizes[a] + 1
-        run = max(1, MAX_TABLE_CELLS // (cells * self.n_classes))
+        run = max(1, max_table_cells // (cells * self.n_classes))
         starts = self.starts
         for first in range(0, self.open, run):
             nodes = slice(first, min(first + run, self.open))
@@ -145,7 +139,8 @@ class Level:
         Both sides hold at least min(25, max(`least`, a tenth of the mean class)) known rows; of cuts whose gains
         differ by less than `tolerance` bits per row the lowest is taken.
         """
-        parts = max(1, BLOCK_PLACES // max(len(self.rows), 1))
+        block_places = 1 << 17  # sorted places worked on at a time, over all columns of a block
+        parts = max(1, block_places // max(len(self.rows), 1))
         blocks = [self._cuts(slice(i, i + parts), least, tolerance) for i in range(0, len(self.numbers), parts)]
         if not blocks:
             nothing = np.zeros((0, self.open))
@@ -232,7 +227,7 @@ class Level:
             here = column == i
             values = self.table.values[attributes[i]]
             a, b = values[low[here]], values[high[here]]
-            # A value that is the middle but for rounding counts as the middle; of two neighbours in floating point the
+            # A value that is the middle up to rounding counts as the middle; of two neighbours in floating point the
             # middle may be the larger one.
             middle = (a + b) / 2 + 1e-9 * (b - a)
             out[here] = np.clip(np.searchsorted(values, middle, side="right") - 1, low[here], high[here] - 1)
@@ -267,18 +262,16 @@ class Level:
         assert splits.cut is not None
         numeric = self.table.numeric[attribute]
         branch = np.where(numeric, code > splits.cut[slot], code)
-        number = np.where(splits.attribute >= 0, splits.children, 0)
-        first = np.cumsum(number) - number
+        first = splits.first
         if self.weights is None:
             return entry, first[slot] + branch, None
         absent = code == np.where(numeric, np.array(self.table.sizes)[attribute], -1)
         weights = self.weights[entry]
-        children = int(number.sum())
-        known = np.bincount(first[slot[~absent]] + branch[~absent], weights[~absent], children)
-        parent = np.repeat(np.arange(len(number)), number)
-        share = known / np.bincount(parent, known, len(number))[parent]
+        parent = splits.family
+        known = np.bincount(first[slot[~absent]] + branch[~absent], weights[~absent], len(parent))
+        share = known / np.bincount(parent, known, len(first))[parent]
         lost = np.flatnonzero(absent)
-        copies = number[slot[lost]]
+        copies = splits.children[slot[lost]]
         again = np.repeat(lost, copies)
         child = (
             np.repeat(first[slot[lost]], copies) + np.arange(len(again)) - np.repeat(np.cumsum(copies) - copies, copies)
@@ -290,7 +283,7 @@ class Level:
         to = np.concatenate([first[slot[here]] + branch[here], child])
         return entry[source], to, np.concatenate([weights[here], weights[again] * share[child]])
 
-    def descend(self, entry: IntArray, child: IntArray, weights: FloatArray | None, is_open: NDArray[np.bool_]) -> None:
+    def descend(self, entry: IntArray, child: IntArray, weights: FloatArray | None, is_open: BoolArray) -> None:
         """Go on with the open children: rows sorted by child, sorted columns split among them."""
         number = np.where(is_open, np.cumsum(is_open) - 1, -1)
         slot = number[child]
@@ -335,7 +328,7 @@ class SortedRows:
         """Yield the level itself: its cuts and tables are worked out by the splitter."""
         yield self._level
 
-    def descend(self, splits: Splits, is_open: NDArray[np.bool_]) -> None:
+    def descend(self, splits: Splits, is_open: BoolArray) -> None:
         """Send every row to its child."""
         self._level.descend(*self._level.route(splits), is_open)
 

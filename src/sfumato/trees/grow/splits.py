@@ -1,7 +1,7 @@
 """Where to cut a node: the best test over the cells of every attribute, for all nodes of a level at once.
 
 A histogram is an array (nodes, classes, 1 + cells): cell 0 holds the rows whose value is missing, cell 1 + i those
-with code i.
+with code i. A criterion says how mixed the classes of a node are, and what a split gains.
 """
 
 from __future__ import annotations
@@ -14,8 +14,67 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.counts import FloatArray, IntArray
-from sfumato.trees.grow.impurity import Criterion, Gini, xlog2x
+from sfumato.counts import BoolArray, FloatArray, IntArray
+
+
+class Criterion(Protocol):
+    """A measure of impurity and the score of a split.
+
+    Impurity is measured in rows (n × index), so that gains of nodes of different size compare and missing values
+    weigh as little as they should: a split is judged on the rows whose value is known.
+    """
+
+    def impurity(self, counts: FloatArray, axis: int) -> FloatArray:
+        """Return impurity times n, the classes along `axis`."""
+
+    def score(self, gain: FloatArray, left: FloatArray, right: FloatArray) -> FloatArray:
+        """Return what is maximised over the splits of a node, given the gain and the sizes of the two sides."""
+
+
+@dataclass(frozen=True)
+class Gini:
+    """gini(S) = 1 − Σ p_j² (Agrawal & Srikant 2000, section 4.1), times n: n − Σ n_j²/n.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> float(Gini().impurity(np.array([6.0, 2.0]), axis=0))  # 8 − (36 + 4)/8
+    3.0
+    """
+
+    def impurity(self, counts: FloatArray, axis: int) -> FloatArray:
+        """Return n − Σ n_j²/n, and 0 for an empty node."""
+        total = counts.sum(axis=axis)
+        squares = np.square(counts).sum(axis=axis)
+        return np.asarray(total - squares / np.where(total > 0, total, 1.0))
+
+    def score(self, gain: FloatArray, left: FloatArray, right: FloatArray) -> FloatArray:  # noqa: ARG002
+        """Return the gain: n gini(S) − n₁ gini(S₁) − n₂ gini(S₂)."""
+        return gain
+
+
+@dataclass(frozen=True)
+class Entropy:
+    """−Σ p_j log2 p_j, times n: n log2 n − Σ n_j log2 n_j. With `ratio`, gains are divided by the split's own entropy."""
+
+    ratio: bool = False
+
+    def impurity(self, counts: FloatArray, axis: int) -> FloatArray:
+        """Return the bits to name the classes of all rows: n log2 n − Σ n_j log2 n_j."""
+        return np.asarray(xlog2x(counts.sum(axis=axis)) - xlog2x(counts).sum(axis=axis))
+
+    def score(self, gain: FloatArray, left: FloatArray, right: FloatArray) -> FloatArray:
+        """Return the gain, or the gain ratio."""
+        if not self.ratio:
+            return gain
+        own = xlog2x(left + right) - xlog2x(left) - xlog2x(right)
+        return np.asarray(np.where(own > 0, gain / np.where(own > 0, own, 1.0), 0.0))
+
+
+def xlog2x(x: FloatArray) -> FloatArray:
+    """Return x log2 x, and 0 at 0."""
+    return np.asarray(x * np.log2(np.where(x > 0, x, 1.0)))
+
 
 BranchArray = NDArray[np.uint8]
 
@@ -57,6 +116,22 @@ class Splits:
     children: IntArray
     cut: IntArray | None = None
 
+    @property
+    def made(self) -> BoolArray:
+        """Whether each node has a test."""
+        return self.attribute >= 0
+
+    @property
+    def family(self) -> IntArray:
+        """The node that each child comes from."""
+        return np.repeat(np.flatnonzero(self.made), self.children[self.made])
+
+    @property
+    def first(self) -> IntArray:
+        """The number of each node's first child, among the children of all nodes."""
+        number = np.where(self.made, self.children, 0)
+        return np.cumsum(number) - number
+
     @classmethod
     def join(cls, parts: Sequence[Splits]) -> Splits:
         """Return the tests of several runs of nodes, one after another."""
@@ -74,15 +149,12 @@ class Splitter(Protocol[Counted]):
 
     def best(self, counted: Counted, min_leaf: float, /) -> Splits:
         """Return the test of every node that has one; each side holds at least `min_leaf` rows."""
-        ...
 
     def below(self, splits: Splits, counted: Counted, /) -> FloatArray:
         """Return class counts of the children of all split nodes, in order."""
-        ...
 
     def least_bits(self, sizes: Sequence[int]) -> float:
         """Return a lower bound on `Splits.bits`, given how many cells each attribute has."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -132,7 +204,7 @@ class BinarySplitter:
         self._send_missing(histograms, out)
         return out
 
-    def _pays(self, a: int, histogram: FloatArray, left: NDArray[np.bool_], bits: FloatArray) -> NDArray[np.bool_]:
+    def _pays(self, a: int, histogram: FloatArray, left: BoolArray, bits: FloatArray) -> BoolArray:
         """Return whether a test says more about the classes than it takes to write down, which is asked of long lists only.
 
         With many labels and few rows of each, the best of 2^(v−1) − 1 subsets separates the classes by chance, and better
@@ -152,7 +224,7 @@ class BinarySplitter:
 
     def _best_cut(
         self, cells: FloatArray, sizes: FloatArray, min_leaf: float
-    ) -> tuple[FloatArray, FloatArray, NDArray[np.bool_], FloatArray]:
+    ) -> tuple[FloatArray, FloatArray, BoolArray, FloatArray]:
         score, gain = self._scores(cells, min_leaf)
         cut = first_best(score, TIE_TOLERANCE * sizes)
         nodes = np.arange(len(cut))
@@ -162,7 +234,7 @@ class BinarySplitter:
 
     def _best_subset(
         self, cells: FloatArray, sizes: FloatArray, min_leaf: float
-    ) -> tuple[FloatArray, FloatArray, NDArray[np.bool_], FloatArray]:
+    ) -> tuple[FloatArray, FloatArray, BoolArray, FloatArray]:
         nodes, classes, size = cells.shape
         at = np.arange(nodes)
         weight = cells.sum(axis=1)
@@ -210,9 +282,8 @@ class BinarySplitter:
 
 def child_counts(splits: Splits, histograms: Sequence[FloatArray]) -> FloatArray:
     """Return class counts of the children of all split nodes, in order."""
-    split = splits.attribute >= 0
-    first = np.cumsum(np.where(split, splits.children, 0)) - np.where(split, splits.children, 0)
-    out = np.zeros((int(splits.children[split].sum()), histograms[0].shape[1]))
+    first = splits.first
+    out = np.zeros((len(splits.family), histograms[0].shape[1]))
     for a, histogram in enumerate(histograms):
         nodes = np.flatnonzero(splits.attribute == a)
         branch = splits.branch[nodes, : histogram.shape[2]]

@@ -1,12 +1,12 @@
 """Which counts a tree grows from: as released, or reconstructed in one of several ways.
 
+base.py          the registry of strategies, and the axes of a model of true values
 published.py     the strategies of the 2000 paper: original, randomized, global, by class, local
 association.py   from reconstructed distributions to the codes of rows
 leaf_counts.py   the class counts of the leaves, reconstructed
-joint_map.py     a tree from the joint distribution of a few attributes
+joint_map.py     a tree from the joint distribution of a few attributes, and how they are chosen
 mixture.py       a tree from a mixture of products of all attributes
-auto.py          choose among them by held_out.py's score, corrected by calibration.py
-attributes.py    which attributes the joint distribution takes
+auto.py          choose among them by the score of held_out.py
 
 Start with published.py, then auto.py. Growing itself is in `grow`; nothing here knows an engine (see `distributed`).
 """
@@ -21,8 +21,17 @@ from sfumato.trees.strategies.association import (
     whole_counts,
 )
 from sfumato.trees.strategies.auto import fit_auto
-from sfumato.trees.strategies.base import STRATEGIES, Strategy, strategy, strategy_for_release
+from sfumato.trees.strategies.base import STRATEGIES, Strategy, check_columns, strategy, strategy_for_release
 from sfumato.trees.strategies.joint_map import fit_joint
 from sfumato.trees.strategies.leaf_counts import Leaves, shown_cells, tally
 from sfumato.trees.strategies.mixture import fit_mixture
-from sfumato.trees.strategies.published import MIN_ROWS, byclass, global_, local, original, randomized
+from sfumato.trees.strategies.published import (
+    MIN_ROWS,
+    as_released,
+    byclass,
+    find_tested,
+    fresh_groups,
+    global_,
+    local,
+    original,
+)

@@ -1,7 +1,7 @@
-"""From reconstructed distributions to codes: which interval or category each record is taken to have.
+"""From reconstructed distributions to codes: which interval or category each row is taken to have.
 
 "We associate each data value with an interval by sorting the values, and assigning the N(I_1) lowest values to interval
-I_1, and so on" (Agrawal & Srikant 2000, section 4.2). The association serves counting; it is no estimate of a record's
+I_1, and so on" (Agrawal & Srikant 2000, section 4.2). The association serves counting; it is not an estimate of a row's
 true value, as the paper's footnote 3 warns.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.channels import Discrete, Kernel, Projective, Transition, inner_cuts
+from sfumato.channels import Discrete, Kernel, Projective, Transition
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.errors import UsageError
 from sfumato.hashing import WordArray, draw_uniform, splitmix64
@@ -25,11 +25,11 @@ from sfumato.table import Column
 CodeArray = NDArray[np.int16]
 
 TRUE_CELLS = 500
-"""A column that was released as true is cut at its quantiles, into at most so many cells."""
+"""A column that was released as true is cut at its quantiles, into at most this many cells."""
 
 
 def whole_counts(mass: FloatArray, n: NDArray[Any]) -> IntArray:
-    """Whole numbers in the proportions of `mass` (one row a group) that add up to `n`: differences of the rounded sum."""
+    """Return whole numbers in the proportions of `mass`, shape (groups, cells), that add up to `n`: differences of the rounded sum."""
     below = np.cumsum(mass, axis=1)
     below /= below[:, -1:]
     ends = np.floor(below * n[:, None] + 0.5).astype(np.int64)
@@ -43,10 +43,9 @@ class Association:
     - Released as true: the codes are its own.
     - Noise on an ordered scale: sorted assignment; equal released values in the order of a hash of their row.
     - Laws with finitely many outputs (substitution, intervals), on ordered domains or not: every category keeps as many
-      of the records that show it as the reconstruction allows, chosen by hash, and only the surplus moves, to where there
-      are too few. The counts are met and as few records as possible are moved.
-
-    - Reports: every record draws a value from its posterior, by hash; then the counts are met in the same way.
+      of the rows that show it as the reconstruction allows, chosen by hash, and only the surplus moves, to where there
+      are too few. The counts are met and as few rows as possible are moved.
+    - Reports: every row draws a value from its posterior, by hash; then the counts are met in the same way.
 
     A missing value stays missing, with code −1.
     """
@@ -54,7 +53,7 @@ class Association:
     column: Column
     grid: Grid
     marks: WordArray
-    """One for each record, from its row number in the release (`row_marks`)."""
+    """One for each row, from its number in the release (`row_marks`)."""
     stream: int
     """Tells the attributes' draws apart."""
 
@@ -77,8 +76,8 @@ class Association:
         return cls(column, grid, marks, stream)
 
     def as_true(self) -> Association:
-        """The same column with its released values taken at their word."""
-        column = self.column.unadjusted()
+        """Return the same column with its released values unadjusted."""
+        column = self.column.as_true()
         return replace(self, column=column, grid=true_value_grid(column))
 
     @property
@@ -95,7 +94,7 @@ class Association:
     def transition(self) -> Transition:
         """The column's law between its true and its observed grid."""
         channel = self.column.channel
-        return Transition.of(None, self.grid) if channel is None else Transition.shared(channel, self.grid)
+        return Transition.of(None, self.grid) if channel is None else Transition.reuse(channel, self.grid)
 
     @property
     def observed_grid(self) -> Grid:
@@ -111,7 +110,7 @@ class Association:
     def unadjusted(self) -> IntArray:
         """The code of each observed cell if the released value were the true one; beyond the domain, its end.
 
-        A report is no value, and stands for the first of those that it is likeliest from.
+        A report is not a value, and stands for the first of those that it is likeliest from.
         """
         if isinstance(self.column.channel, Projective):
             return self.kernel.likeliest()
@@ -121,11 +120,11 @@ class Association:
 
     @cached_property
     def observed(self) -> CodeArray:
-        """The observed cell of each record."""
+        """The observed cell of each row."""
         if self._discrete:
-            return self.column.located(self.observed_grid).astype(np.int16)
+            return self.column.locate(self.observed_grid).astype(np.int16)
         # In sorted order the cells are runs, and finding where each begins is quicker than locating every value.
-        begins = np.searchsorted(self.column.values[self.order], inner_cuts(self.observed_grid))
+        begins = np.searchsorted(self.column.values[self.order], self.observed_grid.inner_cuts)
         sizes = np.diff(begins, prepend=0, append=len(self.order))
         out = np.full(len(self.column.values), -1, np.int16)
         out[self.order] = np.repeat(np.arange(len(sizes), dtype=np.int16), sizes)
@@ -137,15 +136,13 @@ class Association:
 
     @cached_property
     def order(self) -> IntArray:
-        """The records that have a value, from the lowest released value to the highest, equal ones by their draw."""
-        values, draw = self.column.values, draw_uniform(self.marks, 2 * self.stream)
-        if self._discrete:
-            return self._sort(draw)
-        return self._sort(spread(self.column, values, draw))
+        """The rows that have a value, from the lowest released value to the highest, equal ones by their draw."""
+        draw = draw_uniform(self.marks, 2 * self.stream)
+        return self._sort(draw if self._discrete else spread(self.column, draw))
 
     @cached_property
     def shuffled(self) -> IntArray:
-        """The records that have a value in an order unrelated to `order`."""
+        """The rows that have a value, in an order unrelated to `order`."""
         return self._sort(draw_uniform(self.marks, 2 * self.stream + 1))
 
     def _sort(self, key: FloatArray) -> IntArray:
@@ -156,19 +153,19 @@ class Association:
         return present[ascending(key[present])]
 
     def counts(self, group: IntArray, groups: int) -> FloatArray:
-        """Observed counts by group; records of group −1 are left out."""
+        """Return observed counts by group; rows of group −1 are left out."""
         size = self.observed_grid.size + 1
         key = (group + 1) * size + (self.observed + 1)
         table = np.bincount(key, minlength=(groups + 1) * size).reshape(groups + 1, size)
         return table[1:, 1:].astype(np.float64)
 
     def codes(self, group: IntArray, groups: int, out: CodeArray | None = None) -> CodeArray:
-        """Reconstruct every group's distribution and give its records their codes; group −1 stays as it is in `out`."""
+        """Reconstruct every group's distribution and give its rows their codes; group −1 stays as it is in `out`."""
         if out is None:
             out = np.full(len(self.column.values), -1, np.int16)
         if self.exact:
             some = group >= 0
-            out[some] = self.column.located(self.grid)[some]
+            out[some] = self.column.locate(self.grid)[some]
             return out
         counts = self.counts(group, groups)
         n = counts.sum(axis=1).astype(np.int64)
@@ -205,21 +202,21 @@ class Association:
         out[in_groups(self.shuffled, moving, groups)] = deal_codes(targets - kept)
 
 
-def spread(column: Column, values: FloatArray, draw: FloatArray) -> FloatArray:
-    """Released values by which records are sorted: equal ones on a lattice are drawn apart, by less than half a step."""
+def spread(column: Column, draw: FloatArray) -> FloatArray:
+    """Return released values by which rows are sorted: equal ones on a lattice are drawn apart, by less than half a step."""
     step = (column.channel and column.channel.step) or 0.0
-    return np.asarray(values + step * 0.999 * (draw - 0.5))
+    return np.asarray(column.values + step * 0.999 * (draw - 0.5))
 
 
 def ascending(key: FloatArray) -> IntArray:
-    """Places from the smallest key to the largest, equal ones in their order; quicker than a stable sort where all differ."""
+    """Return places from the smallest key to the largest, equal ones in their order; quicker than a stable sort where all differ."""
     order = np.argsort(key)
     along = key[order]
     return np.argsort(key, kind="stable") if (along[1:] == along[:-1]).any() else order
 
 
 def in_groups(order: IntArray, group: IntArray, groups: int) -> IntArray:
-    """The records of `order`, group after group and in order within each; those of group −1 are left out."""
+    """Return the rows of `order`, group after group and in order within each; those of group −1 are left out."""
     own = group.take(order)
     # Numpy sorts 16-bit integers by radix, in linear time.
     ranked = order[np.argsort(own.astype(np.int16) if groups < 2**15 else own, kind="stable")]
@@ -227,13 +224,13 @@ def in_groups(order: IntArray, group: IntArray, groups: int) -> IntArray:
 
 
 def deal_codes(counts: IntArray) -> CodeArray:
-    """Codes for records in group order: counts[g, 0] times 0, counts[g, 1] times 1, and so on."""
+    """Return codes for rows in group order: counts[g, 0] times 0, counts[g, 1] times 1, and so on."""
     groups, size = counts.shape
     return np.repeat(np.tile(np.arange(size, dtype=np.int16), groups), counts.ravel())
 
 
 def true_value_grid(column: Column) -> Grid:
-    """The grid of a column released as true: categories, or cells cut half-way between neighbouring released values."""
+    """Return the grid of a column released as true: categories, or cells cut half-way between neighbouring released values."""
     attribute = column.attribute
     if not attribute.kind.numeric:
         return column.true_grid(2)
@@ -241,7 +238,7 @@ def true_value_grid(column: Column) -> Grid:
 
 
 def quantile_grid(values: FloatArray, low: float, high: float, cells: int = TRUE_CELLS) -> Grid:
-    """At most `cells` cells of about equal count, cut half-way between values that occur; the ends are open."""
+    """Return at most `cells` cells of about equal count, cut half-way between values that occur; the ends are open."""
     values = np.sort(values)
     if not len(values) or values[0] == values[-1]:
         return Grid(edges=np.array([-np.inf, np.inf])) if low == high else Grid.cells(low, high, 1)
@@ -252,12 +249,12 @@ def quantile_grid(values: FloatArray, low: float, high: float, cells: int = TRUE
 
 
 def quantile_places(n: int, cells: int = TRUE_CELLS) -> FloatArray:
-    """Where n sorted values are cut into cells of about equal count."""
+    """Return where n sorted values are cut into cells of about equal count."""
     return np.linspace(0, n, cells + 1)[1:-1]
 
 
 def cut_between(below: FloatArray, above: FloatArray) -> Grid:
-    """Cells cut half-way between neighbouring values that occur; the ends are open."""
+    """Return cells cut half-way between neighbouring values that occur; the ends are open."""
     cuts = (below + above) / 2
     cuts = np.where(cuts > below, cuts, above)  # neighbours in floating point have no middle
     return Grid(edges=np.concatenate([[-np.inf], np.unique(cuts), [np.inf]]))

@@ -1,14 +1,14 @@
-"""What the leaves of a tree hold, reconstructed: to its records, the tree is one more channel.
+"""What the leaves of a tree hold, reconstructed: to its rows, the tree is one more channel.
 
-Sorted assignment gives each attribute the distribution it has in each class, but the codes of one record remain those of its
-noisy values. Where several tests lead to a leaf, the records counted there are therefore blurred with those of the leaves
-around it, and the class that leads in the count need not be the one that leads in the leaf. How records stray is known: noise is
+Sorted assignment gives each attribute the distribution it has in each class, but the codes of one row remain those of its
+noisy values. Where several tests lead to a leaf, the rows counted there are therefore blurred with those of the leaves
+around it, and the class that leads in the count need not be the one that leads in the leaf. How rows stray is known: noise is
 independent across attributes, so one of class c that belongs to leaf l shows up in leaf l′ with probability ::
 
     M_c[l′, l] = Π_a P(released a in the box of l′ | true a in the box of l)
 
 where within a box the attribute is distributed as it is in the class. The iteration of Agrawal & Srikant 2000 (equation 3), over
-leaves in place of intervals, then tells from the leaves that released records show up in how many belong to each.
+leaves in place of intervals, then tells from the leaves that released rows show up in how many belong to each.
 """
 
 from __future__ import annotations
@@ -18,24 +18,19 @@ from dataclasses import dataclass, replace
 from functools import reduce
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.channels import DenseKernel
-from sfumato.counts import FloatArray, IntArray
+from sfumato.counts import BoolArray, FloatArray, IntArray
 from sfumato.reconstruction import fit_groups
 from sfumato.trees.grow import COUNTED_ROWS, CellArray, Growth
 from sfumato.trees.strategies.association import Association, CodeArray, whole_counts
-
-SHARE_OF_THRESHOLD = 0.05
-"""Where the iteration stops. It starts from the tree's own counts, which are nearly right, so a few steps do; many would fit
-the noise."""
 
 
 @dataclass(frozen=True, eq=False)
 class Leaves:
     """Reconstructs the leaves of a tree that was grown on sorted assignments by class.
 
-    `shares` gives the records by class and cell (a missing value is cell 0) of an attribute, as they were before the tree grew:
+    `shares` gives the rows by class and cell (a missing value is cell 0) of an attribute, as they were before the tree grew:
     at that time the cells have the distribution of the attribute in each class.
     """
 
@@ -43,17 +38,19 @@ class Leaves:
     shares: Callable[[int], FloatArray]
 
     def attributes_to_count(self, growth: Growth) -> list[int]:
-        """The attributes whose shown cells are needed; none where the counts of the tree are to stay as they are."""
-        max_leaves = 2000  # A tree with more leaves than this keeps its counts: M has the square of their number.
+        """Return the attributes whose shown cells are needed; none where the counts of the tree are to stay as they are."""
+        max_leaves = 2000  # a tree with more keeps its counts: M has the square of their number
         tested: list[int] = np.unique(growth.attribute[growth.attribute >= 0]).tolist()
         known = all(self.associations[a].exact for a in tested)
         return [] if known or int((growth.attribute < 0).sum()) > max_leaves else tested
 
     def reconstruct(self, growth: Growth, seen: IntArray) -> Growth:
-        """The same tests, with the class counts of every node made up of what belongs to the leaves below it.
+        """Return the same tests, with the class counts of every node made up of what belongs to the leaves below it.
 
-        `seen` are records by node and class, as `tally` counts them.
+        `seen` are rows by node and class, as `tally` counts them.
         """
+        # The iteration starts from the tree's own counts, which are nearly right, so a few steps do; many would fit the noise.
+        share_of_threshold = 0.05
         leaves = np.flatnonzero(growth.attribute < 0)
         inside = {
             a: boxes(growth, a, 1 + self.associations[a].grid.size)[leaves] for a in self.attributes_to_count(growth)
@@ -62,21 +59,21 @@ class Leaves:
         for c, strays in enumerate(self.strays(inside)):
             shown = seen[leaves, c].astype(np.float64)[None, :]
             start = growth.counts[leaves, c] + 0.5
-            found = fit_groups(DenseKernel(strays), shown, start / start.sum(), SHARE_OF_THRESHOLD)
-            counts[leaves, c] = whole_counts(found, shown.sum(axis=1))[0]
+            mass = fit_groups(DenseKernel(strays), shown, start / start.sum(), share_of_threshold)
+            counts[leaves, c] = whole_counts(mass, shown.sum(axis=1))[0]
         return replace(growth, counts=sum_over_branches(growth, counts))
 
-    def strays(self, inside: Mapping[int, NDArray[np.bool_]]) -> Iterator[FloatArray]:
-        """M_c of one class after another, given the boxes of the leaves (one row each) on every tested attribute."""
+    def strays(self, inside: Mapping[int, BoolArray]) -> Iterator[FloatArray]:
+        """Yield M_c of one class after another, given the boxes of the leaves (one row each) on every tested attribute."""
         shares = {a: self.shares(a) for a in inside}
         for c in range(len(next(iter(shares.values())))):
             yield reduce(np.multiply, (self._strays(a, box, shares[a][c]) for a, box in inside.items()))
 
-    def _strays(self, a: int, inside: NDArray[np.bool_], shares: FloatArray) -> FloatArray:
-        """P(released a in the box of l′ | true a in the box of l), one row an l′; missing values stay where they are."""
+    def _strays(self, a: int, inside: BoolArray, shares: FloatArray) -> FloatArray:
+        """Return P(released a in the box of l′ | true a in the box of l), one row per l′; missing values stay where they are."""
         weights = inside * shares
         total = weights.sum(axis=1, keepdims=True)
-        # Where the class has no record in a box, nothing is known of its values there but the box.
+        # Where the class has no row in a box, nothing is known of its values there but the box.
         weights = np.where(total > 0, weights, inside)
         weights /= weights.sum(axis=1, keepdims=True)
         association = self.associations[a]
@@ -89,42 +86,41 @@ class Leaves:
 def with_leaves(
     growth: Growth, associations: Sequence[Association], codes: Sequence[CodeArray], classes: IntArray
 ) -> Growth:
-    """A tree grown from records in memory with its leaves reconstructed; `codes` are the assignments at the root."""
+    """Reconstruct the leaves of a tree that was grown from rows in memory; `codes` are the assignments at the root."""
     k = growth.counts.shape[1]
     leaves = Leaves(associations, lambda a: class_shares(codes[a], associations[a].grid.size, classes, k))
-    shown = {a: _observed_cells(associations[a], codes[a]) for a in leaves.attributes_to_count(growth)}
+    shown = {
+        a: codes[a] + np.int16(1) if associations[a].exact else shown_cells(associations[a])[associations[a].observed]
+        for a in leaves.attributes_to_count(growth)
+    }
     return leaves.reconstruct(growth, tally(growth, shown, classes)) if shown else growth
 
 
-def _observed_cells(association: Association, codes: CodeArray) -> CellArray:
-    return codes + np.int16(1) if association.exact else shown_cells(association)[association.observed]
-
-
 def class_shares(codes: CodeArray, size: int, classes: IntArray, n_classes: int) -> FloatArray:
-    """How many records of each class (a row each) every cell of an attribute has; cell 0 is a missing value (code −1)."""
+    """Count the rows in every cell of an attribute, shape (classes, 1 + cells); cell 0 is a missing value (code −1)."""
     width = 1 + size
-    found = np.bincount(classes * width + (codes + 1), minlength=n_classes * width)
-    return found.reshape(n_classes, width).astype(np.float64)
+    counts = np.bincount(classes * width + (codes + 1), minlength=n_classes * width)
+    return counts.reshape(n_classes, width).astype(np.float64)
 
 
 def shown_cells(association: Association) -> CellArray:
-    """The cell that a record shows, its released value taken at its word, by observed cell; the last is for none (−1)."""
+    """Return the cell that a row shows by its unadjusted released value, by observed cell; the last is for none (−1)."""
     return np.append(association.unadjusted + 1, 0).astype(np.int16)
 
 
 def tally(growth: Growth, shown: Mapping[int, CellArray], classes: IntArray) -> IntArray:
-    """Records by node and class, each at the leaf that its shown cells lead to."""
+    """Count the rows by node and class, each at the leaf that its shown cells lead to."""
     size, k = growth.counts.shape
     return np.bincount(leaf_of(growth, shown) * k + classes, minlength=size * k).reshape(size, k)
 
 
 def leaf_of(growth: Growth, cells: Mapping[int, CellArray]) -> IntArray:
-    """The leaf into which each record falls by the given cells of the attributes that are tested."""
+    """Return the leaf into which each row falls by the given cells of the attributes that are tested."""
     names = sorted(cells)
     rows, width = len(cells[names[0]]), growth.branch.shape[1]
     ended = growth.attribute < 0
     number = np.arange(growth.size)
-    # One table leads from (node, cell) to the next node; a leaf leads to itself, so that nobody has to be sorted out.
+    # One table leads from (node, cell) to the next node; a leaf leads to itself, so that no row has to be sorted out.
     follows = np.where(ended, number, growth.first_child)[:, None] + np.where(ended[:, None], 0, growth.branch)
     follows = follows.ravel()
     asked = np.where(ended, 0, np.searchsorted(names, growth.attribute))
@@ -140,8 +136,8 @@ def leaf_of(growth: Growth, cells: Mapping[int, CellArray]) -> IntArray:
     return out
 
 
-def boxes(growth: Growth, attribute: int, width: int) -> NDArray[np.bool_]:
-    """For every node the cells of an attribute that lead to it; cell 0 is a missing value."""
+def boxes(growth: Growth, attribute: int, width: int) -> BoolArray:
+    """Return for every node the cells of an attribute that lead to it; cell 0 is a missing value."""
     out = np.ones((growth.size, width), bool)
     parent = growth.parents()
     branch = np.arange(growth.size) - growth.first_child[parent]
@@ -154,7 +150,7 @@ def boxes(growth: Growth, attribute: int, width: int) -> NDArray[np.bool_]:
 
 
 def sum_over_branches(growth: Growth, counts: FloatArray) -> FloatArray:
-    """Counts of the leaves, and at every other node the sum over its children."""
+    """Return the counts of the leaves, and at every other node the sum over its children."""
     out = counts.copy()
     parent = growth.parents()
     for nodes in reversed(growth.levels()[1:]):

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from html import escape
 
-from sfumato.trees.rules import conditions
-from sfumato.trees.show.as_text import branch_text, condition_text, format_amount, relation
+from sfumato.trees.rules import branch_text, condition_text, conditions, format_amount, relation
 from sfumato.trees.tree import Tree
 
 ROW, COLUMN, LEAF, BAR, MARGIN, HEAD = 30, 190, 236, 72, 20, 54

@@ -11,8 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from sfumato.errors import UsageError
-from sfumato.schema import Attribute, Kind, Missing
-from sfumato.table import MISSING_LABEL
+from sfumato.schema import MISSING_LABEL, Attribute, Kind, Missing
 from sfumato.trees.tree import Test, Tree
 
 

@@ -52,7 +52,7 @@ PUBLIC = {
     "Reconstruction": "sfumato.mining",
     "Reconstructions": "sfumato.mining",
     "Model": "sfumato.mining",
-    "PerturbedTreeClassifier": "sfumato.mining",
+    "PerturbedTreeClassifier": "sfumato.mining.estimators",
     "audit_epsilon": "sfumato.auditing",
     "Comparison": "sfumato.auditing",
     "Audit": "sfumato.auditing",
@@ -91,7 +91,6 @@ if TYPE_CHECKING:  # `as` tells type checkers that a name is handed on
     from sfumato.generators import generate as generate
     from sfumato.mining import (
         Model as Model,
-        PerturbedTreeClassifier as PerturbedTreeClassifier,
         Reconstruction as Reconstruction,
         Reconstructions as Reconstructions,
         cluster as cluster,
@@ -100,6 +99,7 @@ if TYPE_CHECKING:  # `as` tells type checkers that a name is handed on
         predict as predict,
         reconstruct as reconstruct,
     )
+    from sfumato.mining.estimators import PerturbedTreeClassifier as PerturbedTreeClassifier
     from sfumato.papers import Results as Results, reproduce as reproduce
     from sfumato.plans import Plan as Plan
     from sfumato.randomness import SecretKey as SecretKey

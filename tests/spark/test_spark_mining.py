@@ -47,7 +47,9 @@ def test_counts_are_the_same(spark: Any, alone: Release, spread: Release) -> Non
     count = CellCounts(("salary", "age"), (column.observed_grid(column.true_grid(50)), None))
     here = alone.count_table(Local()).fold(count)
     for engine, made in ((Local(2), spread), (spark, spread), (spark, alone)):
-        for ours, theirs in zip(here.arrays.values(), made.count_table(engine).fold(count).arrays.values(), strict=True):
+        for ours, theirs in zip(
+            here.arrays.values(), made.count_table(engine).fold(count).arrays.values(), strict=True
+        ):
             np.testing.assert_array_equal(ours, theirs)
     whole: Table = spread.read_table()
     assert int(here.arrays[0].sum()) == whole.rows == 12_000

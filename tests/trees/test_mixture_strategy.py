@@ -10,6 +10,7 @@ from tests.support import mined_tables as tables
 
 from sfumato.channels import Gaussian, Substitution, Uniform
 from sfumato.reconstruction import smooth_axis
+from sfumato.table import Table
 from sfumato.trees.strategies.base import Axis
 from sfumato.trees.strategies.mixture import (
     ClassMixtures,
@@ -100,7 +101,7 @@ def test_smoothing_keeps_the_total_and_the_missing_cell(banded):
     holes = replace(column, values=np.where(np.arange(500) % 5 == 0, np.nan, column.values))
     axis = Axis.of(holes, 12, 16)
     assert axis.gaps
-    counts = np.bincount(axis.codes(holes), minlength=axis.kernel.shape[0])[None, :].astype(float)
+    counts = np.bincount(axis.codes(Table((holes,))), minlength=axis.kernel.shape[0])[None, :].astype(float)
     start = np.full((1, axis.size), 1 / axis.size)
     plain, smooth = (reconstruct_axis(axis, counts, start, 1, strength) for strength in (0.0, 0.3))
     np.testing.assert_allclose(smooth.sum(axis=1), 1.0)

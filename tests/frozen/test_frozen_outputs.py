@@ -1,8 +1,10 @@
 """Outputs of the command line, frozen as digests: released data, manifests, plans, models and the figures of every verb.
 
 The cases are commands, so nothing here depends on where a module lives. Released data is exact to the last bit. In JSON only
-what is no prose counts: numbers (to ten significant digits), truth values, keys, and texts without a space. When an output is
-meant to change, write the digests anew and look at which of them moved:
+what is not prose counts: numbers, truth values, keys, and texts without a space. Processors add up products in different
+orders, so a computed number is only the same to a few units in the last place, and after many steps to fewer digits. Numbers
+are therefore kept apart from the digest, as two sums that must agree to a millionth (see `Frozen`). When an output is meant to
+change, write the digests anew and look at which of them moved:
 
     python tests/frozen/test_frozen_outputs.py --write
     FROZEN_WRITE=1 python -m pytest tests/spark/test_spark_frozen.py
@@ -15,6 +17,7 @@ import fcntl
 import hashlib
 import io
 import json
+import math
 import os
 import random
 import shlex
@@ -25,9 +28,10 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
 
@@ -37,8 +41,8 @@ FILE = Path(__file__).with_name("digests.json")
 KEY = "sfumato owner key v1 - whoever holds it can remove the noise: keep it private, and keep it\n" + "5f" * 32 + "\n"
 VOLATILE = {"seconds", "sha256", "bytes"}
 """Times differ from run to run, and checksums of Parquet files with the version of the library that wrote them."""
-TINY = 1e-12
-"""Below it, a number is what rounding left of nothing."""
+PRECISION = 1e-7
+"""How far a sum over figures may move, as a share of the sum of their sizes."""
 
 TABLES = {
     "people": "generate agrawal --rows 2000 --function 2 --balanced --seed 1 -o {out}.csv --plan {out}.toml --json",
@@ -225,7 +229,7 @@ class Workshop:
 
     def __init__(self, root: Path, master: str = "") -> None:
         self.root, self.master = root.resolve(), master
-        self.digests: dict[str, dict[str, str]] = {}
+        self.digests: dict[str, dict[str, Frozen]] = {}
         self.root.mkdir(parents=True, exist_ok=True)
 
     def made(self, name: str) -> Path:
@@ -257,7 +261,7 @@ class Workshop:
             return str(self.made("patients") / "out.csv")
         return word.format(out=folder / "out", key=folder / "key", master=self.master)
 
-    def found(self, name: str) -> dict[str, str]:
+    def found(self, name: str) -> dict[str, Frozen]:
         """All digests of a step, by their names."""
         if name not in self.digests:
             folder = self.made(name)
@@ -268,7 +272,7 @@ class Workshop:
             told |= {
                 kind: value for kind, value in OUTPUTS.get(verb, nothing)(folder, about).items() if value is not None
             }
-            self.digests[name] = {f"{verb}:{name}:{kind}": digest(value) for kind, value in told.items()}
+            self.digests[name] = {f"{verb}:{name}:{kind}": Frozen.of(value) for kind, value in told.items()}
         return self.digests[name]
 
 
@@ -285,20 +289,51 @@ def run(arguments: list[str]) -> str:
 
 
 def without_prose(data: Any) -> Any:
-    """The data without sentences and times, and with numbers to ten significant digits."""
+    """The data without sentences and times."""
     if isinstance(data, Mapping):
         return {key: without_prose(value) for key, value in data.items() if key not in VOLATILE}
     if isinstance(data, list):
         return [without_prose(value) for value in data if not (isinstance(value, str) and " " in value)]
-    if isinstance(data, float):
-        return 0.0 if abs(data) < TINY else float(f"{data:.10g}")
     return "…" if isinstance(data, str) and " " in data else data
 
 
-def digest(value: Any) -> str:
-    """SHA-256 of bytes as they are, and of anything else as JSON."""
-    raw = value if isinstance(value, bytes) else json.dumps(value, sort_keys=True, ensure_ascii=False).encode()
-    return hashlib.sha256(raw).hexdigest()
+class Frozen(NamedTuple):
+    """An output: the digest of everything in it but its figures, and two sums that tell whether one of those moved."""
+
+    digest: str
+    size: float = 0.0
+    """The sum of asinh(10⁶ |x|) over all figures x: near a logarithm, so that a small figure weighs as much as a large one."""
+    mixed: float = 0.0
+    """The sum of asinh(10⁶ x), each times a weight of its own between −1 and 1."""
+
+    @classmethod
+    def of(cls, value: Any) -> Frozen:
+        """Freeze bytes as they are, and anything else as JSON whose figures are set apart."""
+        if isinstance(value, bytes):
+            return cls(hashlib.sha256(value).hexdigest())
+        figures: list[float] = []
+        text = json.dumps(set_apart(value, figures), sort_keys=True, ensure_ascii=False)
+        finite = [math.asinh(1e6 * x) for x in figures if math.isfinite(x)]
+        mixed = math.fsum(x * math.cos(i) for i, x in enumerate(finite, 1))
+        return cls(hashlib.sha256(text.encode()).hexdigest(), math.fsum(map(abs, finite)), mixed)
+
+    def agrees(self, other: Frozen) -> bool:
+        """Whether both are the same output, on this or another processor."""
+        room = PRECISION * max(self.size, other.size)
+        near = abs(self.size - other.size) <= room and abs(self.mixed - other.mixed) <= room
+        return self.digest == other.digest and near
+
+
+def set_apart(data: Any, figures: list[float]) -> Any:
+    """The data with a mark in the place of every float, which goes to `figures`."""
+    if isinstance(data, Mapping):
+        return {key: set_apart(data[key], figures) for key in sorted(data)}
+    if isinstance(data, list):
+        return [set_apart(value, figures) for value in data]
+    if isinstance(data, float):
+        figures.append(data)
+        return "#" if math.isfinite(data) else repr(data)
+    return data
 
 
 def nothing(folder: Path, about: Any) -> dict[str, Any]:
@@ -347,6 +382,13 @@ def files_of_table(folder: Path, about: Any) -> dict[str, Any]:
     return {"table": table_bytes(file)} | files_of_plan(folder, about)
 
 
+def files_of_predictions(folder: Path, about: Any) -> dict[str, Any]:
+    """The predictions by column, probabilities as figures."""
+    (file,) = (p for p in folder.glob("out.*") if p.suffix in (".csv", ".parquet"))
+    table = pq.read_table(file) if file.suffix == ".parquet" else pacsv.read_csv(file)
+    return {"table": table.to_pydict()}
+
+
 def files_of_model(folder: Path, about: Any) -> dict[str, Any]:
     exported = {
         p.suffix[1:]: code(p.read_text(), "--", "//") for p in folder.glob("out.*") if p.suffix in (".sql", ".js")
@@ -387,16 +429,16 @@ OUTPUTS: dict[str, Callable[[Path, Any], dict[str, Any]]] = {
     "release": files_of_release,
     "plan": files_of_plan,
     "generate": files_of_table,
-    "predict": files_of_table,
+    "predict": files_of_predictions,
     "mine": files_of_model,
     "audit": parts_of_audit,
 }
 
 
-def frozen(spark: bool = False) -> dict[str, str]:
-    """The digests on file, of one machine or of the cluster."""
-    on_file: dict[str, str] = json.loads(FILE.read_text()) if FILE.exists() else {}
-    return {name: value for name, value in on_file.items() if (step_of(name) in SPARK_STEPS) == spark}
+def frozen(spark: bool = False) -> dict[str, Frozen]:
+    """The outputs on file, of one machine or of the cluster."""
+    on_file: dict[str, list[Any]] = json.loads(FILE.read_text()) if FILE.exists() else {}
+    return {name: Frozen(*value) for name, value in on_file.items() if (step_of(name) in SPARK_STEPS) == spark}
 
 
 def step_of(name: str) -> str:
@@ -404,10 +446,11 @@ def step_of(name: str) -> str:
     return name.split(":")[1]
 
 
-def write(digests: Mapping[str, str], spark: bool = False) -> None:
-    """Put the digests of one machine or of the cluster on file, and keep the others."""
-    kept = frozen(not spark)
-    FILE.write_text(json.dumps(dict(sorted((kept | dict(digests)).items())), indent=1) + "\n")
+def write(outputs: Mapping[str, Frozen], spark: bool = False) -> None:
+    """Put the outputs of one machine or of the cluster on file, one per line, and keep the others."""
+    every = sorted((frozen(not spark) | dict(outputs)).items())
+    lines = (f"{json.dumps(name)}: {json.dumps([v.digest, *(float(f'{x:.9g}') for x in v[1:])])}" for name, v in every)
+    FILE.write_text("{\n " + ",\n ".join(lines) + "\n}\n")
 
 
 @pytest.fixture(scope="session")
@@ -420,7 +463,8 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
 
 @pytest.mark.parametrize("name", frozen())
 def test_an_output_is_what_it_was(name: str, workshop: Workshop) -> None:
-    assert workshop.found(step_of(name))[name] == frozen()[name]
+    now, then = workshop.found(step_of(name))[name], frozen()[name]
+    assert now.agrees(then), f"{now} was {then}"
 
 
 def test_every_command_has_frozen_outputs() -> None:

@@ -23,4 +23,5 @@ def test_the_digests_are_written_anew(workshop: Any) -> None:
 
 @pytest.mark.parametrize("name", cases.frozen(spark=True))
 def test_an_output_of_the_cluster_is_what_it_was(name: str, workshop: Any) -> None:
-    assert workshop.found(cases.step_of(name))[name] == cases.frozen(spark=True)[name]
+    now, then = workshop.found(cases.step_of(name))[name], cases.frozen(spark=True)[name]
+    assert now.agrees(then), f"{now} was {then}"

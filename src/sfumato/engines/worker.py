@@ -105,8 +105,8 @@ class Batches:
 
 def explain_wrong_number(column: str, number: int | None) -> str:
     """Return why a row number is not valid, and the next step."""
-    found = "a row has no number" if number is None else f"the row number {number} is negative"
-    return f"{column}: {found}; give every row of the DataFrame a whole number of its own, from 0 on"
+    reason = "a row has no number" if number is None else f"the row number {number} is negative"
+    return f"{column}: {reason}; give every row of the DataFrame a whole number of its own, from 0 on"
 
 
 Rows = Pieces | Batches
@@ -126,9 +126,9 @@ class Fold:
         for part, blocks in self.rows.parts(batches):
             try:
                 for block in blocks:
-                    found = self.kernel(block)
+                    counts = self.kernel(block)
                     first = part if total is None else first
-                    total = found if total is None else total + found
+                    total = counts if total is None else total + counts
             except SfumatoError as error:
                 yield pack(part, Failed(self.rows.with_file(part, error)))
                 return
@@ -165,9 +165,9 @@ class Write:
         with tempfile.TemporaryDirectory(prefix=f".attempt-{part:05d}-", dir=folder) as own:
             with open_writer(Path(own), self.target.form, self.target.schema) as (put, done):
                 for block in blocks:
-                    found = self.kernel(block)
-                    put(found.batch)
-                    total = found.tally if total is None else total + found.tally
+                    mapped = self.kernel(block)
+                    put(mapped.batch)
+                    total = mapped.tally if total is None else total + mapped.tally
             if total is None:
                 return None
             name = f"part-{part:05d}-{done[0].sha256[:12]}.{self.target.form}"

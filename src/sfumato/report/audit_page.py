@@ -120,7 +120,7 @@ def _figures(about: Mapping[str, Any]) -> str:
         out.append(
             _figure(
                 f"{rate:.1%}",
-                f"of people found by whoever knows their {len(worst['attributes'])} columns",
+                f"of people found by anyone who knows their {len(worst['attributes'])} columns",
                 rate > 0.1,
                 rate < 0.01,
             )
@@ -165,7 +165,7 @@ def _badge(verdict: str) -> str:
     return f'<span class="verdict {kind}">{escape(verdict)}</span>'
 
 
-def _left(p: Mapping[str, Any]) -> str:
+def _format_left(p: Mapping[str, Any]) -> str:
     if p["left"] is None:
         return "–"
     return f"{_number(p['left'])}  ({_number(p['left_interval'][0])} to {_number(p['left_interval'][1])})"
@@ -180,7 +180,7 @@ def _promises(about: Mapping[str, Any]) -> str:
             p["mechanism"],
             f"{_number(p['interval_width_95'])}",
             f"{_number(p['without_release'])}",
-            _left(p),
+            _format_left(p),
             _badge(p["verdict"]),
             p.get("not_measured_because") or (p["attack"] if p["verdict"] != "in the clear" else ""),
         ]
@@ -191,7 +191,7 @@ def _promises(about: Mapping[str, Any]) -> str:
         "Promised, and left",
         page.paragraph(
             "For each attribute the width of the interval (or the number of labels) that holds the true value with 95 %: as "
-            "the law promises it, and as it is after the strongest attack. Nobody can promise more than people differ by; the "
+            "the law promises it, and as it is after the strongest attack. No law can promise more than people differ by; the "
             "upright mark shows how much that is."
         ),
         _wide(promise_chart(promised, sizes)) if blurred else "",
@@ -258,7 +258,7 @@ def _people(about: Mapping[str, Any]) -> str:
         "Who is exposed",
         page.paragraph(
             f"To single one record out of all takes {records['bits_needed_to_single_out']:.1f} bits. Half carry at most "
-            f"{records['bits_median']:.1f}, and {records['share_over']:.1%} carry more than enough: whoever knows all of "
+            f"{records['bits_median']:.1f}, and {records['share_over']:.1%} carry more than enough: anyone who knows all of "
             "such a person has a good chance to find the row."
         ),
         _wide(exposure_chart(records)),

@@ -58,15 +58,15 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
     return [round(k * step, 12) for k in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
-MONTH = 365.2425 / 12
 MONTHS = (1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 2400, 6000, 12000, 24000)
 """Months between two marks of an axis of days."""
 
 
 def day_ticks(low: float, high: float, about: int = 5) -> list[tuple[float, str]]:
     """Return calendar days between two numbers of days since 1970: the first of months or years, or days where these are too few."""
-    months = next((m for m in MONTHS if (high - low) / (m * MONTH) <= about), MONTHS[-1])
-    if high - low < 2 * MONTH:
+    month = 365.2425 / 12
+    months = next((m for m in MONTHS if (high - low) / (m * month) <= about), MONTHS[-1])
+    if high - low < 2 * month:
         whole = {math.ceil(t - 1e-9) for t in ticks(low, high, about)}
         return [(float(t), _calendar(t).isoformat()) for t in sorted(whole) if low <= t <= high]
     first = _calendar(math.ceil(low))

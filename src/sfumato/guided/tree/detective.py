@@ -16,8 +16,9 @@ import numpy as np
 from sfumato.counts import FloatArray, IntArray
 from sfumato.engines import Needs
 from sfumato.errors import UsageError
+from sfumato.guided.base import Perturbed
 from sfumato.guided.tree._segments import Segments
-from sfumato.guided.tree.base import Perturbed, Redraw, TreeMethod, check_choice, check_probability
+from sfumato.guided.tree.base import Redraw, TreeMethod, check_choice, check_probability
 from sfumato.guided.tree.class_noise import draw_categories
 from sfumato.parameters import parameter
 from sfumato.randomness import Stream
@@ -174,16 +175,16 @@ def deal_shares(shares: FloatArray, group: IntArray, stream: Stream) -> IntArray
     place = np.arange(len(group)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     start = stream.uniform(len(shares))
     whole = np.cumsum(shares * sizes[:, None], axis=1)
-    # Whole numbers but for rounding are whole: else a value that belongs once could come twice.
+    # Whole numbers up to rounding are whole: else a value that belongs once could come twice.
     near = np.round(whole)
     whole = np.where(np.abs(whole - near) < 1e-6, near, whole)
     at = group[order]
     out = np.empty(len(group), np.int64)
-    found = np.zeros(len(group), np.int64)
+    values = np.zeros(len(group), np.int64)
     position = place + start[at]
     for value in range(shares.shape[1] - 1):
-        found += position >= whole[at, value]
-    out[order] = found
+        values += position >= whole[at, value]
+    out[order] = values
     return out
 
 

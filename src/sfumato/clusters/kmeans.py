@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -116,8 +116,7 @@ def kmeans(
         raise UsageError(f"k: {k} is not a number of clusters; give a whole number from 1 on")
     if len(table) < k * max(least, 1):
         raise DataError(f"k: {len(table)} records cannot fill {k} clusters of at least {least}; take a smaller k")
-    fit = _best_start(table, k, starts, seed, large)
-    return _treat_small(table, fit, least, small)
+    return _treat_small(table, _best_start(table, k, starts, seed, large), least, small)
 
 
 def _sklearn() -> Any:
@@ -190,9 +189,7 @@ def _treat_small(table: FloatArray, fit: KMeans, least: int, small: str) -> KMea
         return fit
     centres = cluster_means(table, labels, len(centres))
     scatter = within_scatter(table, labels, centres)
-    return KMeans(
-        labels, centres, scatter, fit.method, fit.starts, fit.seed, converged, fit.chosen_by, fit.scores, tuple(notes)
-    )
+    return replace(fit, labels=labels, centres=centres, scatter=scatter, converged=converged, notes=tuple(notes))
 
 
 def silhouette(table: FloatArray, labels: LabelArray, seed: int = 0, sample: int = SILHOUETTE_ROWS) -> float:
@@ -226,18 +223,7 @@ def _choose_k(table: FloatArray, starts: int, seed: int, least: int, small: str,
                 best = fit
     if best is None:
         raise DataError(f"no k from 2 to {most} gives clusters that may be released: {refusals[0]}")
-    return KMeans(
-        best.labels,
-        best.centres,
-        best.scatter,
-        best.method,
-        starts,
-        seed,
-        best.converged,
-        f"largest silhouette on at most {SILHOUETTE_ROWS} rows",
-        scores,
-        best.notes,
-    )
+    return replace(best, chosen_by=f"largest silhouette on at most {SILHOUETTE_ROWS} rows", scores=scores)
 
 
 CACHED_ROWS = 65536

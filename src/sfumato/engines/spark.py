@@ -24,14 +24,14 @@ from sfumato.engines.worker import (
     NUMBER,
     OURS,
     PART,
-    Assign,
     Batches,
     Count,
     Failed,
     Fold,
+    Map,
+    NumberedWords,
     Pieces,
     Rows,
-    Words,
     Write,
     explain_wrong_number,
     unpack,
@@ -215,7 +215,7 @@ class Spark:
         frame, rows = self._work(source, columns, BLOCK_ROWS)
         kinds = {pa.int64(): "bigint", pa.float64(): "double"}
         kind = ", ".join(f"{f.name} {kinds[f.type]}" for f in schema)
-        assigned = _map_in_arrow(frame, Assign(rows, assign), kind)
+        assigned = _map_in_arrow(frame, Map(rows, assign), kind)
 
         def sfumato_exchange(group: Any) -> Any:
             return within(group)
@@ -230,7 +230,7 @@ class Spark:
         from pyspark.sql import functions as f
 
         frame, rows = self._work(source, columns, BLOCK_ROWS)
-        digests = _map_in_arrow(frame, Words(rows, words), WORDS_TYPE)
+        digests = _map_in_arrow(frame, Map(rows, NumberedWords(words)), WORDS_TYPE)
         several = (
             digests.groupBy("word").agg(f.sort_array(f.collect_list("row")).alias("rows")).where(f.size("rows") > 1)
         )

@@ -178,29 +178,26 @@ class Write:
 
 
 @dataclass(frozen=True)
-class Words:
+class NumberedWords:
     """Give one word per row, with the row's number, for the cluster to find words that occur twice."""
 
-    rows: Rows
-    kernel: Callable[[Block], Any]
+    words: Callable[[Block], NDArray[np.uint64]]
 
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield words as they are; errors were found when the same rows were mapped."""
-        for _, blocks in self.rows.parts(batches):
-            for block in blocks:
-                arrays = [pa.array(self.kernel(block).view(np.int64)), pa.array(block.row_numbers, pa.int64())]
-                yield pa.RecordBatch.from_arrays(arrays, schema=WORDS)
+    def __call__(self, block: Block) -> pa.RecordBatch:
+        """Return the words of a block."""
+        arrays = [pa.array(self.words(block).view(np.int64)), pa.array(block.row_numbers, pa.int64())]
+        return pa.RecordBatch.from_arrays(arrays, schema=WORDS)
 
 
 @dataclass(frozen=True)
-class Assign:
-    """Give rows the group they belong to, for the cluster to bring together."""
+class Map:
+    """Turn rows into others that the cluster sorts or brings together."""
 
     rows: Rows
     kernel: Callable[[Block], pa.RecordBatch]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield rows as the kernel gives them; errors were found when the same rows were counted."""
+        """Yield rows as the kernel gives them; errors were found when the same rows were written or counted."""
         for _, blocks in self.rows.parts(batches):
             for block in blocks:
                 yield self.kernel(block)

@@ -11,12 +11,11 @@ A method in a file of its own, with one import line in tree/ or cluster/, is kno
 """
 
 from sfumato.guided.base import METHODS, GuidedMethod, Method, Pattern, Perturbed, is_guided, make_method
-from sfumato.guided.cluster import RACC, RACCV, RDD, Clustered, ClusterMethod, Geometric, SwapV
+from sfumato.guided.cluster import RACC, RACCV, RDD, ClusterMethod, Geometric, SwapV
 from sfumato.guided.rare_classes import is_rare, rare_note
 from sfumato.guided.suppressed import find_kept_rows
 from sfumato.guided.tree import (
     ClassAllLeaves,
-    ClassNoise,
     ClassProbabilistic,
     ClassRandom,
     Detective,
@@ -34,7 +33,6 @@ from sfumato.guided.tree import (
     all_leaves_variance,
     cells_of,
     cells_to_perturb,
-    choose_columns,
     draw_categories,
     expected_changes,
     flip_labels,

@@ -120,20 +120,8 @@ class Encoder:
 
     def _floats(self, array: pa.Array, start: int) -> tuple[FloatArray, BoolArray]:
         if pa.types.is_string(array.type):
-            missing = self._missing(array)
-            texts = pc.utf8_trim_whitespace(array)
-            texts = pc.if_else(pa.array(missing), pa.scalar(None, pa.string()), texts)
-            try:
-                numbers = texts.cast(pa.float64())
-            except pa.ArrowInvalid:
-                self._refuse(
-                    np.array([not _parses(t, pa.float64()) for t in texts.to_pylist()]),
-                    array,
-                    start,
-                    lambda text: f"{text!r} is not a number{_describe_look(text)}",
-                    "fix it, or list it under missing_values in the plan",
-                )
-                raise DataError(f"{self.attribute.name}: some values cannot be read as numbers") from None
+            remedy = "fix it, or list it under missing_values in the plan"
+            numbers, missing = self._parse(array, start, pa.float64(), "number", remedy)
         elif pa.types.is_boolean(array.type):
             numbers = array.cast(pa.int8()).cast(pa.float64())
             missing = _find_nulls(array)
@@ -162,21 +150,23 @@ class Encoder:
             array = self._days_of_instants(array, start)
         if pa.types.is_date(array.type):
             return _to_floats(array.cast(pa.date32()).cast(pa.int32()).cast(pa.float64())), _find_nulls(array)
+        remedy = "write it as 2024-01-31, or declare the column categorical"
+        days, missing = self._parse(array, start, pa.date32(), "date", remedy)
+        return _to_floats(days.cast(pa.int32()).cast(pa.float64())), missing
+
+    def _parse(
+        self, array: pa.Array, start: int, kind: pa.DataType, what: str, remedy: str
+    ) -> tuple[pa.Array, BoolArray]:
+        """Return texts as values of a type, and which are missing; `what` is one such value in a message."""
         texts = format_labels(array, self.attribute.name)
         missing = self._missing(texts)
         texts = pc.if_else(pa.array(missing), pa.scalar(None, pa.string()), pc.utf8_trim_whitespace(texts))
         try:
-            days = texts.cast(pa.date32()).cast(pa.int32())
+            return texts.cast(kind), missing
         except pa.ArrowInvalid:
-            self._refuse(
-                np.array([not _parses(t, pa.date32()) for t in texts.to_pylist()]),
-                array,
-                start,
-                lambda text: f"{text!r} is not a date{_describe_look(text)}",
-                "write it as 2024-01-31, or declare the column categorical",
-            )
-            raise DataError(f"{self.attribute.name}: some values cannot be read as dates") from None
-        return _to_floats(days.cast(pa.float64())), missing
+            unread = np.array([not _parses(t, kind) for t in texts.to_pylist()])
+            self._refuse(unread, array, start, lambda text: f"{text!r} is not a {what}{_describe_look(text)}", remedy)
+            raise DataError(f"{self.attribute.name}: some values cannot be read as {what}s") from None
 
     def _days_of_instants(self, array: pa.Array, start: int) -> pa.Array:
         days, midnight = truncate_to_days(array, self.attribute.name)

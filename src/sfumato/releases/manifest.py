@@ -164,8 +164,7 @@ class Manifest:
     @property
     def method(self) -> Mapping[str, Any] | None:
         """The guided method with its parameters, where the release was made by one."""
-        found: Mapping[str, Any] | None = self.extra.get("method")
-        return found
+        return self.extra.get("method")
 
     def to_json(self) -> str:
         """Return the manifest as it is written to the release folder."""

@@ -167,12 +167,8 @@ def _deal(
     leaves = _leaves(method, mined)
     *tables, content = counted.fold(LeafCounts(leaves, owner.derive("content"))).tables
     counts = [table.astype(np.float64) for table in tables]
-    labels = [
-        "guided by counts",
-        plan.release_name,
-        method.to_dict(),
-        digest((f.tree for f in leaves), counts, content),
-    ]
+    about = digest((leaf.tree for leaf in leaves), counts, content)
+    labels = ["guided by counts", plan.release_name, method.to_dict(), about]
     chance = Chance(owner.derive(*labels))
     redraws = [method.redraw(Segments.of_counts(f.name, f.tree, c)) for f, c in zip(leaves, counts, strict=True)]
     shuffled = any(r.shuffle for r in redraws)

@@ -13,8 +13,6 @@ from html import escape
 
 from sfumato.schema import EPOCH
 
-PALETTE = ("ink", "accent", "second", "third", "muted")
-
 STYLE = """
 .sf{font:12px system-ui,-apple-system,"Segoe UI",sans-serif;--ink:#1c2430;--muted:#8a94a3;--grid:#e4e8ee;--accent:#c2410c;
 --second:#1d6fb8;--third:#3f8f4f;--fourth:#8a5cc2;--paper:#ffffff;color:var(--ink)}

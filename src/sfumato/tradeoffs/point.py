@@ -157,16 +157,8 @@ class Tradeoff:
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Return headers, and one row of text per setting."""
-        head = [
-            "setting",
-            "accuracy",
-            "±",
-            "naive",
-            "error of distributions",
-            "mean 95 % interval",
-            "ε of blurred columns",
-        ]
-        return head, [p.cells() for p in self.points]
+        figures = ["accuracy", "±", "naive", "error of distributions", "mean 95 % interval", "ε of blurred columns"]
+        return ["setting", *figures], [p.cells() for p in self.points]
 
     def html(self, next_step: str | None = None) -> str:
         """Return the report as one self-contained page.

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -171,8 +172,8 @@ class Blur:
                 columns.append(column.through(channel, own.derive(column.name)))
         return Table(tuple(columns), truth.target)
 
-    def promise(self, attributes: list[Attribute], gaps: Collection[str] = ()) -> Promise:
-        """The privacy figures over all blurred columns; those in `gaps` show which cells are missing."""
+    def promise(self, attributes: list[Attribute], gaps: Collection[str] = ()) -> dict[str, Any]:
+        """Return the figures of a `Point` that the laws alone give; columns in `gaps` show which cells are missing."""
         about = {a.name: figures(self.channels[a.name], a) for a in attributes}
         record = record_figures(about, gaps)
         reason = None
@@ -184,22 +185,12 @@ class Blur:
                 f"{join_names(infinite)} {'have' if len(infinite) > 1 else 'has'} none: {about[infinite[0]]['reason']}"
             )
         bits = [f["entropy_bits"] for n, f in about.items() if isinstance(self.channels[n], Substitution)]
-        return Promise(
-            float(np.mean([f["interval_width_95_share"] for f in about.values()])),
-            record["epsilon"],
-            reason,
-            float(np.mean(bits)) if bits else None,
-        )
-
-
-@dataclass(frozen=True)
-class Promise:
-    """What a setting promises: mean 95 % interval, ε over the blurred columns or why there is none, mean entropy of M."""
-
-    interval: float
-    epsilon: float | None
-    reason: str | None
-    entropy: float | None
+        return {
+            "interval": float(np.mean([f["interval_width_95_share"] for f in about.values()])),
+            "epsilon": record["epsilon"],
+            "epsilon_reason": reason,
+            "entropy": float(np.mean(bits)) if bits else None,
+        }
 
 
 def modified_attributes(plan: Plan) -> list[Attribute]:

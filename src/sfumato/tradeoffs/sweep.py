@@ -272,19 +272,15 @@ def _point(splits: Sequence[Split], blur: Blur, attributes: list[Attribute], str
             distances = [_distance(seen, train, a.name) for a in attributes if not np.isnan(train[a.name].values).all()]
             error = float(np.mean(distances)) if distances else 0.0
     gaps = {a.name for a in attributes for part in splits[0] if np.isnan(part[a.name].values).any()}
-    promise = blur.promise(attributes, gaps)
     return Point(
-        blur.setting,
-        float(np.mean(accuracies)),
-        _spread(accuracies),
-        float(np.mean(naive)),
-        error,
-        promise.interval,
-        promise.epsilon,
-        promise.entropy,
-        len(splits),
-        splits[0][1].rows,
-        promise.reason,
+        setting=blur.setting,
+        accuracy=float(np.mean(accuracies)),
+        spread=_spread(accuracies),
+        naive=float(np.mean(naive)),
+        error=error,
+        repeats=len(splits),
+        tested=splits[0][1].rows,
+        **blur.promise(attributes, gaps),
     )
 
 
@@ -321,7 +317,7 @@ def _companions(sweep: Sweep, blurs: Sequence[Blur], attributes: list[Attribute]
     if len(others) == len(attributes):
         words = f"No column takes {sweep.law} itself: {standing} of the same strength stand in for it."
     elif sweep.law == Intervals.law and sweep.axis.parameter == "count":
-        same = blurs[0].promise([a for a in attributes if a.name in others]).epsilon
+        same = blurs[0].promise([a for a in attributes if a.name in others])["epsilon"]
         words = (
             f"{names}: labels have no intervals; their {standing} is the same at every setting (ε = {same:.1f} in all)."
         )

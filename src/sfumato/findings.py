@@ -97,11 +97,7 @@ def code_notes(notes: Iterable[str]) -> list[dict[str, Any]]:
     return [{"code": n.code, "title": FINDINGS[n.code].title, "words": str(n)} for n in notes if isinstance(n, Note)]
 
 
-def _registry(*entries: Explanation) -> dict[str, Explanation]:
-    return {entry.code: entry for entry in entries}
-
-
-FINDINGS = _registry(
+ENTRIES = (
     # --- plans ---
     Explanation(
         "SF101",
@@ -456,4 +452,5 @@ FINDINGS = _registry(
         "Use a method that changes this column, or add noise.",
     ),
 )  # fmt: skip
+FINDINGS = {entry.code: entry for entry in ENTRIES}
 """Every numbered finding by its code."""

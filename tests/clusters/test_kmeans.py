@@ -39,7 +39,7 @@ def test_a_partition_lists_every_row_once_under_its_own_cluster():
     labels = np.random.default_rng(3).integers(0, 5, 200)
     labels[labels == 2] = 3
     part = Partition.of(labels, 5)
-    seen = {i: set(part.order[s].tolist()) for i, s in part.slices()}
+    seen = {i: set(rows.tolist()) for i, rows in part.groups()}
     assert seen == {i: set(np.flatnonzero(labels == i).tolist()) for i in (0, 1, 3, 4)}
 
 

@@ -37,12 +37,9 @@ from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
 from sfumato.releases import (
     CountedTable,
-    Entry,
     Making,
-    Manifest,
     Reader,
     RowSample,
-    Sketch,
     gather_sample,
 )
 from sfumato.releasing._kernels import (
@@ -59,8 +56,8 @@ from sfumato.releasing._kernels import (
     SwapKernel,
     digest,
 )
-from sfumato.releasing.base import Decoding, Draft, Tally
-from sfumato.releasing.whole_table import guided_entry, guided_manifest, true_columns
+from sfumato.releasing.base import Decoding, Tally
+from sfumato.releasing.whole_table import GuidedDraft, true_columns
 from sfumato.schema import Kind
 from sfumato.table import Table
 from sfumato.text import join_names
@@ -68,16 +65,10 @@ from sfumato.trees import ALWAYS, MAX_WORD, NEVER, CodeThresholds, SlotsByColumn
 
 
 @dataclass(frozen=True, eq=False)
-class CountedDraft(Draft):
+class CountedDraft(GuidedDraft):
     """A guided release whose rows are perturbed one by one, by what was counted of all of them."""
 
-    plan: Plan
     method: TreeMethod
-    names: list[str]
-    noise: str
-    """The public name of the noise: equal names mean equal noise."""
-    sketch: Sketch | None = None
-    """Of the true rows, where the rows to write are no longer theirs."""
     warnings: tuple[Note, ...] = ()
     rare_rows: int = 0
     """Rows of rare classes, which are left out whatever their leaf."""
@@ -88,23 +79,12 @@ class CountedDraft(Draft):
         if not written.rows:
             raise UsageError("leaf-swap: every leaf and class is a small cell; lower `least`, or choose small=keep")
 
-    def entry(self, tally: Tally) -> Entry:
-        """Return one name of noise and one law for all columns."""
-        return guided_entry(self.plan, self.method, self.names, self.noise, self.sketch or tally.sketch)
+    def changed_columns(self, tally: Tally) -> set[str]:
+        """Return the columns with a cell that was changed."""
+        return {name for name, count in tally.changed.items() if count}
 
-    def manifest(self, written: Written, tally: Tally, earlier: tuple[str, ...]) -> Manifest:
-        """State the method, its parameters, and from how many rows its trees were grown."""
-        return guided_manifest(
-            self.plan,
-            self.method,
-            written,
-            earlier,
-            changed={name for name, count in tally.changed.items() if count},
-            missing=tally.missing,
-            public=self._public(),
-        )
-
-    def _public(self) -> dict[str, Any]:
+    def public(self) -> dict[str, Any]:
+        """Return from how many rows the trees were grown, and the limits of the method."""
         assert self.mined is not None
         about: dict[str, Any] = {"tree_from_rows": len(self.mined.rows), "by_counts": True}
         if self.method.limits:
@@ -177,7 +157,8 @@ def _deal(
     deals = tuple(d for d in deals if d.leaf.name not in true_columns(plan))
     kernel = GuidedKernel(counted.reader, decoding, deals, chance, owner.derive("sketch"))
     names = counted.reader.names
-    return CountedDraft(counted.source, names, kernel, decoding.schema, plan, method, names, owner.fingerprint(*labels))
+    noise = owner.fingerprint(*labels)
+    return CountedDraft(counted.source, names, kernel, decoding.schema, plan, method, names, noise, None)
 
 
 def _swap(

@@ -31,7 +31,6 @@ from sfumato.tradeoffs.setting import (
     in_words,
     law_of,
     modified_attributes,
-    refuse_nothing_to_blur,
     sweep_for,
 )
 from sfumato.trees import STRATEGIES, strategy_for_release
@@ -116,7 +115,7 @@ def tradeoff(
         sweep_for(law, values)  # a wrong word is told before the table is read
     plan = _without_identifier(_plan(table, plan, target, identifier, encoding))
     goal = _class(plan)
-    refuse_nothing_to_blur(plan)
+
     attributes = modified_attributes(plan)
     chosen = sweep_for(law or law_of(plan) or DEFAULT_LAW, values, numbers=any(a.kind.numeric for a in attributes))
     whole = _rows_with_class(read_original(table, plan, encoding=encoding), goal, rows, seed)

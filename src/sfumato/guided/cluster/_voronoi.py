@@ -52,8 +52,7 @@ def inside(
     """Return whether each row lies in its own cluster's cell, `margin` away from the walls."""
     out = np.empty(len(table), np.bool_)
     partition = Partition.of(labels, len(centres))
-    for i, place in partition.slices():
-        rows = partition.order[place]
+    for i, rows in partition.groups():
         out[rows] = reach(table[rows] - centres[i], walls(centres, i)) <= 1.0 - margin
     return out
 

@@ -48,7 +48,8 @@ def exchange_values(
     family = Family.of(leaves.tree)
     place = family.begin[leaves.nodes][leaves.number]
     # Records of one class in the order of their leaves: those below a node are one run.
-    order = {int(c): _by_place(np.flatnonzero(table.codes == c), place) for c in np.unique(table.codes[lone])}
+    by_place = np.argsort(place, kind="stable")
+    order = {int(c): by_place[table.codes[by_place] == c] for c in np.unique(table.codes[lone])}
     unmoved = np.zeros(len(lone), np.int64)
     out = {}
     for column in table.columns:
@@ -65,10 +66,6 @@ def exchange_values(
             codes[[row, partner]] = codes[[partner, row]]
         out[column.name] = new
     return out, unmoved
-
-
-def _by_place(rows: IntArray, place: IntArray) -> IntArray:
-    return rows[np.argsort(place[rows], kind="stable")]
 
 
 def _check_conditions(column: Column, leaves: Leaves, known: FloatArray) -> NDArray[np.bool_]:

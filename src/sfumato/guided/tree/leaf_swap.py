@@ -179,8 +179,9 @@ class LeafSwap(TreeMethod):
             values = {name: swap_blindly(column, leaf, blindly, stream) for name, column in values.items()}
         out = small if self.small == "suppress" else blindly & (np.bincount(leaf)[leaf] < 2)
         released = table.with_values(values, given)
+        if out.all():
+            raise UsageError("leaf-swap: every leaf and class is a small cell; lower `least`, or choose small=blind")
         if out.any():
-            check_some_are_kept(out)
             released, table = released.take(~out), table.take(~out)
         counted = {"records": len(lone), "unmoved": int(unmoved.sum())}
         warnings = [unmoved_note(counted["unmoved"], len(lone))] if counted["unmoved"] else []
@@ -243,12 +244,6 @@ def deal_again_below(
     classes = deal.codes.copy()
     classes[among] = fresh.codes
     return deal.with_values(values, classes)
-
-
-def check_some_are_kept(small: NDArray[np.bool_]) -> None:
-    """Raise UsageError where every row is in a small cell, since nothing would be released."""
-    if small.all():
-        raise UsageError("leaf-swap: every leaf and class is a small cell; lower `least`, or choose small=blind")
 
 
 def cells_of(leaf: IntArray, classes: IntArray, n_classes: int) -> IntArray:

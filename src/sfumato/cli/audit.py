@@ -35,13 +35,7 @@ COLOURS = {"broken": "red", "people found": "red", "nothing hidden": "red", "nar
 @options.force
 @options.json
 def audit(
-    output: Path | None,
-    public: Path | None,
-    engine: str,
-    master: str | None,
-    force: bool,
-    as_json: bool,
-    **asked: Any,
+    output: Path | None, public: Path | None, engine: str, master: str | None, force: bool, as_json: bool, **asked: Any
 ) -> None:
     """Attack the release in DIR, made from the table ORIGINAL: privacy promised beside privacy left."""
     for path in (output, public):

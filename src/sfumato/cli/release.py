@@ -24,11 +24,7 @@ from sfumato.cli.output import give, progress, say, table, warn
 @options.method("Instead of noise column by column: {}, or a guided method such as leaf-swap.")
 @click.option("--name", help="The release's name; noise is fixed for a name (default: a digest of the plan).")
 @click.option(
-    "--key",
-    type=Path,
-    default=Path("sfumato.key"),
-    show_default=True,
-    help="The owner's key; made if there is none.",
+    "--key", type=Path, default=Path("sfumato.key"), show_default=True, help="The owner's key; made if there is none."
 )
 @click.option("--again", is_flag=True, help="Release rows with fresh noise although they were released before.")
 @click.option("--format", type=click.Choice(["parquet", "csv"]), default="parquet", show_default=True)

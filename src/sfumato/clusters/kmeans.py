@@ -122,6 +122,7 @@ def kmeans(
 def _sklearn() -> Any:
     try:
         import sklearn.cluster
+        import sklearn.exceptions
         import sklearn.metrics
     except ImportError as error:
         raise UsageError("k-means needs scikit-learn; install it with: pip install 'sfumato[learn]'") from error
@@ -132,7 +133,7 @@ def _best_start(table: FloatArray, k: int, starts: int, seed: int, large: int) -
     sk = _sklearn()
     with warnings.catch_warnings(), _limit_threads(len(table)):
         # Fewer distinct rows than clusters: reported below in our own words.
-        warnings.simplefilter("ignore", category=_convergence_warning())
+        warnings.simplefilter("ignore", category=sk.exceptions.ConvergenceWarning)
         if len(table) < large:
             fitted = sk.cluster.KMeans(k, n_init=starts, max_iter=300, tol=0.0, random_state=seed).fit(table)
             method = "k-means++ and Lloyd"
@@ -162,13 +163,6 @@ def _controller() -> Any:
     import threadpoolctl  # type: ignore[import-untyped]  # scikit-learn's own dependency
 
     return threadpoolctl.ThreadpoolController()
-
-
-def _convergence_warning() -> type[Warning]:
-    import sklearn.exceptions
-
-    warning: type[Warning] = sklearn.exceptions.ConvergenceWarning
-    return warning
 
 
 def _treat_small(table: FloatArray, fit: KMeans, least: int, small: str) -> KMeans:

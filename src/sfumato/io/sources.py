@@ -208,19 +208,14 @@ class ParquetSource:
         self.name, self.path = name, path
         try:
             with pq.ParquetFile(path) as file:
-                self._rows = file.metadata.num_rows
+                self.rows = int(file.metadata.num_rows)
                 self.columns = check_header(file.schema_arrow.names, name)
         except (pa.ArrowException, OSError) as error:
             raise DataError(f"{name} cannot be read as Parquet: {first_line(error)}; is it complete?") from None
 
-    @property
-    def rows(self) -> int | None:
-        """The number of rows, from the footer."""
-        return int(self._rows)
-
     def batches(self, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
         """Yield row groups in pieces."""
-        return self.read_rows(columns, 0, int(self._rows))
+        return self.read_rows(columns, 0, self.rows)
 
     def read_rows(self, columns: tuple[str, ...], begin: int, end: int) -> Iterator[pa.RecordBatch]:
         """Yield the rows from `begin` up to `end`; only the row groups that hold some of them are read."""

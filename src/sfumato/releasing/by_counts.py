@@ -13,7 +13,7 @@ follows from thresholds between ranks, which are found by counting (`trees.selec
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -69,10 +69,10 @@ class CountedDraft(GuidedDraft):
     """A guided release whose rows are perturbed one by one, by what was counted of all of them."""
 
     method: TreeMethod
+    mined: RowSample
     warnings: tuple[Note, ...] = ()
     rare_rows: int = 0
     """Rows of rare classes, which are left out whatever their leaf."""
-    mined: RowSample | None = None
 
     def check(self, written: Written, tally: Tally) -> None:  # noqa: ARG002
         """Refuse a release without rows."""
@@ -85,7 +85,6 @@ class CountedDraft(GuidedDraft):
 
     def public(self) -> dict[str, Any]:
         """Return from how many rows the trees were grown, and the limits of the method."""
-        assert self.mined is not None
         about: dict[str, Any] = {"tree_from_rows": len(self.mined.rows), "by_counts": True}
         if self.method.limits:
             about["limits"] = self.method.limits
@@ -95,7 +94,6 @@ class CountedDraft(GuidedDraft):
 
     def making(self, written: Written, tally: Tally) -> Making:
         """Return the shares of changed cells, and how many rows were mined."""
-        assert self.mined is not None
         warnings = self.warnings
         if self.sketch is not None:
             small = tally.changed[SMALL]
@@ -134,17 +132,15 @@ def draft_by_counts(
     if not reader.columns:
         raise UsageError("the table has no column beside the class; there is no tree to grow")
     counted = CountedTable(reader, source, engine)
-    mined = gather_sample(counted, sample)
     cells = {a.name: Decoder(a, a.kind in (Kind.INTEGER, Kind.DATE)) for a in plan.schema if a.released}
-    work = plan, counted, mined.table, owner, Decoding(cells)
-    draft = _swap(method, *work) if isinstance(method, LeafSwap) else _deal(method, *work)
-    return replace(draft, mined=mined)
+    work = plan, counted, gather_sample(counted, sample), owner, Decoding(cells)
+    return _swap(method, *work) if isinstance(method, LeafSwap) else _deal(method, *work)
 
 
 def _deal(
-    method: TreeMethod, plan: Plan, counted: CountedTable, mined: Table, owner: SecretKey, decoding: Decoding
+    method: TreeMethod, plan: Plan, counted: CountedTable, mined: RowSample, owner: SecretKey, decoding: Decoding
 ) -> CountedDraft:
-    leaves = _leaves(method, mined)
+    leaves = _leaves(method, mined.table)
     *tables, content = counted.fold(LeafCounts(leaves, owner.derive("content"))).tables
     counts = [table.astype(np.float64) for table in tables]
     about = digest((leaf.tree for leaf in leaves), counts, content)
@@ -158,23 +154,18 @@ def _deal(
     kernel = GuidedKernel(counted.reader, decoding, deals, chance, owner.derive("sketch"))
     names = counted.reader.names
     noise = owner.fingerprint(*labels)
-    return CountedDraft(counted.source, names, kernel, decoding.schema, plan, method, names, noise, None)
+    return CountedDraft(counted.source, names, kernel, decoding.schema, plan, method, names, noise, None, mined)
 
 
 def _swap(
-    method: LeafSwap,
-    plan: Plan,
-    counted: CountedTable,
-    mined: Table,
-    owner: SecretKey,
-    decoding: Decoding,
+    method: LeafSwap, plan: Plan, counted: CountedTable, mined: RowSample, owner: SecretKey, decoding: Decoding
 ) -> CountedDraft:
-    target = mined.required_target.name
+    target = mined.table.required_target.name
     if kept := true_columns(plan):
         raise UsageError(
             f"{join_names(sorted(kept))}: to be released as true beside swapped columns; run it with engine=Local()"
         )
-    tree = c45(mined)
+    tree = c45(mined.table)
     seen = SwapCounts(tree, owner.derive("sketch"), owner.derive("content"))
     counts, content, sketch = counted.fold(seen).tables
     labels = ["guided by counts", plan.release_name, method.to_dict(), digest([tree], [counts], content)]
@@ -183,9 +174,8 @@ def _swap(
     by_class = counts.reshape(len(tree.nodes), -1).sum(axis=0)
     gone = is_rare(by_class) & method.leaves_rare_out
     notes = (rare_note(by_class, counted.reader.labels, target),) if gone.any() else ()
-    swap = Swap(
-        owner.derive(*labels), names, method.least, method.small, frozenset((np.flatnonzero(gone) - 1).tolist())
-    )
+    left_out = frozenset((np.flatnonzero(gone) - 1).tolist())
+    swap = Swap(owner.derive(*labels), names, method.least, method.small, left_out)
     source = counted.engine.exchange(cells, swap, counted.source, counted.reader.names, cells.schema)
     kernel = SwapKernel(names, target, decoding)
     return CountedDraft(
@@ -198,8 +188,9 @@ def _swap(
         counted.reader.names,
         owner.fingerprint(*labels),
         sketch,
+        mined,
         notes,
-        int(by_class[gone].sum()),
+        rare_rows=int(by_class[gone].sum()),
     )
 
 

@@ -298,7 +298,8 @@ class RowDraft(Draft):
         joint = self.own.joint.law if self.own.joint else None
         laws = {c.name: c.channel.to_dict() for c in self.own.columns if c.channel is not None}
         names = noise_names(self.plan, self.owner, joint)
-        return Entry.now(self.plan.release_name, names, tally.sketch, laws, joint.names if joint else ())
+        together = joint.names if joint else ()
+        return Entry(self.plan.release_name, names, tally.sketch, laws=laws, together=together)
 
     def manifest(self, written: Written, tally: Tally, earlier: tuple[str, ...]) -> Manifest:
         """State the law of every column."""

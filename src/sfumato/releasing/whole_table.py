@@ -55,7 +55,7 @@ class GuidedDraft(Draft):
         """Return one name of noise and one law for all columns."""
         laws = {name: {"law": self.method.law} for name in self.names}
         noise = dict.fromkeys(self.names, self.noise)
-        return Entry.now(self.plan.release_name, noise, self.sketch or tally.sketch, laws)
+        return Entry(self.plan.release_name, noise, self.sketch or tally.sketch, laws=laws)
 
     def manifest(self, written: Written, tally: Tally, earlier: tuple[str, ...]) -> Manifest:
         """State the method and its parameters."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -22,19 +23,11 @@ from sfumato.cli.output import check_outputs, give, progress, say
 @options.force
 @options.json
 def generate(
-    name: str,
-    rows: int,
-    function: int | None,
-    balanced: bool | None,
-    seed: int,
-    output: Path,
-    plan: Path | None,
-    force: bool,
-    as_json: bool,
+    name: str, rows: int, seed: int, output: Path, plan: Path | None, force: bool, as_json: bool, **asked: Any
 ) -> None:
     """Write the synthetic table NAME: agrawal, plateau, triangles, …"""
     check_outputs(output, plan, force=force)
-    chosen = {key: value for key, value in {"function": function, "balanced": balanced}.items() if value is not None}
+    chosen = {option: asked[option] for option in ("function", "balanced") if asked[option] is not None}
     with progress(f"generating {name}") as tick:
         sf.generate(name, rows, output, seed=seed, options=chosen, plan=plan, force=force, progress=tick)
     say(f"wrote {rows:,} rows of {name} to {output} (seed {seed})" + (f", and its plan to {plan}" if plan else ""))

@@ -145,8 +145,7 @@ def _best_start(table: FloatArray, k: int, starts: int, seed: int, large: int) -
             method = "mini-batch k-means++ and Lloyd"
     # Two or three rounds of our own make labels and means one fixed point where scikit-learn stopped a step before it.
     run = lloyd(table, fitted.cluster_centers_.astype(np.float64), 100 if len(table) < large else 3)
-    sizes = np.bincount(run.labels, minlength=k)
-    if (sizes == 0).any():
+    if (np.bincount(run.labels, minlength=k) == 0).any():
         raise DataError(f"k: the table has too few distinct rows for {k} clusters; take a smaller k")
     centres = cluster_means(table, run.labels, k)
     scatter = within_scatter(table, run.labels, centres)

@@ -73,16 +73,13 @@ class FrameSource:
     frame: Any
     numbered: str | None = None
     name: str = "the DataFrame"
+    rows: int | None = None
+    """Unknown until counted."""
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Column names without that of the row numbers."""
         return tuple(c for c in self.frame.columns if c != self.numbered)
-
-    @property
-    def rows(self) -> int | None:
-        """None: unknown until counted."""
-        return None
 
     def batches(self, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
         """Raise UsageError: rows stay on the cluster."""

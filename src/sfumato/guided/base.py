@@ -75,22 +75,18 @@ class Perturbed:
         clear = [name for name, share in changes if share == 0]
         warnings = list(more.pop("warnings", ()))
         if clear:
-            warnings.append(
-                Note(
-                    "SF221",
-                    f"{join_names(clear, 30)}: released as in the original; anyone who knows these values finds the record by them. "
-                    "Withhold the columns, or perturb them by another method",
-                )
+            words = (
+                f"{join_names(clear, 30)}: released as in the original; anyone who knows these values finds the record by them. "
+                "Withhold the columns, or perturb them by another method"
             )
+            warnings.append(Note("SF221", words))
         hardly = [name for name, share in changes if 0 < share < min_share]
         if hardly:
-            warnings.append(
-                Note(
-                    "SF222",
-                    f"{join_names(hardly, 30)}: fewer than {min_share:.0%} of the values changed, which protects hardly anybody; raise "
-                    "the noise, or perturb them by another method",
-                )
+            words = (
+                f"{join_names(hardly, 30)}: fewer than {min_share:.0%} of the values changed, which protects hardly anybody; raise "
+                "the noise, or perturb them by another method"
             )
+            warnings.append(Note("SF222", words))
         return cls(table, changed, warnings=tuple(warnings), **more)
 
 

@@ -99,7 +99,8 @@ class Encoder:
         whole = pa.types.is_integer(array.type) and step == 1.0
         if attribute.kind in (Kind.INTEGER, Kind.DATE) and not whole:
             quotient = values / step
-            off_step, remedy = (quotient != np.floor(quotient)) & ~missing, "declare the column real, or fix the value"
+            off_step = (quotient != np.floor(quotient)) & ~missing
+            remedy = "declare the column real, or fix the value"
             refuse(off_step, lambda text: f"{text} is not a multiple of {step:g}", remedy)
         return values
 

@@ -74,7 +74,7 @@ class Sketch:
 
     def same_rows_at(self, other: Sketch, columns: Collection[str]) -> float:
         """Return the share of the smaller table's rows that agree in all of these columns at the same address."""
-        both, share = self._shared_addresses(other)
+        both, share = _shared_words(self.addresses, other.addresses)
         if not columns or not len(both):
             return 0.0
         names = sorted(columns)
@@ -91,7 +91,7 @@ class Sketch:
     def renamed_columns(self, other: Sketch) -> dict[str, str]:
         """Return the columns of `other` that hold the cells of a column which it no longer has, and their former names."""
         min_agreement, min_share = 0.9, 0.3  # of the cells of a column that was only renamed, and of the table
-        both, share = self._shared_addresses(other)
+        both, share = _shared_words(self.addresses, other.addresses)
         gone, new = sorted(set(self.cells) - set(other.cells)), sorted(set(other.cells) - set(self.cells))
         out: dict[str, str] = {}
         for name in new if len(both) and share >= min_share else ():
@@ -106,16 +106,12 @@ class Sketch:
 
         None where a column is nearly constant, and so the same in any two tables.
         """
-        both, share = self._shared_addresses(other)
+        both, share = _shared_words(self.addresses, other.addresses)
         out: dict[str, float | None] = {}
         for name in sorted(set(self.cells) & set(other.cells)) if len(both) else ():
             a, b = self._cells_at(both, name), other._cells_at(both, name)
             out[name] = None if chance_agreement(a, b) > MAX_CHANCE_AGREEMENT else beyond_chance(a, b) * share
         return out
-
-    def _shared_addresses(self, other: Sketch) -> tuple[WordArray, float]:
-        """Return the addresses that both chose, and their share in those of the smaller table."""
-        return _shared_words(self.addresses, other.addresses)
 
     def same_rows(self, other: Sketch) -> float:
         """Return the share of the smaller table's distinct rows that both have, wherever they are, if the columns are the same."""

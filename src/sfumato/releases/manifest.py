@@ -184,10 +184,9 @@ class Manifest:
             raise DataError(
                 f"{folder} is a file, not a release folder; make a release with: sfumato release {folder} -o DIR"
             ) from None
-        except OSError as error:
-            raise DataError(f"{path} cannot be read: {error.strerror}; {GET_RELEASE_AGAIN}") from None
-        except ValueError as error:
-            raise DataError(f"{path} cannot be read: {error}; {GET_RELEASE_AGAIN}") from None
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise DataError(f"{path} cannot be read: {reason}; {GET_RELEASE_AGAIN}") from None
         if not isinstance(data, dict):
             raise DataError(f"{path} is not a manifest; {GET_RELEASE_AGAIN}")
         try:

@@ -175,7 +175,8 @@ def _moments(plan: Plan, source: Source, attributes: list[Attribute]) -> Moments
 
 def moments_of(table: FloatArray, attributes: list[Attribute], before: Moments | None = None) -> Moments:
     """Return the moments of some rows, shape (rows, attributes), added to those `before` where there are any."""
-    names, unit = tuple(a.name for a in attributes), np.array([a.interval.range or 1.0 for a in attributes])
+    names = tuple(a.name for a in attributes)
+    unit = np.array([a.interval.range or 1.0 for a in attributes])
     if before is not None:
         return before + Moments.of(names, table, before.origin, unit)
     there = ~np.isnan(table)

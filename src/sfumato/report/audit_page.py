@@ -97,7 +97,8 @@ def _codes(findings: Sequence[Mapping[str, Any]]) -> str:
 
 def _figures(about: Mapping[str, Any]) -> str:
     promises, risk = about["promises"], about["risk"]
-    stated, broken = sum(promises[k] for k in ("kept", "narrowed", "broken")), promises["broken"]
+    broken = promises["broken"]
+    stated = promises["kept"] + promises["narrowed"] + broken
     links = [f for f in about["attacks"] if f["unit"] == "share of people found"]
     out = [_figure(f"{risk:.0%}", "of what was unknown is given away by the worst attack", risk > 0.2, risk < 0.05)]
     if stated and not promises["no promise"]:
@@ -109,7 +110,8 @@ def _figures(about: Mapping[str, Any]) -> str:
     if links:
         # The worst of those that look among all rows, by the least chance of a random pick.
         worst = max(links, key=lambda f: (-f["baseline"], f["success"]))
-        rate, words = worst["success"], f"of people found by anyone who knows their {len(worst['attributes'])} columns"
+        rate = worst["success"]
+        words = f"of people found by anyone who knows their {len(worst['attributes'])} columns"
         out.append(_figure(f"{rate:.1%}", words, rate > 0.1, rate < 0.01))
     if trees := about["utility"]["trees"]:
         accuracy = trees["accuracy"]

@@ -186,14 +186,8 @@ class Tradeoff:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        return {
-            "law": self.law,
-            "target": self.target,
-            "rows": self.rows,
-            "strategy": self.strategy,
-            "repeats": self.repeats,
-            "seed": self.seed,
-            "swept": self.swept,
+        head = ("law", "target", "rows", "strategy", "repeats", "seed", "swept")
+        return {name: getattr(self, name) for name in head} | {
             "laws": dict(self.laws),
             "original_accuracy": self.original,
             "original_standard_error": self.original_error,

@@ -5,7 +5,7 @@ The model is judged on the true values of the rest. Nothing leaves the machine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from sfumato.channels import JOINT_LAWS, Intervals, channel_class
 from sfumato.counts import FloatArray
+from sfumato.engines import Progress
 from sfumato.errors import DataError, SfumatoError, UsageError
 from sfumato.findings import Note
 from sfumato.guided import is_guided, make_method
@@ -41,7 +42,6 @@ MAX_ROWS = 30_000
 """A larger table is sampled: the choice needs no more, and an owner should not wait."""
 OR = " or "
 
-Progress = Callable[[int, int | None], None]
 Split = tuple[Original, Original]
 
 

@@ -147,7 +147,7 @@ def demo(
         say("4/4  writing the report")
         distance = {n: _distances(v, masses[n]) for n, v in views.items()}
         result = DemoResult(folder, made.manifest.data.rows, accuracy, distance)
-        (hidden / "report.html").write_text(_report(result, made, views, masses, best, next_steps), "utf-8")
+        (hidden / "report.html").write_text(_report(result, made, drawn, best, next_steps), "utf-8")
     return result
 
 
@@ -166,18 +166,10 @@ def _distances(view: Reconstruction, truth: FloatArray) -> tuple[float, float]:
     return float(np.abs(naive - truth).sum() / 2), float(np.abs(view.overall.mass - truth).sum() / 2)
 
 
-def _report(
-    result: DemoResult,
-    made: Release,
-    views: dict[str, Reconstruction],
-    masses: dict[str, FloatArray],
-    model: Model,
-    next_steps: str,
-) -> str:
+def _report(result: DemoResult, made: Release, drawings: list[str], model: Model, next_steps: str) -> str:
     about = describe_manifest(made.manifest)
     before, after = (sum(d[i] for d in result.distance.values()) for i in (0, 1))
     accuracy = result.accuracy
-    drawings = [v.draw(alone=False, original=masses[n]) for n, v in views.items()]
     distances = [[n, f"{a:.3f}", f"{b:.3f}"] for n, (a, b) in result.distance.items()]
     laws = [
         [n, a["what"], a["privacy"]["in_words"], a["privacy"]["epsilon_in_words"]]

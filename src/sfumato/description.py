@@ -244,16 +244,13 @@ def _attribute(column: ReleasedColumn, method: Mapping[str, Any] | None) -> dict
         guided = column.guided is not None
         reason = "no law value by value: the noise follows a pattern of the table" if guided else "released as it is"
         privacy: dict[str, Any] = {"interval_width_95": None if guided else 0.0, "epsilon": None, "reason": reason}
-        return about | {
-            "privacy": privacy | {"in_words": "see the audit" if guided else "0", "epsilon_in_words": f"∞ ({reason})"}
-        }
-    privacy = figures(channel, attribute)
-    if column.missing_public:
-        privacy |= {"missing_public": True, "missing_reason": VISIBLE_GAPS, "next_step": HIDE_GAPS}
-    return about | {
-        "privacy": privacy
-        | {"in_words": _width_words(column, privacy), "epsilon_in_words": _epsilon_words(column, privacy)}
-    }
+        words = {"in_words": "see the audit" if guided else "0", "epsilon_in_words": f"∞ ({reason})"}
+    else:
+        privacy = figures(channel, attribute)
+        if column.missing_public:
+            privacy |= {"missing_public": True, "missing_reason": VISIBLE_GAPS, "next_step": HIDE_GAPS}
+        words = {"in_words": _width_words(column, privacy), "epsilon_in_words": _epsilon_words(column, privacy)}
+    return about | {"privacy": privacy | words}
 
 
 def _width_words(column: ReleasedColumn, privacy: dict[str, Any]) -> str:

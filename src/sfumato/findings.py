@@ -97,11 +97,7 @@ def code_notes(notes: Iterable[str]) -> list[dict[str, Any]]:
     return [{"code": n.code, "title": FINDINGS[n.code].title, "words": str(n)} for n in notes if isinstance(n, Note)]
 
 
-def _registry(*entries: Explanation) -> dict[str, Explanation]:
-    return {entry.code: entry for entry in entries}
-
-
-FINDINGS = _registry(
+ENTRIES = (
     # --- plans ---
     Explanation(
         "SF101",
@@ -114,7 +110,7 @@ FINDINGS = _registry(
         "SF102",
         "Neighbouring rows are alike",
         "The table looks sorted by this column. A release keeps the order of the rows, and the noise of neighbours averages out.",
-        "Shuffle the rows before the release; nobody needs their order. Audit against the same shuffled table.",
+        "Shuffle the rows before the release; no analysis needs their order. Audit against the same shuffled table.",
     ),
     Explanation(
         "SF103",
@@ -144,7 +140,7 @@ FINDINGS = _registry(
     Explanation(
         "SF201",
         "Columns are released as they are",
-        "The columns hold true values. Whoever knows them of a person can find the person's row.",
+        "The columns hold true values. Anyone who knows them of a person can find the person's row.",
         "Withhold the columns or blur them, unless the people agreed to this.",
     ),
     Explanation(
@@ -216,31 +212,31 @@ FINDINGS = _registry(
     Explanation(
         "SF223",
         "Rare classes were left out",
-        "A class of one or two rows hides nobody while the class stays readable, so its rows are not in the release.",
+        "A class of one or two rows does not hide its people while the class stays readable, so its rows are not in the release.",
         "Merge the class with another one in the table to have the rows in.",
     ),
     Explanation(
         "SF224",
         "Values in small cells stayed",
-        "Some rows are nearly alone in their leaf and class and found nobody to swap these values with.",
+        "Some rows are nearly alone in their leaf and class and found no row to swap these values with.",
         "The option `small=suppress` leaves such rows out.",
     ),
     Explanation(
         "SF225",
         "Rows swapped with other classes",
-        "Some rows found nobody of their class and exchanged values with other classes of their leaf, so their rule is weaker.",
+        "Some rows found no partner of their class and exchanged values with other classes of their leaf, so their rule is weaker.",
         "The option `small=suppress` leaves such rows out.",
     ),
     Explanation(
         "SF226",
         "Rows in small cells were left out",
-        "Some rows had nobody to swap with and are not in the release.",
+        "Some rows had no row to swap with and are not in the release.",
         "Nothing, or the option `small=climb` to swap them further away.",
     ),
     Explanation(
         "SF227",
         "Unique rows stayed as they are",
-        "By chance some rows kept every value, and no other row is like them: whoever knows the values finds the row.",
+        "By chance some rows kept every value, and no other row is like them: anyone who knows the values finds the row.",
         "Run `sfumato audit`, which names the rows. Leave them out, merge rare labels, or perturb more columns.",
     ),
     Explanation(
@@ -356,13 +352,13 @@ FINDINGS = _registry(
     Explanation(
         "SF405",
         "Rows are released unchanged",
-        "Some rows kept every modified value and are like no other row: whoever knows one finds it.",
+        "Some rows kept every modified value and are like no other row: anyone who knows one finds it.",
         "Leave these rows out (leaf-swap: `small=suppress`), merge rare labels, or perturb more columns.",
     ),
     Explanation(
         "SF406",
         "The ledger knows several releases of these rows",
-        "The same rows were released several times with noise of their own. Whoever holds them all can average.",
+        "The same rows were released several times with noise of their own. Anyone who holds them all can average.",
         "Release no more, and withdraw what you can.",
     ),
     Explanation(
@@ -456,4 +452,5 @@ FINDINGS = _registry(
         "Use a method that changes this column, or add noise.",
     ),
 )  # fmt: skip
+FINDINGS = {entry.code: entry for entry in ENTRIES}
 """Every numbered finding by its code."""

@@ -45,7 +45,7 @@ def shelf(table, tmp_path_factory):
     where = tmp_path_factory.mktemp("shelf")
     key = where / "owner.key"
     key.touch(mode=0o600)
-    key.write_text(f"the key of this test\n{bytes(range(32)).hex()}\n")
+    key.write_text(f"sfumato owner key v1\n{bytes(range(32)).hex()}\n")
     for name, sigma in (("r-one", 5.0), ("r-two", 5.0), ("r-three", 2.5)):
         release(table, plan(name, sigma), where / name, key=key, again=True)
     release(table, plan("r-one"), where / "copy", key=key, again=True)  # the same release again is no further one

@@ -8,7 +8,7 @@ from tests.support.owned_tables import category, mixed, table
 
 from sfumato.errors import UsageError
 from sfumato.guided.tree._segments import Segments, similar_values, value_pairs
-from sfumato.guided.tree.detective import Detective, deal_shares, expected_change, similarity_table
+from sfumato.guided.tree.detective import Detective, deal_shares, expected_change
 from sfumato.papers.parties import synthetic_table
 from sfumato.randomness import SecretKey, Stream
 
@@ -42,7 +42,6 @@ def test_similarities_are_the_papers():
     assert len(union.nodes) == 3
     assert ("Toyota", "Nissan") in {(p.first, p.second) for p in union.pairs}
     assert value_pairs(np.array([3.0, 0.0, 2.0]), ("a", "b", "c"))[0].similarity == 6
-    assert similarity_table(CSD, ["car"])["car"][0]["pairs"][0]["similarity"] == 8184
 
 
 def test_the_law_of_a_leaf_is_worked_by_hand():

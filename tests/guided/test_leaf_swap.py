@@ -110,7 +110,7 @@ def test_a_record_alone_in_its_cell_gets_values_of_its_class_from_up_the_tree():
     assert done.table["z"].values[3] >= 20
     # x decides the leaf: no other "yes" has an x that the left leaf allows, so this one value stays, and is counted.
     assert done.owner["small_cells"] == {"records": 1, "unmoved": 1}
-    assert any("1 values of 1 records in small cells found nobody" in w for w in done.warnings)
+    assert any("1 values of 1 records in small cells found no record" in w for w in done.warnings)
     kept = LeafSwap(small="keep").perturb(owned, stream(), tree=tree)
     assert (kept.table["x"].values[3], kept.table["z"].values[3]) == (x[3], z[3])
     assert kept.owner["small_cells"]["unmoved"] == 2

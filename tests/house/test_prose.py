@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from tests.support.source import MODULES, ROOT, TREES, check_known, functions, place
+from tests.support.source import MODULES, ROOT, TREES, functions, place
 
 import sfumato
 
@@ -34,7 +34,7 @@ def test_sentences_survive_being_read_aloud() -> None:
         for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
             if "#" in line and (match := OLD_TURNS.search(line.partition("#")[2])):
                 old.append(f"{place(module, number)} {match.group()!r}")
-    check_known("old turns", old)
+    assert not old
 
 
 def test_no_docstring_is_a_riddle() -> None:
@@ -43,19 +43,20 @@ def test_no_docstring_is_a_riddle() -> None:
         for module, node in functions()
         if (text := ast.get_docstring(node)) and RIDDLES.fullmatch(text)
     ]
-    check_known("riddles", riddles)
+    assert not riddles
 
 
 def test_the_library_never_mentions_an_option() -> None:
     """Errors name parameters; the command line turns them into options."""
+    css = re.compile(r"var\(--[a-z]+\)|--[a-z]+:#[0-9a-f]+")  # a variable of a style sheet, read or declared
     spoken = [
         f"{place(module, line)} {text.strip()[:80]!r}"
         for module, tree in TREES.items()
         if not module.startswith("sfumato.cli")
         for line, text in strings(tree)
-        if re.search(r"(?:^|[ (`])--[a-z]", text)
+        if re.search(r"(?:^|[ (`])--[a-z]", css.sub("", text))
     ]
-    check_known("options", spoken)
+    assert not spoken
 
 
 def test_a_public_name_has_parameters_returns_and_an_example() -> None:
@@ -69,7 +70,7 @@ def test_a_public_name_has_parameters_returns_and_an_example() -> None:
             lacking.append(f"{name} shows no example")
         if not isinstance(public, type):
             lacking += [f"{name} lacks {part}" for part in ("Parameters", "Returns") if f"{part}\n" not in text]
-    check_known("public names", lacking)
+    assert not lacking
 
 
 def test_examples_in_docstrings_are_run() -> None:

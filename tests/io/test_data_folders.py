@@ -14,7 +14,7 @@ import pytest
 
 from sfumato.engines import Local, Target
 from sfumato.engines.base import first_repeat
-from sfumato.engines.worker import NUMBER, PART, Batches, Count, Failed, Fold, Pieces, Words, Write, unpack
+from sfumato.engines.worker import NUMBER, PART, Batches, Count, Failed, Fold, Map, NumberedWords, Pieces, Write, unpack
 from sfumato.errors import DataError, UsageError
 from sfumato.io.pieces import cut_into_pieces
 from sfumato.io.sinks import Written, checksum
@@ -128,7 +128,7 @@ def test_workers_write_fold_and_count_what_one_process_does(
     count = next(iter(Fold(rows, EntityWords(str(kernel.identifier), kernel.entity_key))(handed(1))))
     assert len(unpack(count.column("result")[0].as_py())) == 10
     words = pa.Table.from_batches(
-        list(Words(rows, EntityWords(str(kernel.identifier), kernel.entity_key))(handed(len(pieces))))
+        list(Map(rows, NumberedWords(EntityWords(str(kernel.identifier), kernel.entity_key)))(handed(len(pieces))))
     )
     assert words["row"].to_pylist() == list(range(table.num_rows))
     assert first_repeat([words["word"].to_numpy().view(np.uint64)]) is None

@@ -57,6 +57,11 @@ def test_a_page_escapes_text_and_needs_no_network():
     assert "src=" not in text
 
 
+def test_only_markup_goes_into_a_table_as_it_is():
+    rows = [["<span>", page.Markup("<span>kept</span>")]]
+    assert '<td>&lt;span&gt;</td><td class="n"><span>kept</span></td>' in page.table(["a", "b"], rows, [1])
+
+
 @pytest.mark.parametrize(
     ("low", "high", "days"),
     [

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import ast
-import json
-import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import sfumato
@@ -62,17 +60,3 @@ def functions() -> Iterator[tuple[str, ast.FunctionDef]]:
 def place(name: str, line: int) -> str:
     """Where a finding stands, as an editor opens it."""
     return f"{MODULES[name].relative_to(ROOT)}:{line}"
-
-
-KNOWN = ROOT / "tests" / "house" / "known.json"
-
-
-def check_known(rule: str, offenders: Iterable[str]) -> None:
-    """Fail on an offence against a rule of the house that is not on the list of old ones; the list may only shrink.
-
-    Lines move, so they do not count.
-    """
-    found = {re.sub(r":\d+", "", offence) for offence in offenders}
-    known = set(json.loads(KNOWN.read_text("utf-8")).get(rule, ()))
-    assert not found - known, "\n".join(sorted(found - known))
-    assert not known - found, f"fixed, so strike it off {KNOWN.name}: {sorted(known - found)}"

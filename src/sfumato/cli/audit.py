@@ -8,16 +8,7 @@ from typing import Any
 import click
 
 import sfumato as sf
-from sfumato.cli.options import (
-    encoding_option,
-    engine_options,
-    force_option,
-    json_option,
-    open_engine,
-    output_option,
-    release_argument,
-    seed_option,
-)
+from sfumato.cli import options
 from sfumato.cli.output import check_extension, check_outputs, give, name_options, progress, say, table, write_report
 from sfumato.text import format_number
 
@@ -26,8 +17,8 @@ COLOURS = {"broken": "red", "people found": "red", "nothing hidden": "red", "nar
 
 @click.command(epilog="Example:  sfumato audit adult release -o report.html")
 @click.argument("original", metavar="ORIGINAL")
-@release_argument
-@output_option("A report to write: a .html page, or the same content as .json.")
+@options.release
+@options.output("A report to write: a .html page, or the same content as .json.")
 @click.option("--public", type=Path, help="Also write an edition that says nothing about single people.")
 @click.option(
     "--also", "others", multiple=True, type=Path, metavar="DIR", help="Another release of the same rows; may repeat."
@@ -37,26 +28,20 @@ COLOURS = {"broken": "red", "people found": "red", "nothing hidden": "red", "nar
 @click.option("--control", metavar="TABLE", help="People who are not in the release, to compare with.")
 @click.option("--known", multiple=True, metavar="COLUMN", help="What an intruder knows who links rows (default: all).")
 @click.option("--targets", type=int, default=500, show_default=True, help="People attacked one by one.")
-@seed_option
-@encoding_option
-@engine_options
+@options.seed
+@options.encoding
+@options.engine
 @click.option("--sample", type=int, default=20_000, show_default=True, help="Rows that attacks see on a cluster.")
-@force_option
-@json_option
+@options.force
+@options.json
 def audit(
-    output: Path | None,
-    public: Path | None,
-    engine: str,
-    master: str | None,
-    force: bool,
-    as_json: bool,
-    **asked: Any,
+    output: Path | None, public: Path | None, engine: str, master: str | None, force: bool, as_json: bool, **asked: Any
 ) -> None:
     """Attack the release in DIR, made from the table ORIGINAL: privacy promised beside privacy left."""
     for path in (output, public):
         check_extension(path, ".html", ".json")
     check_outputs(output, public, force=force)
-    where = open_engine(engine, master)
+    where = options.open_engine(engine, master)
     with progress("auditing") as tick:
         result = sf.audit(engine=where, progress=tick, **asked)
     for path, edition in ((output, "owner"), (public, "public")):

@@ -7,16 +7,16 @@ from pathlib import Path
 import click
 
 import sfumato as sf
-from sfumato.cli.options import json_option, release_argument
+from sfumato.cli import options
 from sfumato.cli.output import give, table, warn
 from sfumato.findings import Note
 from sfumato.text import join_names
 
 
 @click.command(epilog="Example:  sfumato cluster release -k 3")
-@release_argument
+@options.release
 @click.option("-k", type=int, help="How many clusters (default: chosen by the silhouette).")
-@json_option
+@options.json
 def cluster(release: Path, k: int | None, as_json: bool) -> None:
     """k-means clusters of the numeric columns of the release in DIR."""
     result = sf.cluster(release, k)

@@ -7,22 +7,22 @@ from typing import Any
 import click
 
 import sfumato as sf
-from sfumato.cli.options import encoding_option, engine_options, json_option, open_engine, release_argument
+from sfumato.cli import options
 from sfumato.cli.output import give, say, table, warn
 
 
 @click.command(epilog="Example:  sfumato compare patients.csv release -k 3")
 @click.argument("original", metavar="ORIGINAL")
-@release_argument
+@options.release
 @click.option("-k", type=int, help="How many clusters (default: the method's, else chosen by the silhouette).")
 @click.option("--every", is_flag=True, help="Also compare trees for every categorical column, not only the target.")
-@encoding_option
-@engine_options
+@options.encoding
+@options.engine
 @click.option("--sample", type=int, default=100_000, show_default=True, help="Rows that are compared on a cluster.")
-@json_option
+@options.json
 def compare(engine: str, master: str | None, as_json: bool, **asked: Any) -> None:
     """Trees and clusters of ORIGINAL beside those of its release in DIR, mined as it is."""
-    result = sf.compare(engine=open_engine(engine, master), **asked)
+    result = sf.compare(engine=options.open_engine(engine, master), **asked)
     for note in result.notes:
         warn(note)
     if as_json:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 import sfumato as sf
-from sfumato.cli.options import force_option, json_option
+from sfumato.cli import options
 from sfumato.cli.output import give, say
 
 NEXT_STEPS = """\
@@ -24,8 +24,8 @@ sfumato evaluate model.json true_table.csv"""
     "-o", "--output", "folder", type=Path, default=Path("demo"), show_default=True, help="The folder to make."
 )
 @click.option("--key", type=Path, help="A key to draw the noise by, for the same figures again; fresh by default.")
-@force_option
-@json_option
+@options.force
+@options.json
 def demo(folder: Path, key: Path | None, force: bool, as_json: bool) -> None:
     """The main job end to end on bundled data: release, reconstruct, mine, and a report to open."""
     result = sf.demo(folder, key=key, force=force, say=say, next_steps=NEXT_STEPS)

@@ -8,15 +8,15 @@ from typing import Any
 import click
 
 import sfumato as sf
-from sfumato.cli.options import engine_options, json_option, release_argument
+from sfumato.cli import options
 from sfumato.cli.output import give, table
 from sfumato.text import join_names
 
 
 @click.command(epilog="Example:  sfumato describe release")
-@release_argument
-@engine_options
-@json_option
+@options.release
+@options.engine
+@options.json
 def describe(release: Path, as_json: bool, **_engine: Any) -> None:
     """What the release in DIR says about itself: laws, privacy in every unit, cautions.
 

@@ -7,17 +7,17 @@ from pathlib import Path
 import click
 
 import sfumato as sf
-from sfumato.cli.options import encoding_option, json_option, model_argument, table_argument
+from sfumato.cli import options
 from sfumato.cli.output import give, warn
 from sfumato.cli.output import table as show_table
 from sfumato.findings import Note
 
 
 @click.command(epilog="Example:  sfumato evaluate model.json adult_test")
-@model_argument
-@table_argument
-@encoding_option
-@json_option
+@options.model
+@options.table
+@options.encoding
+@options.json
 def evaluate(model: Path, table: str, encoding: str, as_json: bool) -> None:
     """The accuracy of MODEL on the true values in INPUT."""
     result = sf.evaluate(model, table, encoding)

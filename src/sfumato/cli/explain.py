@@ -7,14 +7,14 @@ from dataclasses import asdict
 import click
 
 import sfumato as sf
-from sfumato.cli.options import json_option
+from sfumato.cli import options
 from sfumato.cli.output import give, table
 from sfumato.findings import FINDINGS
 
 
 @click.command(epilog="Example:  sfumato explain SF102")
 @click.argument("code", required=False)
-@json_option
+@options.json
 def explain(code: str | None, as_json: bool) -> None:
     """Print what CODE means and what to do about it; without a code, list all of them."""
     entries = [sf.explain(code)] if code else list(FINDINGS.values())

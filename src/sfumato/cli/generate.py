@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 import sfumato as sf
-from sfumato.cli.options import force_option, json_option, output_option, seed_option
+from sfumato.cli import options
 from sfumato.cli.output import check_outputs, give, progress, say
 
 
@@ -16,27 +17,19 @@ from sfumato.cli.output import check_outputs, give, progress, say
 @click.option("--rows", type=int, required=True, help="How many rows.")
 @click.option("--function", type=int, help="Which classification function (agrawal).")
 @click.option("--balanced", is_flag=True, default=None, help="As many rows of one class as of the other (agrawal).")
-@seed_option
-@output_option("A .csv, .csv.gz or .parquet file.", required=True)
+@options.seed
+@options.output("A .csv, .csv.gz or .parquet file.", required=True)
 @click.option("--plan", type=Path, help="Also write a plan with the declared domains to this file.")
-@force_option
-@json_option
+@options.force
+@options.json
 def generate(
-    name: str,
-    rows: int,
-    function: int | None,
-    balanced: bool | None,
-    seed: int,
-    output: Path,
-    plan: Path | None,
-    force: bool,
-    as_json: bool,
+    name: str, rows: int, seed: int, output: Path, plan: Path | None, force: bool, as_json: bool, **asked: Any
 ) -> None:
     """Write the synthetic table NAME: agrawal, plateau, triangles, …"""
     check_outputs(output, plan, force=force)
-    options = {key: value for key, value in {"function": function, "balanced": balanced}.items() if value is not None}
+    chosen = {option: asked[option] for option in ("function", "balanced") if asked[option] is not None}
     with progress(f"generating {name}") as tick:
-        sf.generate(name, rows, output, seed=seed, options=options, plan=plan, force=force, progress=tick)
+        sf.generate(name, rows, output, seed=seed, options=chosen, plan=plan, force=force, progress=tick)
     say(f"wrote {rows:,} rows of {name} to {output} (seed {seed})" + (f", and its plan to {plan}" if plan else ""))
     if as_json:
-        give({"name": name, "rows": rows, "seed": seed, "options": options, "output": str(output)})
+        give({"name": name, "rows": rows, "seed": seed, "options": chosen, "output": str(output)})

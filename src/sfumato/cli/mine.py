@@ -7,25 +7,25 @@ from pathlib import Path
 import click
 
 import sfumato as sf
-from sfumato.cli.options import engine_options, force_option, json_option, open_engine, output_option, release_argument
+from sfumato.cli import options
 from sfumato.cli.output import check_extension, check_outputs, give, progress, say, warn, write_text
 from sfumato.findings import Note
 
 
 @click.command(epilog="Example:  sfumato mine release -o model.json")
-@release_argument
+@options.release
 @click.option(
     "--strategy",
     default=None,
     show_default="auto; byclass on Spark",
     help="auto, byclass, local, global, randomized, joint, mixture or naive-bayes.",
 )
-@output_option("Where to write the model.")
+@options.output("Where to write the model.")
 @click.option("--draw", type=Path, help="Draw the tree into this .svg file.")
 @click.option("--export", type=Path, help="Also write the tree as code: a .py, .js or .sql file.")
-@engine_options
-@force_option
-@json_option
+@options.engine
+@options.force
+@options.json
 def mine(
     release: Path,
     strategy: str | None,
@@ -41,7 +41,7 @@ def mine(
     check_extension(export, ".py", ".js", ".sql")
     check_extension(draw, ".svg")
     check_outputs(output, draw, export, force=force)
-    where = open_engine(engine, master)
+    where = options.open_engine(engine, master)
     with progress("mining"):
         model = sf.mine(release, strategy, where)
     write_text(output, model.to_json, force=force)

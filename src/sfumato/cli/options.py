@@ -49,28 +49,31 @@ def list_swept(parameter: str) -> list[str]:
     return sorted(law for law, parameters in swept.items() if parameter in parameters)
 
 
-def noise_option(about: str) -> Callable[[F], F]:
+def noise(about: str) -> Callable[[F], F]:
     """Give a command --noise, with the laws in its help."""
     return click.option("--noise", cls=Listing, lists=list_laws, help=about)
 
 
-table_argument = click.argument("table", metavar="INPUT")
-release_argument = click.argument("release", type=Path, metavar="DIR")
-model_argument = click.argument("model", type=Path, metavar="MODEL")
-target_option = click.option("--target", help="The class column, released as it is.")
-identifier_option = click.option(
-    "--id", "identifier", help="The column that says whose row it is; noise is tied to it."
-)
-privacy_option = click.option(
+def method(about: str) -> Callable[[F], F]:
+    """Give a command --method, with the laws for several columns in its help."""
+    return click.option("--method", cls=Listing, lists=list_joint_laws, help=about)
+
+
+table = click.argument("table", metavar="INPUT")
+release = click.argument("release", type=Path, metavar="DIR")
+model = click.argument("model", type=Path, metavar="MODEL")
+target = click.option("--target", help="The class column, released as it is.")
+identifier = click.option("--id", "identifier", help="The column that says whose row it is; noise is tied to it.")
+privacy = click.option(
     "--privacy", type=float, help="Width of the 95 % interval, as a fraction of each range; labels keep as much signal."
 )
-seed_option = click.option("--seed", type=int, default=0, show_default=True)
-encoding_option = click.option("--encoding", default="utf-8", show_default=True, help="Encoding of a CSV file.")
-force_option = click.option("--force", is_flag=True, help="Replace an existing output.")
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
+seed = click.option("--seed", type=int, default=0, show_default=True)
+encoding = click.option("--encoding", default="utf-8", show_default=True, help="Encoding of a CSV file.")
+force = click.option("--force", is_flag=True, help="Replace an existing output.")
+json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
 
 
-def output_option(about: str, name: str = "output", *, required: bool = False) -> Callable[[F], F]:
+def output(about: str, name: str = "output", *, required: bool = False) -> Callable[[F], F]:
     """Give a command -o and --output, which sets the parameter `name`."""
     return click.option("-o", "--output", name, type=Path, required=required, help=about)
 
@@ -88,7 +91,7 @@ def _pairs(_context: click.Context, _option: click.Parameter, texts: tuple[str, 
     return out
 
 
-set_option = click.option(
+parameters = click.option(
     "--set",
     "options",
     multiple=True,
@@ -121,9 +124,9 @@ class Numbers(click.ParamType[list[float]]):
         return out
 
 
-def engine_options(command: F) -> F:
+def engine(command: F) -> F:
     """Give a command --engine and --master."""
-    engine = click.option(
+    where = click.option(
         "--engine",
         type=click.Choice(["local", "spark"]),
         default="local",
@@ -133,7 +136,7 @@ def engine_options(command: F) -> F:
     master = click.option(
         "--master", metavar="URL", help="The cluster, such as spark://host:7077 (default: this machine's cores)."
     )
-    return engine(master(command))
+    return where(master(command))
 
 
 def open_engine(engine: str, master: str | None, *, workers: int = 1, keys_on_workers: bool = False) -> Any:

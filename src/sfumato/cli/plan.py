@@ -8,32 +8,21 @@ from typing import Any
 import click
 
 import sfumato as sf
-from sfumato.cli.options import (
-    encoding_option,
-    force_option,
-    identifier_option,
-    json_option,
-    noise_option,
-    output_option,
-    privacy_option,
-    set_option,
-    table_argument,
-    target_option,
-)
+from sfumato.cli import options
 from sfumato.cli.output import check_outputs, give, say, warn, write_text
 
 
 @click.command(epilog="Example:  sfumato plan patients.csv --target diagnosis --id patient -o plan.toml")
-@table_argument
-@target_option
-@identifier_option
-@noise_option("{}.")
-@privacy_option
-@set_option
-@output_option("Where to write the plan (default: to stdout).")
-@encoding_option
-@force_option
-@json_option
+@options.table
+@options.target
+@options.identifier
+@options.noise("{}.")
+@options.privacy
+@options.parameters
+@options.output("Where to write the plan (default: to stdout).")
+@options.encoding
+@options.force
+@options.json
 def plan(table: str, output: Path | None, force: bool, as_json: bool, **asked: Any) -> None:
     """Look at INPUT (.csv, .csv.gz, .tsv, .parquet or a bundled table's name) and propose a plan."""
     check_outputs(output, force=force)

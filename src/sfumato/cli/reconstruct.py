@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 import sfumato as sf
-from sfumato.cli.options import engine_options, force_option, json_option, open_engine, release_argument
+from sfumato.cli import options
 from sfumato.cli.output import check_extension, check_outputs, give, say, table, warn, write_text
 from sfumato.findings import Note
 
 
 @click.command(epilog="Example:  sfumato reconstruct release --attribute age --by-class --plot age.svg")
-@release_argument
+@options.release
 @click.option("--attribute", "attributes", multiple=True, help="Which column (may repeat; default: all).")
 @click.option("--by-class", is_flag=True, help="Also for each class by itself.")
 @click.option("--method", default="auto", show_default=True, help="auto, em, ems, bayes, inverse, projection or exact.")
@@ -26,36 +27,23 @@ from sfumato.findings import Note
 )
 @click.option("--bins", type=int, help="Cells of a numeric column (default: rows/100, between 10 and 100).")
 @click.option("--plot", type=Path, help="Draw released and reconstructed distributions into this .svg file.")
-@engine_options
-@force_option
-@json_option
+@options.engine
+@options.force
+@options.json
 def reconstruct(
-    release: Path,
-    attributes: tuple[str, ...],
-    by_class: bool,
-    method: str,
-    kernel: str,
-    bins: int | None,
-    plot: Path | None,
-    engine: str,
-    master: str | None,
-    force: bool,
-    as_json: bool,
+    release: Path, plot: Path | None, engine: str, master: str | None, force: bool, as_json: bool, **asked: Any
 ) -> None:
     """The distributions of the true values behind the release in DIR, with 95 % bands."""
     check_extension(plot, ".svg")
     check_outputs(plot, force=force)
-    where = open_engine(engine, master)
-    result = sf.reconstruct(
-        release, attributes, by_class=by_class, engine=where, method=method, kernel=kernel, bins=bins
-    )
+    result = sf.reconstruct(release, engine=options.open_engine(engine, master), **asked)
     for name, why in result.skipped.items():
         warn(Note("SF301", f"{name} is left out: {why}"))
     write_text(plot, result.to_svg, force=force)
     if plot:
         say(f"drew {len(result)} distributions into {plot}")
     if as_json:
-        give(result.to_dict() | {"method": method, "kernel": kernel})
+        give(result.to_dict() | {"method": asked["method"], "kernel": asked["kernel"]})
         return
     rows = []
     for name, one in result.items():

@@ -8,58 +8,34 @@ from typing import Any
 import click
 
 import sfumato as sf
-from sfumato.cli.options import (
-    Listing,
-    encoding_option,
-    engine_options,
-    force_option,
-    identifier_option,
-    json_option,
-    list_joint_laws,
-    noise_option,
-    open_engine,
-    output_option,
-    privacy_option,
-    set_option,
-    table_argument,
-    target_option,
-)
+from sfumato.cli import options
 from sfumato.cli.output import give, progress, say, table, warn
 
 
 @click.command(epilog="Example:  sfumato release adult -o release --noise gaussian --privacy 0.5")
-@table_argument
-@output_option("The release folder to make.", "folder", required=True)
+@options.table
+@options.output("The release folder to make.", "folder", required=True)
 @click.option("--plan", type=Path, help="A plan; without one, a plan is proposed and followed at once.")
-@target_option
-@identifier_option
-@noise_option("{}, for all columns.")
-@privacy_option
-@set_option
-@click.option(
-    "--method",
-    cls=Listing,
-    lists=list_joint_laws,
-    help="Instead of noise column by column: {}, or a guided method such as leaf-swap.",
-)
+@options.target
+@options.identifier
+@options.noise("{}, for all columns.")
+@options.privacy
+@options.parameters
+@options.method("Instead of noise column by column: {}, or a guided method such as leaf-swap.")
 @click.option("--name", help="The release's name; noise is fixed for a name (default: a digest of the plan).")
 @click.option(
-    "--key",
-    type=Path,
-    default=Path("sfumato.key"),
-    show_default=True,
-    help="The owner's key; made if there is none.",
+    "--key", type=Path, default=Path("sfumato.key"), show_default=True, help="The owner's key; made if there is none."
 )
 @click.option("--again", is_flag=True, help="Release rows with fresh noise although they were released before.")
 @click.option("--format", type=click.Choice(["parquet", "csv"]), default="parquet", show_default=True)
-@engine_options
+@options.engine
 @click.option(
     "--key-on-workers", "keys_on_workers", is_flag=True, help="Spark workers have the key file; no key is sent to them."
 )
 @click.option("--workers", type=click.IntRange(min=0), default=0, help="Threads (default: one per core).")
-@encoding_option
-@force_option
-@json_option
+@options.encoding
+@options.force
+@options.json
 def release(
     engine: str,
     master: str | None,
@@ -71,7 +47,7 @@ def release(
     **asked: Any,
 ) -> None:
     """Turn INPUT (.csv, .csv.gz, .tsv, .parquet or a bundled table's name) into a release folder."""
-    where = open_engine(engine, master, workers=workers, keys_on_workers=keys_on_workers)
+    where = options.open_engine(engine, master, workers=workers, keys_on_workers=keys_on_workers)
     with progress("releasing") as tick:
         made = sf.release(folder=folder, key=key, engine=where, progress=tick, **asked)
     making, data = made.making, made.manifest.data

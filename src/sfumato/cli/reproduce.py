@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 import sfumato as sf
-from sfumato.cli.options import force_option, json_option, output_option
+from sfumato.cli import options
 from sfumato.cli.output import give, progress, say
 
 PAPERS = ("as2000", "ib2003", "detective2005", "dowd2006", "liu2012")
@@ -15,11 +15,11 @@ PAPERS = ("as2000", "ib2003", "detective2005", "dowd2006", "liu2012")
 
 @click.command(epilog="Example:  sfumato reproduce as2000 -o as2000")
 @click.argument("paper", type=click.Choice(PAPERS))
-@output_option("The folder to make.", "folder", required=True)
+@options.output("The folder to make.", "folder", required=True)
 @click.option("--full", is_flag=True, help="The paper's own sizes and repeats (minutes to hours).")
 @click.option("--workers", type=int, default=0, help="Processes (default: one per core).")
-@force_option
-@json_option
+@options.force
+@options.json
 def reproduce(paper: str, folder: Path, full: bool, workers: int, force: bool, as_json: bool) -> None:
     """The tables and figures of PAPER: results.json, results.md and drawings. A stopped run goes on where it was."""
     with progress(f"reproducing {paper}") as tick:

@@ -10,19 +10,7 @@ from typing import Any
 import click
 
 import sfumato as sf
-from sfumato.cli.options import (
-    Listing,
-    Numbers,
-    encoding_option,
-    force_option,
-    json_option,
-    list_joint_laws,
-    list_swept,
-    noise_option,
-    output_option,
-    seed_option,
-    table_argument,
-)
+from sfumato.cli import options
 from sfumato.cli.output import check_extension, check_outputs, give, progress, say, warn, write_report
 from sfumato.cli.output import table as show_table
 
@@ -40,31 +28,31 @@ SWEPT = {
 def sweep_options(command: Any) -> Any:
     """Give a command one option for each parameter that can be swept."""
     for name, (option, metavar, about) in reversed(SWEPT.items()):
-        lists = functools.partial(list_swept, name)
-        command = click.option(
-            option, f"sweep_{name}", cls=Listing, lists=lists, type=Numbers(), metavar=metavar, help=about
-        )(command)
+        swept = {"type": options.Numbers(), "lists": functools.partial(options.list_swept, name)}
+        command = click.option(option, f"sweep_{name}", cls=options.Listing, metavar=metavar, help=about, **swept)(
+            command
+        )
     return command
 
 
 @click.command(epilog="Example:  sfumato tradeoff adult --target class --levels 0.25,0.5,1 -o tradeoff.html")
-@table_argument
+@options.table
 @click.option("--target", help="The class column.")
 @click.option("--id", "identifier", help="The column that says whose row it is; it is not released.")
 @click.option("--plan", type=Path, help="A plan: its domains and consents are kept, its noise is swept.")
-@noise_option("{} (default: what the plan names, or gaussian).")
-@click.option("--method", cls=Listing, lists=list_joint_laws, help="Instead of noise column by column: {}.")
+@options.noise("{} (default: what the plan names, or gaussian).")
+@options.method("Instead of noise column by column: {}.")
 @sweep_options
 @click.option("--repeats", type=int, default=3, show_default=True, help="Random splits of the table.")
 @click.option(
     "--rows", type=int, default=30_000, show_default=True, help="A larger table is sampled to this many rows."
 )
 @click.option("--strategy", default="byclass", show_default=True, help="How the recipient mines, as in sfumato mine.")
-@seed_option
-@output_option("A report to write: a .html page, or the same content as .json.")
-@encoding_option
-@force_option
-@json_option
+@options.seed
+@options.output("A report to write: a .html page, or the same content as .json.")
+@options.encoding
+@options.force
+@options.json
 def tradeoff(table: str, output: Path | None, force: bool, as_json: bool, **asked: Any) -> None:
     """Sweep the settings of a law on INPUT and show accuracy, error and ε of each; nothing is released."""
     check_extension(output, ".html", ".json")
@@ -72,11 +60,11 @@ def tradeoff(table: str, output: Path | None, force: bool, as_json: bool, **aske
     sweep = {name: values for name in SWEPT if (values := asked.pop(f"sweep_{name}")) is not None}
     with progress("trying settings") as tick:
         result = sf.tradeoff(table, sweep=sweep, progress=tick, **asked)
-    options = release_options(result)
-    about = result.to_dict() | {"release_options": options}
+    with_choice = release_options(result)
+    about = result.to_dict() | {"release_options": with_choice}
     named = shlex.join(["--target", result.target, *(["--id", asked["identifier"]] if asked["identifier"] else [])])
     if output:
-        command = f"sfumato release INPUT -o DIR --target {shlex.quote(result.target)} {options}"
+        command = f"sfumato release INPUT -o DIR --target {shlex.quote(result.target)} {with_choice}"
         write_report(output, lambda: result.html(command), about, force=force)
         say(f"wrote {output}")
     for note in result.notes:
@@ -91,7 +79,7 @@ def tradeoff(table: str, output: Path | None, force: bool, as_json: bool, **aske
     if result.choice and asked["plan"]:
         say(f"next:  write {result.in_plan} into {asked['plan']}, and release with it")
     elif result.choice:
-        say(f"next:  sfumato release {shlex.quote(table)} -o release {named} {options}")
+        say(f"next:  sfumato release {shlex.quote(table)} -o release {named} {with_choice}")
 
 
 def release_options(result: sf.Tradeoff) -> str | None:

@@ -43,8 +43,7 @@ def agreement(first: ArrayLike, second: ArrayLike) -> float:
 
 def rerun_agreement(released: ArrayLike, labels: LabelArray, k: int, *, starts: int = 10, seed: int = 0) -> float:
     """Return the agreement of the original labels with the best of `starts` k-means++ starts on the release."""
-    found = kmeans(released, k, starts=starts, seed=seed, least=1)
-    return agreement(labels, found.labels)
+    return agreement(labels, kmeans(released, k, starts=starts, seed=seed, least=1).labels)
 
 
 def fixed_point_agreement(released: ArrayLike, labels: LabelArray, centres: FloatArray, *, rounds: int = 300) -> float:

@@ -67,8 +67,7 @@ def linear_residual(original: ArrayLike, released: ArrayLike, labels: ArrayLike)
     partition = Partition.of(check_labels(labels, len(x), clusters), clusters)
     total = ((x - x.mean(axis=0)) ** 2).sum(axis=0)
     within, left, held_out = np.zeros_like(total), np.zeros_like(total), np.zeros_like(total)
-    for _, place in partition.slices():
-        rows = partition.order[place]
+    for _, rows in partition.groups():
         parts = _cluster_residuals(x[rows] - x[rows].mean(axis=0), y[rows] - y[rows].mean(axis=0))
         for sum_, part in zip((within, left, held_out), parts, strict=True):
             sum_ += part

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -116,13 +116,13 @@ def kmeans(
         raise UsageError(f"k: {k} is not a number of clusters; give a whole number from 1 on")
     if len(table) < k * max(least, 1):
         raise DataError(f"k: {len(table)} records cannot fill {k} clusters of at least {least}; take a smaller k")
-    fit = _best_start(table, k, starts, seed, large)
-    return _treat_small(table, fit, least, small)
+    return _treat_small(table, _best_start(table, k, starts, seed, large), least, small)
 
 
 def _sklearn() -> Any:
     try:
         import sklearn.cluster
+        import sklearn.exceptions
         import sklearn.metrics
     except ImportError as error:
         raise UsageError("k-means needs scikit-learn; install it with: pip install 'sfumato[learn]'") from error
@@ -133,7 +133,7 @@ def _best_start(table: FloatArray, k: int, starts: int, seed: int, large: int) -
     sk = _sklearn()
     with warnings.catch_warnings(), _limit_threads(len(table)):
         # Fewer distinct rows than clusters: reported below in our own words.
-        warnings.simplefilter("ignore", category=_convergence_warning())
+        warnings.simplefilter("ignore", category=sk.exceptions.ConvergenceWarning)
         if len(table) < large:
             fitted = sk.cluster.KMeans(k, n_init=starts, max_iter=300, tol=0.0, random_state=seed).fit(table)
             method = "k-means++ and Lloyd"
@@ -145,8 +145,7 @@ def _best_start(table: FloatArray, k: int, starts: int, seed: int, large: int) -
             method = "mini-batch k-means++ and Lloyd"
     # Two or three rounds of our own make labels and means one fixed point where scikit-learn stopped a step before it.
     run = lloyd(table, fitted.cluster_centers_.astype(np.float64), 100 if len(table) < large else 3)
-    sizes = np.bincount(run.labels, minlength=k)
-    if (sizes == 0).any():
+    if (np.bincount(run.labels, minlength=k) == 0).any():
         raise DataError(f"k: the table has too few distinct rows for {k} clusters; take a smaller k")
     centres = cluster_means(table, run.labels, k)
     scatter = within_scatter(table, run.labels, centres)
@@ -163,13 +162,6 @@ def _controller() -> Any:
     import threadpoolctl  # type: ignore[import-untyped]  # scikit-learn's own dependency
 
     return threadpoolctl.ThreadpoolController()
-
-
-def _convergence_warning() -> type[Warning]:
-    import sklearn.exceptions
-
-    warning: type[Warning] = sklearn.exceptions.ConvergenceWarning
-    return warning
 
 
 def _treat_small(table: FloatArray, fit: KMeans, least: int, small: str) -> KMeans:
@@ -190,9 +182,7 @@ def _treat_small(table: FloatArray, fit: KMeans, least: int, small: str) -> KMea
         return fit
     centres = cluster_means(table, labels, len(centres))
     scatter = within_scatter(table, labels, centres)
-    return KMeans(
-        labels, centres, scatter, fit.method, fit.starts, fit.seed, converged, fit.chosen_by, fit.scores, tuple(notes)
-    )
+    return replace(fit, labels=labels, centres=centres, scatter=scatter, converged=converged, notes=tuple(notes))
 
 
 def silhouette(table: FloatArray, labels: LabelArray, seed: int = 0, sample: int = SILHOUETTE_ROWS) -> float:
@@ -226,18 +216,7 @@ def _choose_k(table: FloatArray, starts: int, seed: int, least: int, small: str,
                 best = fit
     if best is None:
         raise DataError(f"no k from 2 to {most} gives clusters that may be released: {refusals[0]}")
-    return KMeans(
-        best.labels,
-        best.centres,
-        best.scatter,
-        best.method,
-        starts,
-        seed,
-        best.converged,
-        f"largest silhouette on at most {SILHOUETTE_ROWS} rows",
-        scores,
-        best.notes,
-    )
+    return replace(best, chosen_by=f"largest silhouette on at most {SILHOUETTE_ROWS} rows", scores=scores)
 
 
 CACHED_ROWS = 65536

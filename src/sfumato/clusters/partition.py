@@ -64,11 +64,11 @@ class Partition:
         sizes = np.bincount(labels, minlength=clusters)
         return cls(np.argsort(small, kind="stable"), np.concatenate([[0], np.cumsum(sizes)]))
 
-    def slices(self) -> Iterator[tuple[int, slice]]:
-        """Yield each cluster that has rows, and its place in the order."""
+    def groups(self) -> Iterator[tuple[int, LabelArray]]:
+        """Yield each cluster that has rows, and the numbers of its rows."""
         for i, (begin, end) in enumerate(zip(self.bounds[:-1].tolist(), self.bounds[1:].tolist(), strict=True)):
             if end > begin:
-                yield i, slice(begin, end)
+                yield i, self.order[begin:end]
 
 
 def cluster_means(table: FloatArray, labels: LabelArray, clusters: int) -> FloatArray:

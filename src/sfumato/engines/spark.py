@@ -11,7 +11,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,14 +24,14 @@ from sfumato.engines.worker import (
     NUMBER,
     OURS,
     PART,
-    Assign,
     Batches,
     Count,
     Failed,
     Fold,
+    Map,
+    NumberedWords,
     Pieces,
     Rows,
-    Words,
     Write,
     explain_wrong_number,
     unpack,
@@ -54,10 +54,7 @@ T = TypeVar("T")
 
 MAX_PIECE_ROWS = 1 << 20
 """One file of the release, some tens of megabytes."""
-MIN_PIECE_ROWS = 1 << 16
-"""Smaller pieces would cost more to start than they save by using more cores."""
-TASKS_PER_CORE = 3
-"""Pieces are small enough for this many tasks per core, so that a slow worker delays little."""
+
 RESULT_TYPE = f"{PART} bigint, result binary"
 ENCRYPTION = "spark.io.encryption.enabled"
 WORDS_TYPE = "word bigint, row bigint"
@@ -76,16 +73,13 @@ class FrameSource:
     frame: Any
     numbered: str | None = None
     name: str = "the DataFrame"
+    rows: int | None = None
+    """Unknown until counted."""
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Column names without that of the row numbers."""
         return tuple(c for c in self.frame.columns if c != self.numbered)
-
-    @property
-    def rows(self) -> int | None:
-        """None: unknown until counted."""
-        return None
 
     def batches(self, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
         """Raise UsageError: rows stay on the cluster."""
@@ -177,10 +171,9 @@ class Spark:
         folder = target.folder / f"data.{target.form}"
         folder.mkdir()
         frame, rows = self._work(source, columns, block_rows, ordered=True)
-        found = self._results(frame, Write(rows, kernel, Target(folder, target.form, target.schema)))
         total: Any = None
         parts = []
-        for written, tally in found:
+        for written, tally in self._results(frame, Write(rows, kernel, replace(target, folder=folder))):
             parts.append(written)
             total = tally if total is None else total + tally
             path = folder / written.file
@@ -203,8 +196,8 @@ class Spark:
         """Add up the workers' sums in the order of their rows."""
         frame, rows = self._work(source, columns, block_rows)
         total: T | None = None
-        for found in self._results(frame, Fold(rows, kernel)):
-            total = found if total is None else total + found
+        for counts in self._results(frame, Fold(rows, kernel)):
+            total = counts if total is None else total + counts
         return total
 
     def exchange(
@@ -219,7 +212,7 @@ class Spark:
         frame, rows = self._work(source, columns, BLOCK_ROWS)
         kinds = {pa.int64(): "bigint", pa.float64(): "double"}
         kind = ", ".join(f"{f.name} {kinds[f.type]}" for f in schema)
-        assigned = _map_in_arrow(frame, Assign(rows, assign), kind)
+        assigned = _map_in_arrow(frame, Map(rows, assign), kind)
 
         def sfumato_exchange(group: Any) -> Any:
             return within(group)
@@ -234,19 +227,19 @@ class Spark:
         from pyspark.sql import functions as f
 
         frame, rows = self._work(source, columns, BLOCK_ROWS)
-        digests = _map_in_arrow(frame, Words(rows, words), WORDS_TYPE)
+        digests = _map_in_arrow(frame, Map(rows, NumberedWords(words)), WORDS_TYPE)
         several = (
             digests.groupBy("word").agg(f.sort_array(f.collect_list("row")).alias("rows")).where(f.size("rows") > 1)
         )
         pairs = several.select(f.col("rows")[0].alias("a"), f.col("rows")[1].alias("b")).orderBy("b").limit(1)
-        found = _collect(pairs)
-        if not found:
+        repeats = _collect(pairs)
+        if not repeats:
             return None
         if isinstance(source, FrameSource):
             raise DataError(
                 f"{join_names(columns)}: an id occurs in two rows of the DataFrame; give each row its own id"
             )
-        return int(found[0][0]), int(found[0][1])
+        return int(repeats[0][0]), int(repeats[0][1])
 
     def check_numbers(self, source: Source) -> None:
         """Check the numbers in one pass of the cluster over them alone."""
@@ -258,11 +251,11 @@ class Spark:
         frame, called = _rename_by_place(source.frame)
         counted = frame.select(f.col(called[source.numbered]).cast("bigint").alias(NUMBER)).groupBy(NUMBER).count()
         wrong = counted.where(number.isNull() | (number < 0) | (times > 1)).orderBy(number).limit(1)
-        for found, several in _collect(wrong):
-            if found is None or found < 0:
-                raise DataError(explain_wrong_number(source.numbered, found))
+        for row, several in _collect(wrong):
+            if row is None or row < 0:
+                raise DataError(explain_wrong_number(source.numbered, row))
             raise DataError(
-                f"{source.numbered}: the row number {found} occurs in {several} rows of the DataFrame, which would share their "
+                f"{source.numbered}: the row number {row} occurs in {several} rows of the DataFrame, which would share their "
                 "noise; give every row its own number"
             )
 
@@ -279,7 +272,9 @@ class Spark:
         cores = max(1, int(context.defaultParallelism)) if context is not None else 1
         size = self.piece_rows
         if source.rows:
-            size = min(size, max(MIN_PIECE_ROWS, -(-source.rows // (TASKS_PER_CORE * cores))))
+            tasks_per_core = 3  # a slow worker then delays little
+            min_piece_rows = 1 << 16  # smaller pieces cost more to start than they save by using more cores
+            size = min(size, max(min_piece_rows, -(-source.rows // (tasks_per_core * cores))))
         pieces = tuple(cut_into_pieces(source, size, self._count_rows))
         return self._numbers(len(pieces)), Pieces(pieces, tuple(columns), block_rows)
 
@@ -339,10 +334,10 @@ def _check_session(session: Any, master: str | None, encrypted: str) -> None:
     """Raise UsageError if an existing session differs from what was asked for: Spark would hand it out all the same."""
     context = getattr(session, "sparkContext", None)
     conf = context.getConf() if context is not None else None
-    found = conf.get(ENCRYPTION, "false") if conf is not None else "unknown"
+    setting = conf.get(ENCRYPTION, "false") if conf is not None else "unknown"
     next_step = "stop it (session.stop()) and connect again, or pass it as Spark(session) if it is meant"
-    if found.lower() != encrypted.lower():
-        raise UsageError(f"a Spark session exists already, with {ENCRYPTION} = {found}; {next_step}")
+    if setting.lower() != encrypted.lower():
+        raise UsageError(f"a Spark session exists already, with {ENCRYPTION} = {setting}; {next_step}")
     there = str(context.master) if context is not None else ""
     same_kind = (master or "").startswith("k8s://") and there.startswith("k8s://")  # Spark spells these anew
     if master is not None and there != master and not same_kind:

@@ -105,8 +105,8 @@ class Batches:
 
 def explain_wrong_number(column: str, number: int | None) -> str:
     """Return why a row number is not valid, and the next step."""
-    found = "a row has no number" if number is None else f"the row number {number} is negative"
-    return f"{column}: {found}; give every row of the DataFrame a whole number of its own, from 0 on"
+    reason = "a row has no number" if number is None else f"the row number {number} is negative"
+    return f"{column}: {reason}; give every row of the DataFrame a whole number of its own, from 0 on"
 
 
 Rows = Pieces | Batches
@@ -126,9 +126,9 @@ class Fold:
         for part, blocks in self.rows.parts(batches):
             try:
                 for block in blocks:
-                    found = self.kernel(block)
+                    counts = self.kernel(block)
                     first = part if total is None else first
-                    total = found if total is None else total + found
+                    total = counts if total is None else total + counts
             except SfumatoError as error:
                 yield pack(part, Failed(self.rows.with_file(part, error)))
                 return
@@ -165,9 +165,9 @@ class Write:
         with tempfile.TemporaryDirectory(prefix=f".attempt-{part:05d}-", dir=folder) as own:
             with open_writer(Path(own), self.target.form, self.target.schema) as (put, done):
                 for block in blocks:
-                    found = self.kernel(block)
-                    put(found.batch)
-                    total = found.tally if total is None else total + found.tally
+                    mapped = self.kernel(block)
+                    put(mapped.batch)
+                    total = mapped.tally if total is None else total + mapped.tally
             if total is None:
                 return None
             name = f"part-{part:05d}-{done[0].sha256[:12]}.{self.target.form}"
@@ -178,29 +178,26 @@ class Write:
 
 
 @dataclass(frozen=True)
-class Words:
+class NumberedWords:
     """Give one word per row, with the row's number, for the cluster to find words that occur twice."""
 
-    rows: Rows
-    kernel: Callable[[Block], Any]
+    words: Callable[[Block], NDArray[np.uint64]]
 
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield words as they are; errors were found when the same rows were mapped."""
-        for _, blocks in self.rows.parts(batches):
-            for block in blocks:
-                arrays = [pa.array(self.kernel(block).view(np.int64)), pa.array(block.row_numbers, pa.int64())]
-                yield pa.RecordBatch.from_arrays(arrays, schema=WORDS)
+    def __call__(self, block: Block) -> pa.RecordBatch:
+        """Return the words of a block."""
+        arrays = [pa.array(self.words(block).view(np.int64)), pa.array(block.row_numbers, pa.int64())]
+        return pa.RecordBatch.from_arrays(arrays, schema=WORDS)
 
 
 @dataclass(frozen=True)
-class Assign:
-    """Give rows the group they belong to, for the cluster to bring together."""
+class Map:
+    """Turn rows into others that the cluster sorts or brings together."""
 
     rows: Rows
     kernel: Callable[[Block], pa.RecordBatch]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield rows as the kernel gives them; errors were found when the same rows were counted."""
+        """Yield rows as the kernel gives them; errors were found when the same rows were written or counted."""
         for _, blocks in self.rows.parts(batches):
             for block in blocks:
                 yield self.kernel(block)

@@ -1,6 +1,6 @@
 """Guided perturbation: the owner mines first, then bends the noise around the pattern so that it stays.
 
-base            what a method is: its law, its words, what it needs to see; the one registry `METHODS`
+base            what a method is and what comes out, `Perturbed`; the one registry `METHODS`
 tree/           methods around a decision tree
 cluster/        methods around clusters
 rare_classes    rows of classes too small to hide anybody
@@ -10,13 +10,12 @@ suppressed      rows of the original that a release left out, found again by its
 A method in a file of its own, with one import line in tree/ or cluster/, is known to the whole house.
 """
 
-from sfumato.guided.base import METHODS, GuidedMethod, Method, Pattern, is_guided, make_method
-from sfumato.guided.cluster import RACC, RACCV, RDD, Clustered, ClusterMethod, Geometric, SwapV
+from sfumato.guided.base import METHODS, GuidedMethod, Method, Pattern, Perturbed, is_guided, make_method
+from sfumato.guided.cluster import RACC, RACCV, RDD, ClusterMethod, Geometric, SwapV
 from sfumato.guided.rare_classes import is_rare, rare_note
 from sfumato.guided.suppressed import find_kept_rows
 from sfumato.guided.tree import (
     ClassAllLeaves,
-    ClassNoise,
     ClassProbabilistic,
     ClassRandom,
     Detective,
@@ -24,7 +23,6 @@ from sfumato.guided.tree import (
     Innocent,
     LeafSwap,
     Leaves,
-    Perturbed,
     Redraw,
     Room,
     Segments,
@@ -35,7 +33,6 @@ from sfumato.guided.tree import (
     all_leaves_variance,
     cells_of,
     cells_to_perturb,
-    choose_columns,
     draw_categories,
     expected_changes,
     flip_labels,

@@ -7,20 +7,23 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
 
 from sfumato.channels import CHANNELS, JOINT_LAWS
+from sfumato.counts import IntArray
 from sfumato.engines import Needs
 from sfumato.errors import UsageError
+from sfumato.findings import Note
 from sfumato.parameters import Parameters
 from sfumato.randomness import Stream
 from sfumato.schema import Attribute
-from sfumato.table import Original
+from sfumato.table import Original, Table
 from sfumato.text import join_names
-
-if TYPE_CHECKING:
-    from sfumato.guided.tree.base import Perturbed
+from sfumato.trees import Similarity
 
 METHODS: dict[str, type[Method]] = {}
 """Every guided method by its law."""
@@ -31,6 +34,60 @@ class Pattern(StrEnum):
 
     TREE = "tree"
     CLUSTERS = "clusters"
+
+
+@dataclass(frozen=True, eq=False)
+class Perturbed:
+    """A perturbed table and what is to be said of it.
+
+    Attributes
+    ----------
+    table
+        The release: the same rows in the same order, except those that were left out.
+    changed
+        For every column, and the class, the share of its cells that differ from the original.
+    public
+        What the manifest says beside the parameters.
+    owner
+        Figures of the original table, for the owner alone.
+    warnings
+        Sentences for the owner, above all the columns that stayed in clear.
+    similarity
+        Likeness of the release's tree to the owner's, where draws were compared (`best_of` above 1).
+    left_out
+        The rows of the original that have none in the release.
+    """
+
+    table: Table
+    changed: Mapping[str, float]
+    public: Mapping[str, Any] = field(default_factory=dict)
+    owner: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[Note, ...] = ()
+    similarity: Similarity | None = None
+    left_out: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
+
+    @classmethod
+    def of(cls, original: Original, table: Table, **more: Any) -> Perturbed:
+        """Measure what changed, and name the columns that stayed in clear."""
+        min_share = 0.01  # a column of which a smaller share of values changed is named in a warning
+        changed = changed_shares(original, table)
+        changes = [(c.name, changed[c.name]) for c in original.columns]
+        clear = [name for name, share in changes if share == 0]
+        warnings = list(more.pop("warnings", ()))
+        if clear:
+            words = (
+                f"{join_names(clear, 30)}: released as in the original; anyone who knows these values finds the record by them. "
+                "Withhold the columns, or perturb them by another method"
+            )
+            warnings.append(Note("SF221", words))
+        hardly = [name for name, share in changes if 0 < share < min_share]
+        if hardly:
+            words = (
+                f"{join_names(hardly, 30)}: fewer than {min_share:.0%} of the values changed, which protects hardly anybody; raise "
+                "the noise, or perturb them by another method"
+            )
+            warnings.append(Note("SF222", words))
+        return cls(table, changed, warnings=tuple(warnings), **more)
 
 
 class GuidedMethod(Protocol):
@@ -125,3 +182,12 @@ def make_method(law: str, parameters: Mapping[str, Any]) -> GuidedMethod:
 def is_guided(law: str) -> bool:
     """Return whether a name is that of a guided method or of a family of them."""
     return law in METHODS or any(m.family == law for m in METHODS.values())
+
+
+def changed_shares(original: Original, released: Table) -> dict[str, float]:
+    """Return the share of cells of each column, the target included, that differ; missing in both is the same."""
+    out = {}
+    for before, after in zip(original.all_columns, released.all_columns, strict=True):
+        same = (before.values == after.values) | (np.isnan(before.values) & np.isnan(after.values))
+        out[before.name] = float(np.mean(~same)) if len(same) else 0.0
+    return out

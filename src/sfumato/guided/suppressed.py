@@ -2,7 +2,7 @@
 
 Rare classes follow from the class alone; small cells that were suppressed follow from the tree, which the same table grows
 again. Where it depends on a draw (labels dealt out first; a row alone in its leaf whom no other leaf has anything for), or a sample
-chose the tree, nobody can say.
+chose the tree, it cannot be said.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sfumato.trees import c45
 
 
 def find_kept_rows(manifest: Manifest, original: Original) -> NDArray[np.bool_] | None:
-    """Return which rows of the original the release holds; None where the method leaves none out, or nobody can say."""
+    """Return which rows of the original the release holds; None where the method leaves none out, or it cannot be said."""
     kept = _rows_kept(manifest.method or {}, original, bool(manifest.extra.get("public", {}).get("by_counts")))
     return kept if kept is not None and int(kept.sum()) == manifest.data.rows else None
 

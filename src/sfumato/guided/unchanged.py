@@ -35,7 +35,7 @@ def are_single(values: Mapping[str, FloatArray]) -> NDArray[np.bool_]:
 def unchanged_rows(
     before: Mapping[str, FloatArray], after: Mapping[str, FloatArray], modified: Iterable[str]
 ) -> NDArray[np.bool_]:
-    """Return rows unchanged in all `modified` columns that nobody shares: whoever knows such a person finds the row, and it is true."""
+    """Return rows unchanged in all `modified` columns that no other row shares: who knows such a person finds a true row."""
     names = [n for n in after if n in set(modified)]
     if not names:
         return np.zeros(len(next(iter(after.values()))) if after else 0, np.bool_)
@@ -47,12 +47,8 @@ def unchanged_note(records: int, rows: int) -> Note:
     return Note(
         "SF227",
         f"{records:,} of {rows:,} records {'stays as it is' if records == 1 else 'stay as they are'} in every column that was "
-        "modified, and no other row is the same: whoever knows the values finds the row. The audit names it",
+        "modified, and no other row is the same: anyone who knows the values finds the row. The audit names it",
     )
-
-
-HARDLY = 0.05
-"""Below this share of values changed, a column hides next to nobody's."""
 
 
 def find_hardly_changed(
@@ -63,11 +59,12 @@ def find_hardly_changed(
     Where a tree tests a label, everybody in a leaf has the same, and swapping within leaves changes none; that missing cells
     moved does not hide it.
     """
+    min_share = 0.05  # below it, a column protects hardly any person
     out = {}
     for name in sorted(n for n in names if n in before and n in after):
         there = ~np.isnan(before[name]) & ~np.isnan(after[name])
         share = float((before[name] != after[name])[there].mean()) if there.any() else 1.0
-        if share < HARDLY:
+        if share < min_share:
             out[name] = share
     return out
 

@@ -13,6 +13,7 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +26,9 @@ from sfumato.schema import Attribute, Interval, Kind, Missing
 from sfumato.text import join_names
 
 BoolArray = NDArray[np.bool_]
+Refuse = Callable[[BoolArray, Callable[[str], str], str], None]
+"""Raises CellError for the first of some wrong cells: which they are, what is wrong with their text, and the next step."""
+LIST_AS_MISSING = "fix it, or list it under missing_values in the plan"
 
 
 @dataclass(frozen=True)
@@ -55,12 +59,20 @@ class Encoder:
     def __call__(self, array: pa.Array, start: int = 0) -> FloatArray:
         """Return numbers for the cells; `start` is the number of the first row, for messages."""
         array = decode_dictionary(array)
-        values = self._categories(array, start) if not self.attribute.kind.numeric else self._numbers(array, start)
+        refuse = partial(self._refuse, array, start)
+        values = self._numbers(array, refuse) if self.attribute.kind.numeric else self._categories(array, refuse)
         if self.attribute.missing is Missing.CATEGORY:
             values[np.isnan(values)] = len(self.attribute.categories)
         return values
 
-    def _categories(self, array: pa.Array, start: int) -> FloatArray:
+    def _refuse(self, array: pa.Array, start: int, wrong: BoolArray, what: Callable[[str], str], remedy: str) -> None:
+        """Raise CellError for the first cell that is `wrong`; `what` says of its text what is wrong."""
+        if wrong.any():
+            place = int(np.argmax(wrong))
+            why = f"{what(format_cell(array[place]))}; {self.remedy or remedy}"
+            raise CellError(self.attribute.name, start + place, why)
+
+    def _categories(self, array: pa.Array, refuse: Refuse) -> FloatArray:
         categories = self.attribute.categories
         texts = format_labels(array, self.attribute.name)
         places = pc.index_in(texts, value_set=pa.array(categories, pa.string()))
@@ -69,80 +81,49 @@ class Encoder:
             return codes
         missing = self._missing(texts)
         # A text that means "missing" elsewhere may be a category here: what is declared wins.
-        self._refuse(
+        refuse(
             np.isnan(codes) & ~missing,
-            array,
-            start,
             lambda text: f"{text!r} is not among the declared categories ({join_names(categories)})",
             "add it to the plan's categories, or fix the value",
         )
         return codes
 
-    def _numbers(self, array: pa.Array, start: int) -> FloatArray:
-        if self.attribute.kind is Kind.DATE:
-            values, missing = self._days(array, start)
-        else:
-            values, missing = self._floats(array, start)
+    def _numbers(self, array: pa.Array, refuse: Refuse) -> FloatArray:
+        read = self._days if self.attribute.kind is Kind.DATE else self._floats
+        values, missing = read(array, refuse)
         attribute, domain = self.attribute, self.attribute.interval
         inside = bool(len(values)) and domain.low <= values.min() and values.max() <= domain.high  # never where NaN is
         if not inside:
-            self._refuse_outside(values, missing, array, start)
+            self._refuse_outside(values, missing, refuse)
         step = attribute.step
         whole = pa.types.is_integer(array.type) and step == 1.0
         if attribute.kind in (Kind.INTEGER, Kind.DATE) and not whole:
             quotient = values / step
-            self._refuse(
-                (quotient != np.floor(quotient)) & ~missing,
-                array,
-                start,
-                lambda text: f"{text} is not a multiple of {step:g}",
-                "declare the column real, or fix the value",
-            )
+            off_step = (quotient != np.floor(quotient)) & ~missing
+            remedy = "declare the column real, or fix the value"
+            refuse(off_step, lambda text: f"{text} is not a multiple of {step:g}", remedy)
         return values
 
-    def _refuse_outside(self, values: FloatArray, missing: BoolArray, array: pa.Array, start: int) -> None:
+    def _refuse_outside(self, values: FloatArray, missing: BoolArray, refuse: Refuse) -> None:
         domain = self.attribute.interval
         low, high = self.attribute.format_value(domain.low), self.attribute.format_value(domain.high)
-        self._refuse(
-            ~np.isfinite(values) & ~missing,
-            array,
-            start,
-            lambda text: f"{text} is not a finite number",
-            "fix it, or list it under missing_values in the plan",
-        )
-        self._refuse(
-            (values < domain.low) | (values > domain.high),
-            array,
-            start,
-            lambda text: f"{text} is outside [{low}, {high}]",
-            "widen the domain in the plan, or fix the value",
+        infinite, outside = ~np.isfinite(values) & ~missing, (values < domain.low) | (values > domain.high)
+        refuse(infinite, lambda text: f"{text} is not a finite number", LIST_AS_MISSING)
+        refuse(
+            outside, lambda text: f"{text} is outside [{low}, {high}]", "widen the domain in the plan, or fix the value"
         )
 
-    def _floats(self, array: pa.Array, start: int) -> tuple[FloatArray, BoolArray]:
+    def _floats(self, array: pa.Array, refuse: Refuse) -> tuple[FloatArray, BoolArray]:
         if pa.types.is_string(array.type):
-            missing = self._missing(array)
-            texts = pc.utf8_trim_whitespace(array)
-            texts = pc.if_else(pa.array(missing), pa.scalar(None, pa.string()), texts)
-            try:
-                numbers = texts.cast(pa.float64())
-            except pa.ArrowInvalid:
-                self._refuse(
-                    np.array([not _parses(t, pa.float64()) for t in texts.to_pylist()]),
-                    array,
-                    start,
-                    lambda text: f"{text!r} is not a number{_describe_look(text)}",
-                    "fix it, or list it under missing_values in the plan",
-                )
-                raise DataError(f"{self.attribute.name}: some values cannot be read as numbers") from None
+            numbers, missing = self._parse(array, refuse, pa.float64(), "number", LIST_AS_MISSING)
         elif pa.types.is_boolean(array.type):
             numbers = array.cast(pa.int8()).cast(pa.float64())
             missing = _find_nulls(array)
         elif pa.types.is_integer(array.type) or pa.types.is_floating(array.type) or pa.types.is_decimal(array.type):
             numbers = array.cast(pa.float64(), safe=False)
             missing = _find_nulls(array)
-            cells = numbers.to_numpy(zero_copy_only=False)
             if "nan" in (t.lower() for t in self.absent) and pa.types.is_floating(array.type):
-                missing |= np.isnan(cells)
+                missing |= np.isnan(_to_floats(numbers))
         elif pa.types.is_null(array.type):
             return np.full(len(array), math.nan), np.ones(len(array), dtype=bool)
         else:
@@ -157,47 +138,34 @@ class Encoder:
             missing = missing | marks
         return values, missing
 
-    def _days(self, array: pa.Array, start: int) -> tuple[FloatArray, BoolArray]:
+    def _days(self, array: pa.Array, refuse: Refuse) -> tuple[FloatArray, BoolArray]:
         if pa.types.is_timestamp(array.type):
-            array = self._days_of_instants(array, start)
+            array, midnight = truncate_to_days(array, self.attribute.name)
+            remedy = "round the column to days, or declare it categorical"
+            refuse(~midnight, lambda text: f"{text} is more than a day", remedy)
         if pa.types.is_date(array.type):
             return _to_floats(array.cast(pa.date32()).cast(pa.int32()).cast(pa.float64())), _find_nulls(array)
+        remedy = "write it as 2024-01-31, or declare the column categorical"
+        days, missing = self._parse(array, refuse, pa.date32(), "date", remedy)
+        return _to_floats(days.cast(pa.int32()).cast(pa.float64())), missing
+
+    def _parse(
+        self, array: pa.Array, refuse: Refuse, kind: pa.DataType, what: str, remedy: str
+    ) -> tuple[pa.Array, BoolArray]:
+        """Return texts as values of a type, and which are missing; `what` is one such value in a message."""
         texts = format_labels(array, self.attribute.name)
         missing = self._missing(texts)
         texts = pc.if_else(pa.array(missing), pa.scalar(None, pa.string()), pc.utf8_trim_whitespace(texts))
         try:
-            days = texts.cast(pa.date32()).cast(pa.int32())
+            return texts.cast(kind), missing
         except pa.ArrowInvalid:
-            self._refuse(
-                np.array([not _parses(t, pa.date32()) for t in texts.to_pylist()]),
-                array,
-                start,
-                lambda text: f"{text!r} is not a date{_describe_look(text)}",
-                "write it as 2024-01-31, or declare the column categorical",
-            )
-            raise DataError(f"{self.attribute.name}: some values cannot be read as dates") from None
-        return _to_floats(days.cast(pa.float64())), missing
-
-    def _days_of_instants(self, array: pa.Array, start: int) -> pa.Array:
-        days, midnight = truncate_to_days(array, self.attribute.name)
-        self._refuse(
-            ~midnight,
-            array,
-            start,
-            lambda text: f"{text} is more than a day",
-            "round the column to days, or declare it categorical",
-        )
-        return days
+            unread = np.array([not _parses(t, kind) for t in texts.to_pylist()])
+            refuse(unread, lambda text: f"{text!r} is not a {what}{_describe_look(text)}", remedy)
+            raise DataError(f"{self.attribute.name}: some values cannot be read as {what}s") from None
 
     def _missing(self, texts: pa.Array) -> BoolArray:
         listed_absent = pc.is_in(texts, value_set=pa.array(self.absent, pa.string()))
         return _find_nulls(texts) | listed_absent.to_numpy(zero_copy_only=False).astype(bool)
-
-    def _refuse(self, wrong: BoolArray, array: pa.Array, start: int, what: Callable[[str], str], remedy: str) -> None:
-        if wrong.any():
-            place = int(np.argmax(wrong))
-            why = f"{what(format_cell(array[place]))}; {self.remedy or remedy}"
-            raise CellError(self.attribute.name, start + place, why)
 
 
 def decode_dictionary(array: pa.Array) -> pa.Array:

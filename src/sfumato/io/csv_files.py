@@ -31,16 +31,12 @@ class CsvSource:
     def __init__(self, path: Path, name: str, encoding: str = "utf-8") -> None:
         self.name, self.path, self.encoding = name, path, encoding
         self.separator = ","
+        self.rows: int | None = None  # unknown until read
         try:
             "".encode(encoding)
         except (LookupError, ValueError):
             raise UsageError(f"there is no encoding {encoding!r}; common ones are utf-8, latin-1 and cp1252") from None
         self.columns = self._header()
-
-    @property
-    def rows(self) -> int | None:
-        """None: unknown until read."""
-        return None
 
     def _bytes(self) -> Any:
         return gzip.open(self.path, "rb") if self.path.suffix.lower() == ".gz" else self.path.open("rb")

@@ -79,18 +79,17 @@ def cut_into_pieces(source: Source, rows: int, count: Callable[[Sequence[Piece]]
     if rows < 1:
         raise UsageError(f"a piece cannot have {rows} rows; give at least 1")
     files = _source_files(source)
-    unknown = [_whole_file(f) for f in files[:-1] if isinstance(_inner_file(f), CsvSource)]
+    unknown = [_whole_file(f) for f in files[:-1] if isinstance(f.file, CsvSource)]
     counted = iter(count(unknown) if unknown else ())
     out: list[Piece] = []
     start = 0
     for filed in files:
         whole = replace(_whole_file(filed), start=start)
-        file = _inner_file(filed)
-        if isinstance(file, CsvSource):
+        if isinstance(filed.file, CsvSource):
             out.append(whole)
             start += next(counted, 0)
             continue
-        size = int(file.rows or 0)
+        size = int(filed.rows or 0)
         out += [
             replace(whole, begin=begin, end=min(begin + rows, size), start=start + begin)
             for begin in range(0, size, rows)
@@ -99,23 +98,18 @@ def cut_into_pieces(source: Source, rows: int, count: Callable[[Sequence[Piece]]
     return out
 
 
-def _source_files(source: Source) -> tuple[CsvSource | ParquetSource | FiledSource, ...]:
-    files = source.files if isinstance(source, FolderSource) else (source,)
-    out = tuple(f for f in files if isinstance(f, CsvSource | ParquetSource | FiledSource))
-    if len(out) < len(files):
-        raise UsageError(
-            f"{source.name} is in this program's memory, and distant workers read files; write it to a .parquet file on "
-            "shared storage, or give a Spark DataFrame"
-        )
-    return out
+def _source_files(source: Source) -> tuple[FiledSource, ...]:
+    if isinstance(source, FolderSource):
+        return source.files
+    if isinstance(source, CsvSource | ParquetSource):
+        return (FiledSource(source),)
+    raise UsageError(
+        f"{source.name} is in this program's memory, and distant workers read files; write it to a .parquet file on "
+        "shared storage, or give a Spark DataFrame"
+    )
 
 
-def _inner_file(filed: CsvSource | ParquetSource | FiledSource) -> CsvSource | ParquetSource:
-    return filed.file if isinstance(filed, FiledSource) else filed
-
-
-def _whole_file(filed: CsvSource | ParquetSource | FiledSource) -> Piece:
-    file = _inner_file(filed)
-    beside = filed.beside if isinstance(filed, FiledSource) else FolderColumns()
+def _whole_file(filed: FiledSource) -> Piece:
+    file = filed.file
     encoding = file.encoding if isinstance(file, CsvSource) else "utf-8"
-    return Piece(str(file.path.resolve()), file.name, encoding, 0, None, 0, beside)
+    return Piece(str(file.path.resolve()), file.name, encoding, 0, None, 0, filed.beside)

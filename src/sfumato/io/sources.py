@@ -208,19 +208,14 @@ class ParquetSource:
         self.name, self.path = name, path
         try:
             with pq.ParquetFile(path) as file:
-                self._rows = file.metadata.num_rows
+                self.rows = int(file.metadata.num_rows)
                 self.columns = check_header(file.schema_arrow.names, name)
         except (pa.ArrowException, OSError) as error:
             raise DataError(f"{name} cannot be read as Parquet: {first_line(error)}; is it complete?") from None
 
-    @property
-    def rows(self) -> int | None:
-        """The number of rows, from the footer."""
-        return int(self._rows)
-
     def batches(self, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
         """Yield row groups in pieces."""
-        return self.read_rows(columns, 0, int(self._rows))
+        return self.read_rows(columns, 0, self.rows)
 
     def read_rows(self, columns: tuple[str, ...], begin: int, end: int) -> Iterator[pa.RecordBatch]:
         """Yield the rows from `begin` up to `end`; only the row groups that hold some of them are read."""
@@ -288,10 +283,10 @@ class FolderColumns:
 
 @dataclass(frozen=True, eq=False)
 class FiledSource:
-    """A file whose folders give its rows further columns."""
+    """A file whose folders may give its rows further columns."""
 
     file: CsvSource | ParquetSource
-    beside: FolderColumns
+    beside: FolderColumns = FolderColumns()
 
     @property
     def name(self) -> str:
@@ -323,7 +318,7 @@ class FolderSource:
 
     def __init__(self, path: Path, name: str, encoding: str = "utf-8") -> None:
         self.name, self.path = name, path
-        self.files = tuple(_list_files(path, name, FolderColumns(), encoding))
+        self.files: tuple[FiledSource, ...] = tuple(_list_files(path, name, FolderColumns(), encoding))
         if not self.files:
             raise DataError(
                 f"{name} is a folder without a .parquet or .csv file of a table; name the file or folder in it"
@@ -388,9 +383,7 @@ def _cast_to_first(batch: pa.RecordBatch, schema: pa.Schema, name: str) -> pa.Re
         raise DataError(f"{name} has other types than the first file of its folder: {first_line(error)}") from None
 
 
-def _list_files(
-    path: Path, name: str, beside: FolderColumns, encoding: str
-) -> Iterator[CsvSource | ParquetSource | FiledSource]:
+def _list_files(path: Path, name: str, beside: FolderColumns, encoding: str) -> Iterator[FiledSource]:
     """Yield the files of a folder and of its NAME=VALUE subfolders by name; names that begin with a dot or _ are left out."""
     try:
         entries = sorted(path.iterdir(), key=lambda p: p.name)
@@ -417,5 +410,4 @@ def _list_files(
                 f"{entry.name}; name the file or folder in it, such as {name}/data.parquet"
             )
         file = _open_file(entry, called, encoding)
-        rest = beside.without(file.columns)
-        yield FiledSource(file, rest) if rest.given else file
+        yield FiledSource(file, beside.without(file.columns))

@@ -262,16 +262,14 @@ class ColumnProfile:
         return tuple(sorted(w for w in self.words if w.strip().lower() in ABSENT_MARKS))
 
     def __add__(self, other: ColumnProfile) -> ColumnProfile:
+        added = (
+            "rows", "missing", "numbers", "whole", "padded", "days", "worded", "ends", "numbers_along", "labels_along",
+        )  # fmt: skip
         distinct = None if self.distinct is None or other.distinct is None else self.distinct | other.distinct
         repeats = bool(self.seen & other.seen)
         return ColumnProfile(
             name=self.name,
-            rows=self.rows + other.rows,
-            missing=self.missing + other.missing,
-            numbers=self.numbers + other.numbers,
-            whole=self.whole + other.whole,
-            padded=self.padded + other.padded,
-            days=self.days + other.days,
+            **{n: getattr(self, n) + getattr(other, n) for n in added},
             decimals=max(self.decimals, other.decimals),
             low=min(self.low, other.low),
             high=max(self.high, other.high),
@@ -282,12 +280,8 @@ class ColumnProfile:
             seen=self.seen | other.seen if self.unique and not repeats and self.rows < UNIQUE_ROWS else frozenset(),
             not_numbers=frozenset(sorted(self.not_numbers | other.not_numbers)[:50]),
             words=self.words | other.words,
-            worded=self.worded + other.worded,
             logical=self.logical or other.logical,
-            numbers_along=self.numbers_along + other.numbers_along,
-            labels_along=self.labels_along + other.labels_along,
             levels=self.levels if self.levels == other.levels else None,
-            ends=self.ends + other.ends,
             unread=self.unread or other.unread,
         )
 

@@ -298,21 +298,20 @@ def note(proposal: Proposal) -> str:
 
 def remarks(proposals: Mapping[str, Proposal]) -> tuple[Note, ...]:
     """Return which columns are withheld and why, which texts were taken as missing, or were not, and what else to look at."""
-    withheld: dict[str, list[str]] = {}
-    for name, proposal in proposals.items():
-        if not proposal.attribute.released:
-            withheld.setdefault(proposal.why, []).append(name)
+    withheld = _names_by({n: p.why for n, p in proposals.items() if not p.attribute.released})
     out = [Note("SF103", f"withheld: {join_names(names)} ({why})") for why, names in withheld.items()]
     if absent := _where({n: p.absent for n, p in proposals.items() if p.attribute.released}):
         out.append(Note("SF104", f"taken as missing: {absent}"))
     if answers := _where({n: p.answers for n, p in proposals.items()}):
         words = f"taken as labels: {answers}; if they mean no value, list them under missing_values in the plan"
         out.append(Note("SF105", words))
-    doubts: dict[str, list[str]] = {}
-    for name, proposal in proposals.items():
-        if proposal.doubt:
-            doubts.setdefault(proposal.doubt, []).append(name)
+    doubts = _names_by({n: p.doubt for n, p in proposals.items() if p.doubt})
     return (*out, *(Note("SF106", f"{join_names(names)}: {doubt}") for doubt, names in doubts.items()))
+
+
+def _names_by(reasons: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return the columns that share each reason."""
+    return {reason: [n for n, why in reasons.items() if why == reason] for reason in reasons.values()}
 
 
 def _texts(texts: Iterable[str]) -> str:

@@ -25,7 +25,6 @@ from sfumato.releases.manifest import Manifest, ReleasedColumn
 from sfumato.releases.reader import (
     SAMPLE,
     CountedTable,
-    ReadColumn,
     Reader,
     RowSample,
     count_original,

@@ -74,7 +74,7 @@ class Sketch:
 
     def same_rows_at(self, other: Sketch, columns: Collection[str]) -> float:
         """Return the share of the smaller table's rows that agree in all of these columns at the same address."""
-        both, share = self._shared_addresses(other)
+        both, share = _shared_words(self.addresses, other.addresses)
         if not columns or not len(both):
             return 0.0
         names = sorted(columns)
@@ -91,17 +91,13 @@ class Sketch:
     def renamed_columns(self, other: Sketch) -> dict[str, str]:
         """Return the columns of `other` that hold the cells of a column which it no longer has, and their former names."""
         min_agreement, min_share = 0.9, 0.3  # of the cells of a column that was only renamed, and of the table
-        both, share = self._shared_addresses(other)
+        both, share = _shared_words(self.addresses, other.addresses)
         gone, new = sorted(set(self.cells) - set(other.cells)), sorted(set(other.cells) - set(self.cells))
         out: dict[str, str] = {}
         for name in new if len(both) and share >= min_share else ():
-            new_cells = other.cells[name][np.searchsorted(other.addresses, both)]
             for former in gone:
-                old_cells = self.cells[former][np.searchsorted(self.addresses, both)]
-                if (
-                    chance_agreement(old_cells, new_cells) <= MAX_CHANCE_AGREEMENT
-                    and beyond_chance(old_cells, new_cells) >= min_agreement
-                ):
+                old, new_ = self._cells_at(both, former), other._cells_at(both, name)
+                if chance_agreement(old, new_) <= MAX_CHANCE_AGREEMENT and beyond_chance(old, new_) >= min_agreement:
                     out[name] = former
         return out
 
@@ -110,34 +106,24 @@ class Sketch:
 
         None where a column is nearly constant, and so the same in any two tables.
         """
-        both, share = self._shared_addresses(other)
+        both, share = _shared_words(self.addresses, other.addresses)
         out: dict[str, float | None] = {}
         for name in sorted(set(self.cells) & set(other.cells)) if len(both) else ():
-            a, b = (s.cells[name][np.searchsorted(s.addresses, both)] for s in (self, other))
+            a, b = self._cells_at(both, name), other._cells_at(both, name)
             out[name] = None if chance_agreement(a, b) > MAX_CHANCE_AGREEMENT else beyond_chance(a, b) * share
         return out
 
-    def _shared_addresses(self, other: Sketch) -> tuple[WordArray, float]:
-        """Return the addresses that both chose, and their share in those of the smaller table."""
-        union = np.union1d(self.addresses, other.addresses)[:SAMPLE_ROWS]
-        in_self, in_other = np.isin(union, self.addresses), np.isin(union, other.addresses)
-        return union[in_self & in_other], float((in_self & in_other).sum()) / max(
-            1.0, float(min(in_self.sum(), in_other.sum()))
-        )
-
     def same_rows(self, other: Sketch) -> float:
         """Return the share of the smaller table's distinct rows that both have, wherever they are, if the columns are the same."""
-        union = np.union1d(self.content, other.content)[:SAMPLE_ROWS]
-        in_self, in_other = np.isin(union, self.content), np.isin(union, other.content)
-        if set(self.cells) != set(other.cells) or not (in_self.any() and in_other.any()):
-            return 0.0
-        return float((in_self & in_other).sum() / min(in_self.sum(), in_other.sum()))
+        return _shared_words(self.content, other.content)[1] if set(self.cells) == set(other.cells) else 0.0
+
+    def _cells_at(self, addresses: WordArray, column: str) -> WordArray:
+        return self.cells[column][np.searchsorted(self.addresses, addresses)]
 
     def _rows_at(self, addresses: WordArray, columns: list[str]) -> WordArray:
-        places = np.searchsorted(self.addresses, addresses)
         total = np.zeros(len(addresses), np.uint64)
         for name in columns:
-            total = splitmix64(total * GOLDEN_STEP + self.cells[name][places])
+            total = splitmix64(total * GOLDEN_STEP + self._cells_at(addresses, name))
         return total
 
     @property
@@ -258,6 +244,14 @@ def _smallest(words: WordArray) -> WordArray:
         words = words[words <= np.partition(words, 4 * SAMPLE_ROWS)[4 * SAMPLE_ROWS]]
     unique: WordArray = np.unique(words)
     return unique[:SAMPLE_ROWS]
+
+
+def _shared_words(a: WordArray, b: WordArray) -> tuple[WordArray, float]:
+    """Return the words that two samples of smallest ones have in common, and their share in those of the smaller one."""
+    union = np.union1d(a, b)[:SAMPLE_ROWS]
+    in_a, in_b = np.isin(union, a), np.isin(union, b)
+    both = in_a & in_b
+    return union[both], float(both.sum() / max(1, min(in_a.sum(), in_b.sum())))
 
 
 def _hex(words: WordArray) -> str:

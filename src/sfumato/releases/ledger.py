@@ -33,24 +33,11 @@ class Entry:
     name: str
     noise: Mapping[str, str]
     sketch: Sketch
-    when: str
+    when: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
     laws: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """The law of each column, for audits; older ledgers have none."""
     together: tuple[str, ...] = ()
     """Columns whose noise is drawn for the row as a whole."""
-
-    @classmethod
-    def now(
-        cls,
-        name: str,
-        noise: Mapping[str, str],
-        sketch: Sketch,
-        laws: Mapping[str, Mapping[str, Any]] | None = None,
-        together: tuple[str, ...] = (),
-    ) -> Entry:
-        """Return an entry for a release that is about to appear."""
-        when = datetime.now(UTC).isoformat(timespec="seconds")
-        return cls(name, dict(noise), sketch, when, dict(laws or {}), together)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""

@@ -164,8 +164,7 @@ class Manifest:
     @property
     def method(self) -> Mapping[str, Any] | None:
         """The guided method with its parameters, where the release was made by one."""
-        found: Mapping[str, Any] | None = self.extra.get("method")
-        return found
+        return self.extra.get("method")
 
     def to_json(self) -> str:
         """Return the manifest as it is written to the release folder."""
@@ -185,10 +184,9 @@ class Manifest:
             raise DataError(
                 f"{folder} is a file, not a release folder; make a release with: sfumato release {folder} -o DIR"
             ) from None
-        except OSError as error:
-            raise DataError(f"{path} cannot be read: {error.strerror}; {GET_RELEASE_AGAIN}") from None
-        except ValueError as error:
-            raise DataError(f"{path} cannot be read: {error}; {GET_RELEASE_AGAIN}") from None
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise DataError(f"{path} cannot be read: {reason}; {GET_RELEASE_AGAIN}") from None
         if not isinstance(data, dict):
             raise DataError(f"{path} is not a manifest; {GET_RELEASE_AGAIN}")
         try:

@@ -11,5 +11,5 @@ Start with door.py.
 """
 
 from sfumato.releasing.door import plan, release, with_method
-from sfumato.releasing.joint_noise import JointNoise, members, with_joint_noise
+from sfumato.releasing.joint_noise import JointKernel, JointNoise, members, moments_of, with_joint_noise
 from sfumato.releasing.row_by_row import bind_laws

@@ -255,8 +255,7 @@ class Cells:
     @property
     def schema(self) -> pa.Schema:
         """Group and number, the class, then every column twice: its value, and whether it changed."""
-        size = range(len(self.reader.columns))
-        names = [CLASS, SMALL, *(f"v{i}" for i in size), *(f"m{i}" for i in size)]
+        names = swapped_columns(len(self.reader.columns))
         return pa.schema([(GROUP, pa.int64()), (NUMBER, pa.int64()), *((n, pa.float64()) for n in names)])
 
     def __call__(self, block: Block) -> pa.RecordBatch:
@@ -264,12 +263,8 @@ class Cells:
         table = self.reader(block)
         group = cells_of(self.tree.apply(table), table.codes, len(table.labels))
         zeros = np.zeros(block.rows)
-        values = [
-            table.required_target.values,
-            zeros,
-            *(c.values for c in table.columns),
-            *(zeros for _ in table.columns),
-        ]
+        unchanged = [zeros] * len(table.columns)
+        values = [table.required_target.values, zeros, *(c.values for c in table.columns), *unchanged]
         arrays = [pa.array(group), pa.array(block.row_numbers), *(pa.array(v) for v in values)]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
@@ -305,6 +300,11 @@ class Swap:
         return cell
 
 
+def swapped_columns(size: int) -> list[str]:
+    """Return the columns of a row that is swapped: its class, whether its cell is small, then values and marks of change."""
+    return [CLASS, SMALL, *(f"v{i}" for i in range(size)), *(f"m{i}" for i in range(size))]
+
+
 def _set(table: pa.Table, name: str, values: FloatArray) -> pa.Table:
     return table.set_column(table.column_names.index(name), name, pa.array(values))
 
@@ -322,8 +322,7 @@ class SwapKernel:
     @property
     def columns(self) -> list[str]:
         """What is read of a swapped row."""
-        size = range(len(self.names))
-        return [CLASS, SMALL, *(f"v{i}" for i in size), *(f"m{i}" for i in size)]
+        return swapped_columns(len(self.names))
 
     def __call__(self, block: Block) -> Released:
         """Write one block."""

@@ -13,7 +13,7 @@ follows from thresholds between ranks, which are found by counting (`trees.selec
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -37,12 +37,9 @@ from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
 from sfumato.releases import (
     CountedTable,
-    Entry,
     Making,
-    Manifest,
     Reader,
     RowSample,
-    Sketch,
     gather_sample,
 )
 from sfumato.releasing._kernels import (
@@ -59,8 +56,8 @@ from sfumato.releasing._kernels import (
     SwapKernel,
     digest,
 )
-from sfumato.releasing.base import Decoding, Draft, Tally
-from sfumato.releasing.whole_table import guided_entry, guided_manifest, true_columns
+from sfumato.releasing.base import Decoding, Tally
+from sfumato.releasing.whole_table import GuidedDraft, true_columns
 from sfumato.schema import Kind
 from sfumato.table import Table
 from sfumato.text import join_names
@@ -68,44 +65,26 @@ from sfumato.trees import ALWAYS, MAX_WORD, NEVER, CodeThresholds, SlotsByColumn
 
 
 @dataclass(frozen=True, eq=False)
-class CountedDraft(Draft):
+class CountedDraft(GuidedDraft):
     """A guided release whose rows are perturbed one by one, by what was counted of all of them."""
 
-    plan: Plan
     method: TreeMethod
-    names: list[str]
-    noise: str
-    """The public name of the noise: equal names mean equal noise."""
-    sketch: Sketch | None = None
-    """Of the true rows, where the rows to write are no longer theirs."""
+    mined: RowSample
     warnings: tuple[Note, ...] = ()
     rare_rows: int = 0
     """Rows of rare classes, which are left out whatever their leaf."""
-    mined: RowSample | None = None
 
     def check(self, written: Written, tally: Tally) -> None:  # noqa: ARG002
         """Refuse a release without rows."""
         if not written.rows:
             raise UsageError("leaf-swap: every leaf and class is a small cell; lower `least`, or choose small=keep")
 
-    def entry(self, tally: Tally) -> Entry:
-        """Return one name of noise and one law for all columns."""
-        return guided_entry(self.plan, self.method, self.names, self.noise, self.sketch or tally.sketch)
+    def changed_columns(self, tally: Tally) -> set[str]:
+        """Return the columns with a cell that was changed."""
+        return {name for name, count in tally.changed.items() if count}
 
-    def manifest(self, written: Written, tally: Tally, earlier: tuple[str, ...]) -> Manifest:
-        """State the method, its parameters, and from how many rows its trees were grown."""
-        return guided_manifest(
-            self.plan,
-            self.method,
-            written,
-            earlier,
-            changed={name for name, count in tally.changed.items() if count},
-            missing=tally.missing,
-            public=self._public(),
-        )
-
-    def _public(self) -> dict[str, Any]:
-        assert self.mined is not None
+    def public(self) -> dict[str, Any]:
+        """Return from how many rows the trees were grown, and the limits of the method."""
         about: dict[str, Any] = {"tree_from_rows": len(self.mined.rows), "by_counts": True}
         if self.method.limits:
             about["limits"] = self.method.limits
@@ -115,7 +94,6 @@ class CountedDraft(Draft):
 
     def making(self, written: Written, tally: Tally) -> Making:
         """Return the shares of changed cells, and how many rows were mined."""
-        assert self.mined is not None
         warnings = self.warnings
         if self.sketch is not None:
             small = tally.changed[SMALL]
@@ -154,25 +132,19 @@ def draft_by_counts(
     if not reader.columns:
         raise UsageError("the table has no column beside the class; there is no tree to grow")
     counted = CountedTable(reader, source, engine)
-    mined = gather_sample(counted, sample)
     cells = {a.name: Decoder(a, a.kind in (Kind.INTEGER, Kind.DATE)) for a in plan.schema if a.released}
-    work = plan, counted, mined.table, owner, Decoding(cells)
-    draft = _swap(method, *work) if isinstance(method, LeafSwap) else _deal(method, *work)
-    return replace(draft, mined=mined)
+    work = plan, counted, gather_sample(counted, sample), owner, Decoding(cells)
+    return _swap(method, *work) if isinstance(method, LeafSwap) else _deal(method, *work)
 
 
 def _deal(
-    method: TreeMethod, plan: Plan, counted: CountedTable, mined: Table, owner: SecretKey, decoding: Decoding
+    method: TreeMethod, plan: Plan, counted: CountedTable, mined: RowSample, owner: SecretKey, decoding: Decoding
 ) -> CountedDraft:
-    leaves = _leaves(method, mined)
+    leaves = _leaves(method, mined.table)
     *tables, content = counted.fold(LeafCounts(leaves, owner.derive("content"))).tables
     counts = [table.astype(np.float64) for table in tables]
-    labels = [
-        "guided by counts",
-        plan.release_name,
-        method.to_dict(),
-        digest((f.tree for f in leaves), counts, content),
-    ]
+    about = digest((leaf.tree for leaf in leaves), counts, content)
+    labels = ["guided by counts", plan.release_name, method.to_dict(), about]
     chance = Chance(owner.derive(*labels))
     redraws = [method.redraw(Segments.of_counts(f.name, f.tree, c)) for f, c in zip(leaves, counts, strict=True)]
     shuffled = any(r.shuffle for r in redraws)
@@ -181,23 +153,19 @@ def _deal(
     deals = tuple(d for d in deals if d.leaf.name not in true_columns(plan))
     kernel = GuidedKernel(counted.reader, decoding, deals, chance, owner.derive("sketch"))
     names = counted.reader.names
-    return CountedDraft(counted.source, names, kernel, decoding.schema, plan, method, names, owner.fingerprint(*labels))
+    noise = owner.fingerprint(*labels)
+    return CountedDraft(counted.source, names, kernel, decoding.schema, plan, method, names, noise, None, mined)
 
 
 def _swap(
-    method: LeafSwap,
-    plan: Plan,
-    counted: CountedTable,
-    mined: Table,
-    owner: SecretKey,
-    decoding: Decoding,
+    method: LeafSwap, plan: Plan, counted: CountedTable, mined: RowSample, owner: SecretKey, decoding: Decoding
 ) -> CountedDraft:
-    target = mined.required_target.name
+    target = mined.table.required_target.name
     if kept := true_columns(plan):
         raise UsageError(
             f"{join_names(sorted(kept))}: to be released as true beside swapped columns; run it with engine=Local()"
         )
-    tree = c45(mined)
+    tree = c45(mined.table)
     seen = SwapCounts(tree, owner.derive("sketch"), owner.derive("content"))
     counts, content, sketch = counted.fold(seen).tables
     labels = ["guided by counts", plan.release_name, method.to_dict(), digest([tree], [counts], content)]
@@ -206,9 +174,8 @@ def _swap(
     by_class = counts.reshape(len(tree.nodes), -1).sum(axis=0)
     gone = is_rare(by_class) & method.leaves_rare_out
     notes = (rare_note(by_class, counted.reader.labels, target),) if gone.any() else ()
-    swap = Swap(
-        owner.derive(*labels), names, method.least, method.small, frozenset((np.flatnonzero(gone) - 1).tolist())
-    )
+    left_out = frozenset((np.flatnonzero(gone) - 1).tolist())
+    swap = Swap(owner.derive(*labels), names, method.least, method.small, left_out)
     source = counted.engine.exchange(cells, swap, counted.source, counted.reader.names, cells.schema)
     kernel = SwapKernel(names, target, decoding)
     return CountedDraft(
@@ -221,8 +188,9 @@ def _swap(
         counted.reader.names,
         owner.fingerprint(*labels),
         sketch,
+        mined,
         notes,
-        int(by_class[gone].sum()),
+        rare_rows=int(by_class[gone].sum()),
     )
 
 

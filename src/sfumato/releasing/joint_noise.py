@@ -162,21 +162,26 @@ def _read_declared(data: Mapping[str, Any]) -> CorrelatedGaussian:
 def _moments(plan: Plan, source: Source, attributes: list[Attribute]) -> Moments:
     names = tuple(a.name for a in attributes)
     encoders = [Encoder(a, plan.absent.get(a.name, ("",))) for a in attributes]
-    unit = np.array([a.interval.range or 1.0 for a in attributes])
     moments: Moments | None = None
     # Blocks of one fixed size: sums of floats depend on their order, and the law on every digit of them.
     with name_files_in_errors(source):
         for block in read_blocks(source, names):
             table = np.column_stack([e(block.batch.column(e.attribute.name), block.start) for e in encoders])
-            if moments is None:
-                there = ~np.isnan(table)
-                middle = np.where(there, table, 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
-                moments = Moments.of(names, table, middle, unit)
-            else:
-                moments = moments + Moments.of(names, table, moments.origin, unit)
+            moments = moments_of(table, attributes, moments)
     if moments is None:
         raise DataError(f"{source.name} has a header but no rows; a release needs at least one")
     return moments
+
+
+def moments_of(table: FloatArray, attributes: list[Attribute], before: Moments | None = None) -> Moments:
+    """Return the moments of some rows, shape (rows, attributes), added to those `before` where there are any."""
+    names = tuple(a.name for a in attributes)
+    unit = np.array([a.interval.range or 1.0 for a in attributes])
+    if before is not None:
+        return before + Moments.of(names, table, before.origin, unit)
+    there = ~np.isnan(table)
+    middle = np.where(there, table, 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
+    return Moments.of(names, table, middle, unit)
 
 
 @dataclass(frozen=True)

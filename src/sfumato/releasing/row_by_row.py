@@ -99,10 +99,8 @@ class ReleaseKernel:
                 arrays.append(column.decoder(column.perturb(seen[column.name], addresses)))
         batch = pa.RecordBatch.from_arrays(arrays, schema=self.schema)
         entities = (addresses.high ^ addresses.low,) if self.identifier and self.gathers else ()
-        return Released(batch, Tally(sketch_of(self.sketch_key, self._content(seen), addresses), missing, entities))
-
-    def _content(self, seen: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-        return {c.name: content_values(c.encoder.attribute, seen[c.name]) for c in self.columns if c.name in seen}
+        content = {c.name: content_values(c.encoder.attribute, seen[c.name]) for c in self.columns if c.name in seen}
+        return Released(batch, Tally(sketch_of(self.sketch_key, content, addresses), missing, entities))
 
     @staticmethod
     def _read(column: ColumnKernel, block: Block) -> FloatArray:
@@ -300,7 +298,8 @@ class RowDraft(Draft):
         joint = self.own.joint.law if self.own.joint else None
         laws = {c.name: c.channel.to_dict() for c in self.own.columns if c.channel is not None}
         names = noise_names(self.plan, self.owner, joint)
-        return Entry.now(self.plan.release_name, names, tally.sketch, laws, joint.names if joint else ())
+        together = joint.names if joint else ()
+        return Entry(self.plan.release_name, names, tally.sketch, laws=laws, together=together)
 
     def manifest(self, written: Written, tally: Tally, earlier: tuple[str, ...]) -> Manifest:
         """State the law of every column."""

@@ -8,7 +8,8 @@ as it refuses any fresh noise for the same rows).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Container, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -39,37 +40,76 @@ from sfumato.text import join_names
 
 
 @dataclass(frozen=True, eq=False)
-class WholeTableDraft(Draft):
-    """A release that was perturbed in memory, as numbers that are still to be written as cells."""
+class GuidedDraft(Draft):
+    """A release by a guided method: what it changed is its own, all else is stated to be true."""
 
     plan: Plan
     method: GuidedMethod
-    attributes: tuple[Attribute, ...]
-    names: tuple[str, ...]
-    perturbed: Perturbed
-    sketch: Sketch
+    names: Sequence[str]
     noise: str
     """The public name of the noise: equal names mean equal noise."""
+    sketch: Sketch | None
+    """Of the true rows, where the rows to write are no longer theirs."""
+
+    def entry(self, tally: Tally) -> Entry:
+        """Return one name of noise and one law for all columns."""
+        laws = {name: {"law": self.method.law} for name in self.names}
+        noise = dict.fromkeys(self.names, self.noise)
+        return Entry(self.plan.release_name, noise, self.sketch or tally.sketch, laws=laws)
+
+    def manifest(self, written: Written, tally: Tally, earlier: tuple[str, ...]) -> Manifest:
+        """State the method and its parameters."""
+        columns, changed = [], self.changed_columns(tally)
+        for attribute in self.released_attributes():
+            name = attribute.name
+            guided = self.method.law if name in changed else None
+            stated = replace(attribute, consent=Consent.MODIFIED if guided else Consent.TRUE)
+            absent = self.plan.absent.get(name, ("",))
+            columns.append(ReleasedColumn(stated, None, tally.missing[name], guided, absent))
+        return Manifest(
+            name=self.plan.release_name,
+            columns=tuple(columns),
+            data=written,
+            addressing="table",
+            withheld=tuple(a.name for a in self.plan.schema if not a.released),
+            again=earlier,
+            extra={"method": self.method.to_dict(), "public": dict(self.public())},
+        )
+
+    def released_attributes(self) -> Iterable[Attribute]:
+        """Return the columns of the release as their values have them."""
+        return (a for a in self.plan.schema if a.released)
+
+    @abstractmethod
+    def changed_columns(self, tally: Tally) -> set[str]:
+        """Return the columns that the method changed."""
+
+    @abstractmethod
+    def public(self) -> Mapping[str, Any]:
+        """Return what the manifest says beside the parameters."""
+
+
+@dataclass(frozen=True, eq=False)
+class WholeTableDraft(GuidedDraft):
+    """A release that was perturbed in memory, as numbers that are still to be written as cells."""
+
+    attributes: tuple[Attribute, ...]
+    perturbed: Perturbed
 
     def check(self, written: Written, tally: Tally) -> None:
         """Accept what was written: the method has seen to it."""
 
-    def entry(self, tally: Tally) -> Entry:  # noqa: ARG002
-        """Return one name of noise and one law for all columns."""
-        return guided_entry(self.plan, self.method, self.names, self.noise, self.sketch)
+    def released_attributes(self) -> Iterable[Attribute]:
+        """Return the columns of the release, some of another kind than the plan declares (see `_fit_attribute`)."""
+        return self.attributes
 
-    def manifest(self, written: Written, tally: Tally, earlier: tuple[str, ...]) -> Manifest:
-        """State the method and its parameters."""
-        return guided_manifest(
-            self.plan,
-            self.method,
-            written,
-            earlier,
-            changed=_changed_columns(self.plan, self.perturbed),
-            missing=tally.missing,
-            public=self.perturbed.public,
-            stated={a.name: a for a in self.attributes},
-        )
+    def changed_columns(self, tally: Tally) -> set[str]:  # noqa: ARG002
+        """Return the columns that the method changed and that were not released as true instead."""
+        return _changed_columns(self.plan, self.perturbed)
+
+    def public(self) -> Mapping[str, Any]:
+        """Return what the method says to everybody."""
+        return self.perturbed.public
 
     def making(self, written: Written, tally: Tally) -> Making:  # noqa: ARG002
         """Return the shares of changed cells, and what the method tells its owner."""
@@ -111,11 +151,11 @@ def draft_whole_table(table: Any, plan: Plan, method: GuidedMethod, owner: Secre
         kernel.schema,
         plan,
         method,
-        attributes,
         tuple(values),
-        replace(perturbed, warnings=tuple(warnings)),
-        sketch_of(owner.derive("sketch"), known, Rows(0, truth.rows)),
         owner.fingerprint(*labels),
+        sketch_of(owner.derive("sketch"), known, Rows(0, truth.rows)),
+        attributes,
+        replace(perturbed, warnings=tuple(warnings)),
     )
 
 
@@ -174,42 +214,3 @@ def _fit_attribute(attribute: Attribute, values: FloatArray) -> Attribute:
 def true_columns(plan: Plan) -> set[str]:
     """Return the columns, without the target, whose people agreed to true values."""
     return {a.name for a in plan.schema if a.consent is Consent.TRUE and a.role is not Role.TARGET}
-
-
-def guided_entry(plan: Plan, method: GuidedMethod, names: Sequence[str], noise: str, sketch: Sketch) -> Entry:
-    """Return the ledger's line for a guided release: the noise of all columns has one name."""
-    laws = {name: {"law": method.law} for name in names}
-    return Entry.now(plan.release_name, dict.fromkeys(names, noise), sketch, laws)
-
-
-def guided_manifest(
-    plan: Plan,
-    method: Any,
-    written: Written,
-    earlier: tuple[str, ...],
-    *,
-    changed: Container[str],
-    missing: Mapping[str, int],
-    public: Mapping[str, Any],
-    stated: Mapping[str, Attribute] | None = None,
-) -> Manifest:
-    """State a release that `method` made: what it changed is its own, all else is stated to be true.
-
-    `stated` holds columns whose released values are of another kind than the plan declares (see `_fit_attribute`).
-    """
-    columns = []
-    for attribute in (a for a in plan.schema if a.released):
-        name = attribute.name
-        guided = method.law if name in changed else None
-        fits = (stated or {}).get(name, attribute)
-        fits = replace(fits, consent=Consent.MODIFIED if guided else Consent.TRUE)
-        columns.append(ReleasedColumn(fits, None, missing[name], guided, plan.absent.get(name, ("",))))
-    return Manifest(
-        name=plan.release_name,
-        columns=tuple(columns),
-        data=written,
-        addressing="table",
-        withheld=tuple(a.name for a in plan.schema if not a.released),
-        again=earlier,
-        extra={"method": method.to_dict(), "public": dict(public)},
-    )

@@ -17,6 +17,7 @@ STYLE = """
 """
 INK = {"broken": "bad", "narrowed": "amber", "kept": "good", "no promise": "second", "in the clear": "muted"}
 WIDTH, TOP, BOTTOM = 1040, 50, 26
+QUARTERS = {share: f"{share:.0%}" for share in (0.0, 0.25, 0.5, 0.75, 1.0)}
 
 
 def _svg(height: float, title: str, body: str) -> str:
@@ -70,12 +71,13 @@ def _legend(entries: Sequence[tuple[str, str, str]], y: float = 35) -> str:
     return out
 
 
-def _scale(left: float, span: float, height: float) -> str:
+def _scale(left: float, span: float, height: float, ticks: Mapping[float, str] = QUARTERS) -> str:
+    """Draw upright lines at the ticks, which are numbers of spans, with a text below each."""
     out = ""
-    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
-        x = format_pixel(left + share * span)
+    for tick, words in ticks.items():
+        x = format_pixel(left + tick * span)
         out += f'<line class="gridline" x1="{x}" x2="{x}" y1="{TOP}" y2="{format_pixel(height - BOTTOM + 2)}"/>'
-        out += f'<text class="tick" x="{x}" y="{format_pixel(height - 8)}" text-anchor="middle">{share:.0%}</text>'
+        out += f'<text class="tick" x="{x}" y="{format_pixel(height - 8)}" text-anchor="middle">{words}</text>'
     return out
 
 
@@ -201,11 +203,7 @@ def pair_chart(
     scale = span / max(top, ticks[-1], 1e-9)
     form = "{:.1%}" if percent else "{:.3f}"
     body = _legend([(ink, words, "bar") for words, ink, _ in series])
-    for t in ticks:
-        x = format_pixel(left + t * scale)
-        words = f"{t:.0%}" if percent else f"{t:g}"
-        body += f'<line class="gridline" x1="{x}" x2="{x}" y1="{TOP}" y2="{format_pixel(height - BOTTOM + 2)}"/>'
-        body += f'<text class="tick" x="{x}" y="{format_pixel(height - 8)}" text-anchor="middle">{words}</text>'
+    body += _scale(left, scale, height, {t: f"{t:.0%}" if percent else f"{t:g}" for t in ticks})
     for i, name in enumerate(names):
         y = TOP + row * i + row / 2
         body += _text(left - 12, y, _short(name), anchor="end")

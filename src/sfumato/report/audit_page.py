@@ -97,48 +97,30 @@ def _codes(findings: Sequence[Mapping[str, Any]]) -> str:
 
 def _figures(about: Mapping[str, Any]) -> str:
     promises, risk = about["promises"], about["risk"]
-    stated = sum(promises[k] for k in ("kept", "narrowed", "broken"))
+    broken = promises["broken"]
+    stated = promises["kept"] + promises["narrowed"] + broken
     links = [f for f in about["attacks"] if f["unit"] == "share of people found"]
     out = [_figure(f"{risk:.0%}", "of what was unknown is given away by the worst attack", risk > 0.2, risk < 0.05)]
     if stated and not promises["no promise"]:
         words = "promised intervals kept against every attack"
-        out.append(_figure(f"{promises['kept']} of {stated}", words, promises["broken"] > 0, not promises["broken"]))
-    elif promises["no promise"] or promises["broken"]:
+        out.append(_figure(f"{promises['kept']} of {stated}", words, broken > 0, not broken))
+    elif promises["no promise"] or broken:
         columns = promises["no promise"] + stated
-        out.append(
-            _figure(
-                f"{promises['broken']} of {columns}",
-                "columns undone by an attack",
-                promises["broken"] > 0,
-                not promises["broken"],
-            )
-        )
+        out.append(_figure(f"{broken} of {columns}", "columns undone by an attack", broken > 0, not broken))
     if links:
         # The worst of those that look among all rows, by the least chance of a random pick.
         worst = max(links, key=lambda f: (-f["baseline"], f["success"]))
         rate = worst["success"]
-        out.append(
-            _figure(
-                f"{rate:.1%}",
-                f"of people found by whoever knows their {len(worst['attributes'])} columns",
-                rate > 0.1,
-                rate < 0.01,
-            )
-        )
-    trees = about["utility"]["trees"]
-    if trees:
-        out.append(
-            _figure(
-                f"{trees['accuracy']['reconstructed']:.1%}",
-                f"accuracy of a tree from the release; {trees['accuracy']['original']:.1%} from the original",
-                bad=False,
-                good=False,
-            )
-        )
+        words = f"of people found by anyone who knows their {len(worst['attributes'])} columns"
+        out.append(_figure(f"{rate:.1%}", words, rate > 0.1, rate < 0.01))
+    if trees := about["utility"]["trees"]:
+        accuracy = trees["accuracy"]
+        words = f"accuracy of a tree from the release; {accuracy['original']:.1%} from the original"
+        out.append(_figure(f"{accuracy['reconstructed']:.1%}", words))
     return f'<div class="figures">{"".join(out)}</div>'
 
 
-def _figure(value: str, words: str, bad: bool, good: bool) -> str:
+def _figure(value: str, words: str, bad: bool = False, good: bool = False) -> str:
     kind = "bad" if bad else "ok" if good else ""
     return f'<div class="figure {kind}"><b>{escape(value)}</b><span>{escape(words)}</span></div>'
 
@@ -148,24 +130,15 @@ def _wide(drawing: str) -> str:
 
 
 def _table(headers: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int] = ()) -> str:
-    """A table whose numeric columns stand flush right; cells that are markup already begin with “<”."""
-    mark = [' class="n"' if i in numbers else "" for i in range(len(headers))]
-    head = "".join(f"<th{mark[i]}>{escape(h)}</th>" for i, h in enumerate(headers))
-    body = "".join(
-        "<tr>"
-        + "".join(f"<td{mark[i]}>{c if c.startswith('<span') else escape(c)}</td>" for i, c in enumerate(row))
-        + "</tr>"
-        for row in rows
-    )
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    return f'<div class="scroll">{page.table(headers, rows, numbers)}</div>'
 
 
-def _badge(verdict: str) -> str:
+def _badge(verdict: str) -> page.Markup:
     kind = {"broken": "", "in the clear": "clear", "no promise": "clear", "not measured": "clear"}.get(verdict, verdict)
-    return f'<span class="verdict {kind}">{escape(verdict)}</span>'
+    return page.Markup(f'<span class="verdict {kind}">{escape(verdict)}</span>')
 
 
-def _left(p: Mapping[str, Any]) -> str:
+def _format_left(p: Mapping[str, Any]) -> str:
     if p["left"] is None:
         return "–"
     return f"{_number(p['left'])}  ({_number(p['left_interval'][0])} to {_number(p['left_interval'][1])})"
@@ -180,7 +153,7 @@ def _promises(about: Mapping[str, Any]) -> str:
             p["mechanism"],
             f"{_number(p['interval_width_95'])}",
             f"{_number(p['without_release'])}",
-            _left(p),
+            _format_left(p),
             _badge(p["verdict"]),
             p.get("not_measured_because") or (p["attack"] if p["verdict"] != "in the clear" else ""),
         ]
@@ -191,7 +164,7 @@ def _promises(about: Mapping[str, Any]) -> str:
         "Promised, and left",
         page.paragraph(
             "For each attribute the width of the interval (or the number of labels) that holds the true value with 95 %: as "
-            "the law promises it, and as it is after the strongest attack. Nobody can promise more than people differ by; the "
+            "the law promises it, and as it is after the strongest attack. No law can promise more than people differ by; the "
             "upright mark shows how much that is."
         ),
         _wide(promise_chart(promised, sizes)) if blurred else "",
@@ -258,7 +231,7 @@ def _people(about: Mapping[str, Any]) -> str:
         "Who is exposed",
         page.paragraph(
             f"To single one record out of all takes {records['bits_needed_to_single_out']:.1f} bits. Half carry at most "
-            f"{records['bits_median']:.1f}, and {records['share_over']:.1%} carry more than enough: whoever knows all of "
+            f"{records['bits_median']:.1f}, and {records['share_over']:.1%} carry more than enough: anyone who knows all of "
             "such a person has a good chance to find the row."
         ),
         _wide(exposure_chart(records)),
@@ -273,17 +246,10 @@ def _usefulness(utility: Mapping[str, Any]) -> str:
     drawings, parts = [], []
     if utility["trees"]:
         trees = utility["trees"]
-        bars = {
-            "original": trees["accuracy"]["original"],
-            "reconstructed": trees["accuracy"]["reconstructed"],
-            "naive": trees["accuracy"]["naive"],
-            "majority class": trees["majority"],
-        }
-        drawings.append(
-            charts.comparison(
-                f"Accuracy on {trees['test_rows']:,} true records held out", bars, inks=charts.TRUE_FIRST, alone=False
-            )
-        )
+        bars = {way: trees["accuracy"][way] for way in ("original", "reconstructed", "naive")}
+        bars["majority class"] = trees["majority"]
+        title = f"Accuracy on {trees['test_rows']:,} true records held out"
+        drawings.append(charts.comparison(title, bars, inks=charts.TRUE_FIRST, alone=False))
         likeness = trees["similarity"]["reconstructed"]
         parts.append(
             f"The tree from the release agrees with the original's on {likeness['agreement']:.1%} of records; "

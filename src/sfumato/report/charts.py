@@ -12,11 +12,11 @@ from sfumato.counts import FloatArray, Grid
 from sfumato.report import svg
 
 MAX_LABELS, SHOWN_LABELS = 60, 30
-"""Of more labels than `MOST_LABELS` only the commonest are drawn, and the title says how much all others have together."""
+"""Of more labels than `MAX_LABELS` only the commonest are drawn, and the title says how much all others have together."""
 
 INKS = ("accent", "second", "third", "fourth", "ink", "muted")
 TRUE_FIRST = ("second", "accent", "muted", "fourth")
-"""The colours of distributions, for bars of the truth, what was reconstructed, and the release at its word."""
+"""The colours of distributions, for bars of the truth, what was reconstructed, and the release as it is."""
 
 
 def _density(mass: FloatArray, edges: FloatArray) -> FloatArray:

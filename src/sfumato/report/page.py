@@ -63,11 +63,22 @@ def key_figures(pairs: Sequence[tuple[str, str]]) -> str:
     )
 
 
-def table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table of plain text."""
-    head = "".join(f"<th>{escape(h)}</th>" for h in headers)
-    body = "".join("<tr>" + "".join(f"<td>{escape(c)}</td>" for c in row) + "</tr>" for row in rows)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+class Markup(str):
+    """HTML that goes into a table as it is."""
+
+    __slots__ = ()
+
+
+def table(headers: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int] = ()) -> str:
+    """Return a table of plain text or `Markup`; the columns at `numbers` stand flush right."""
+
+    def cells(kind: str, row: Sequence[str]) -> str:
+        marks = [' class="n"' if i in numbers else "" for i in range(len(row))]
+        texts = [c if isinstance(c, Markup) else escape(c) for c in row]
+        return "".join(f"<{kind}{mark}>{text}</{kind}>" for mark, text in zip(marks, texts, strict=True))
+
+    body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
+    return f"<table><thead><tr>{cells('th', headers)}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def warning(text: str, *, bad: bool = False) -> str:

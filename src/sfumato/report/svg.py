@@ -13,8 +13,6 @@ from html import escape
 
 from sfumato.schema import EPOCH
 
-PALETTE = ("ink", "accent", "second", "third", "muted")
-
 STYLE = """
 .sf{font:12px system-ui,-apple-system,"Segoe UI",sans-serif;--ink:#1c2430;--muted:#8a94a3;--grid:#e4e8ee;--accent:#c2410c;
 --second:#1d6fb8;--third:#3f8f4f;--fourth:#8a5cc2;--paper:#ffffff;color:var(--ink)}
@@ -58,15 +56,15 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
     return [round(k * step, 12) for k in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
-MONTH = 365.2425 / 12
 MONTHS = (1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 2400, 6000, 12000, 24000)
 """Months between two marks of an axis of days."""
 
 
 def day_ticks(low: float, high: float, about: int = 5) -> list[tuple[float, str]]:
     """Return calendar days between two numbers of days since 1970: the first of months or years, or days where these are too few."""
-    months = next((m for m in MONTHS if (high - low) / (m * MONTH) <= about), MONTHS[-1])
-    if high - low < 2 * MONTH:
+    month = 365.2425 / 12
+    months = next((m for m in MONTHS if (high - low) / (m * month) <= about), MONTHS[-1])
+    if high - low < 2 * month:
         whole = {math.ceil(t - 1e-9) for t in ticks(low, high, about)}
         return [(float(t), _calendar(t).isoformat()) for t in sorted(whole) if low <= t <= high]
     first = _calendar(math.ceil(low))
@@ -123,35 +121,21 @@ class Frame:
         left, right, bottom = self.px(self.x[0]), self.px(self.x[1]), self.py(self.y[0])
         out = []
         for tick in ticks(*self.y):
-            y = format_pixel(self.py(tick))
             text = f"{100 * tick:g}%" if self.percent else format_tick(tick)
-            out.append(
-                f'<line class="gridline" x1="{format_pixel(left)}" x2="{format_pixel(right)}" y1="{y}" y2="{y}"/>'
-            )
-            out.append(
-                f'<text class="tick" x="{format_pixel(left - 6)}" y="{y}" dy=".32em" text-anchor="end">{text}</text>'
-            )
+            out.append(_level("gridline", left, right, self.py(tick)))
+            out.append(_tick(left - 6, self.py(tick), text, ' dy=".32em" text-anchor="end"'))
         if self.x_labels is None:
-            y = format_pixel(bottom + 15)
             marks = day_ticks(*self.x) if self.days else [(tick, format_tick(tick)) for tick in ticks(*self.x)]
-            out.extend(
-                f'<text class="tick" x="{format_pixel(self.px(tick))}" y="{y}" text-anchor="middle">{text}</text>'
-                for tick, text in marks
-            )
+            out += [_tick(self.px(tick), bottom + 15, text) for tick, text in marks]
         else:
             out += self._category_ticks(bottom)
-        out.append(
-            f'<line class="axis" x1="{format_pixel(left)}" x2="{format_pixel(right)}" y1="{format_pixel(bottom)}" y2="{format_pixel(bottom)}"/>'
-        )
+        out.append(_level("axis", left, right, bottom))
         if self.title:
             out.append(f'<text class="title" x="{format_pixel(left)}" y="18">{escape(self.title)}</text>')
         if self.x_title:
-            middle = format_pixel((left + right) / 2)
-            out.append(
-                f'<text class="tick" x="{middle}" y="{self.height - 6}" text-anchor="middle">{escape(self.x_title)}</text>'
-            )
+            out.append(_tick((left + right) / 2, self.height - 6, escape(self.x_title)))
         if self.y_title:
-            out.append(f'<text class="tick" x="{format_pixel(left)}" y="30">{escape(self.y_title)}</text>')
+            out.append(_tick(left, 30, escape(self.y_title), ""))
         return "".join(out)
 
     def _category_ticks(self, bottom: float) -> list[str]:
@@ -159,11 +143,23 @@ class Frame:
         room = max(3, int((self.width - 64) / max(len(labels), 1) / 6.2))
         every = max(1, math.ceil(len(labels) / 40))
         return [
-            f'<text class="tick" x="{format_pixel(self.px(i))}" y="{format_pixel(bottom + 15)}" text-anchor="middle">'
-            f"{escape(text if len(text) <= room else text[: max(room - 1, 1)] + '…')}<title>{escape(text)}</title></text>"
+            _tick(self.px(i), bottom + 15, f"{escape(_shorten(text, room))}<title>{escape(text)}</title>")
             for i, text in enumerate(labels)
             if i % every == 0
         ]
+
+
+def _tick(x: float, y: float, markup: str, more: str = ' text-anchor="middle"') -> str:
+    return f'<text class="tick" x="{format_pixel(x)}" y="{format_pixel(y)}"{more}>{markup}</text>'
+
+
+def _level(kind: str, left: float, right: float, y: float) -> str:
+    at = format_pixel(y)
+    return f'<line class="{kind}" x1="{format_pixel(left)}" x2="{format_pixel(right)}" y1="{at}" y2="{at}"/>'
+
+
+def _shorten(text: str, room: int) -> str:
+    return text if len(text) <= room else text[: max(room - 1, 1)] + "…"
 
 
 def colour(name: str) -> str:
@@ -243,7 +239,7 @@ def legend(frame: Frame, entries: Sequence[tuple[str, str]]) -> str:
     base = frame.margins[0] - 10 if frame.margins[0] >= WITH_LEGEND[0] else 18
     for ink, text in reversed(entries):
         right -= 6.4 * len(text) + 4
-        out.append(f'<text class="tick" x="{format_pixel(right)}" y="{base}">{escape(text)}</text>')
+        out.append(_tick(right, base, escape(text), ""))
         right -= 14
         out.append(
             f'<rect x="{format_pixel(right)}" y="{base - 9}" width="10" height="10" rx="2" fill="{colour(ink)}"/>'

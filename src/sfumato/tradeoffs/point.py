@@ -157,16 +157,8 @@ class Tradeoff:
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Return headers, and one row of text per setting."""
-        head = [
-            "setting",
-            "accuracy",
-            "±",
-            "naive",
-            "error of distributions",
-            "mean 95 % interval",
-            "ε of blurred columns",
-        ]
-        return head, [p.cells() for p in self.points]
+        figures = ["accuracy", "±", "naive", "error of distributions", "mean 95 % interval", "ε of blurred columns"]
+        return ["setting", *figures], [p.cells() for p in self.points]
 
     def html(self, next_step: str | None = None) -> str:
         """Return the report as one self-contained page.
@@ -194,14 +186,8 @@ class Tradeoff:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        return {
-            "law": self.law,
-            "target": self.target,
-            "rows": self.rows,
-            "strategy": self.strategy,
-            "repeats": self.repeats,
-            "seed": self.seed,
-            "swept": self.swept,
+        head = ("law", "target", "rows", "strategy", "repeats", "seed", "swept")
+        return {name: getattr(self, name) for name in head} | {
             "laws": dict(self.laws),
             "original_accuracy": self.original,
             "original_standard_error": self.original_error,

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,6 @@ from sfumato.channels import (
     Channel,
     CorrelatedGaussian,
     JointLaw,
-    Moments,
     Substitution,
 )
 from sfumato.counts import FloatArray
@@ -24,7 +24,7 @@ from sfumato.errors import UsageError
 from sfumato.plans import Plan, channel_for, noise_for
 from sfumato.privacy import figures, record_figures
 from sfumato.randomness import Rows, SecretKey
-from sfumato.releasing import JointNoise, bind_laws, members, with_joint_noise
+from sfumato.releasing import JointKernel, JointNoise, bind_laws, members, moments_of, with_joint_noise
 from sfumato.schema import Attribute, Consent
 from sfumato.table import Original, Table
 from sfumato.text import join_names
@@ -159,7 +159,9 @@ class Blur:
     def perturb(self, truth: Original, key: SecretKey) -> Table:
         """Return the table as it is released: missing values stay missing, rows are the addresses."""
         own = key.derive("rehearsal", self.setting)
-        together = {} if self.joint is None else _perturb_together(self.joint, truth, own.derive("joint"))
+        values = {column.name: column.values for column in truth.columns}
+        rows = Rows(0, truth.rows)
+        together = {} if self.joint is None else JointKernel(self.joint, own.derive("joint")).perturb(values, rows)
         columns = []
         for column in truth.columns:
             channel = self.channels.get(column.name)
@@ -171,8 +173,8 @@ class Blur:
                 columns.append(column.through(channel, own.derive(column.name)))
         return Table(tuple(columns), truth.target)
 
-    def promise(self, attributes: list[Attribute], gaps: Collection[str] = ()) -> Promise:
-        """The privacy figures over all blurred columns; those in `gaps` show which cells are missing."""
+    def promise(self, attributes: list[Attribute], gaps: Collection[str] = ()) -> dict[str, Any]:
+        """Return the figures of a `Point` that the laws alone give; columns in `gaps` show which cells are missing."""
         about = {a.name: figures(self.channels[a.name], a) for a in attributes}
         record = record_figures(about, gaps)
         reason = None
@@ -184,27 +186,23 @@ class Blur:
                 f"{join_names(infinite)} {'have' if len(infinite) > 1 else 'has'} none: {about[infinite[0]]['reason']}"
             )
         bits = [f["entropy_bits"] for n, f in about.items() if isinstance(self.channels[n], Substitution)]
-        return Promise(
-            float(np.mean([f["interval_width_95_share"] for f in about.values()])),
-            record["epsilon"],
-            reason,
-            float(np.mean(bits)) if bits else None,
-        )
-
-
-@dataclass(frozen=True)
-class Promise:
-    """What a setting promises: mean 95 % interval, ε over the blurred columns or why there is none, mean entropy of M."""
-
-    interval: float
-    epsilon: float | None
-    reason: str | None
-    entropy: float | None
+        return {
+            "interval": float(np.mean([f["interval_width_95_share"] for f in about.values()])),
+            "epsilon": record["epsilon"],
+            "epsilon_reason": reason,
+            "entropy": float(np.mean(bits)) if bits else None,
+        }
 
 
 def modified_attributes(plan: Plan) -> list[Attribute]:
-    """Return the columns that are blurred."""
-    return [a for a in plan.schema if a.consent is Consent.MODIFIED]
+    """Return the columns that are blurred; raise UsageError where there are none."""
+    modified = [a for a in plan.schema if a.consent is Consent.MODIFIED]
+    if not modified:
+        raise UsageError(
+            "no column is to be modified, so there is no privacy to trade; "
+            'give the table a column beside the class, or set consent = "modified" in the plan'
+        )
+    return modified
 
 
 def law_of(plan: Plan) -> str | None:
@@ -244,23 +242,4 @@ def with_default_noise(plan: Plan) -> Plan:
 
 def covariance(truth: Original, attributes: list[Attribute]) -> FloatArray:
     """Σ_x of the columns, over all pairs of values that are there."""
-    table = np.column_stack([truth[a.name].values for a in attributes])
-    there = ~np.isnan(table)
-    middle = np.where(there, table, 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
-    unit = np.array([a.interval.range or 1.0 for a in attributes])
-    return Moments.of(tuple(a.name for a in attributes), table, middle, unit).covariance()
-
-
-def _perturb_together(joint: CorrelatedGaussian, truth: Original, key: SecretKey) -> dict[str, FloatArray]:
-    table = np.column_stack([truth[n].values for n in joint.names])
-    out = joint.perturb(key, Rows(0, len(table)), table)
-    return {n: out[:, i].copy() for i, n in enumerate(joint.names)}
-
-
-def refuse_nothing_to_blur(plan: Plan) -> None:
-    """A trade-off is about columns that noise is laid on."""
-    if not modified_attributes(plan):
-        raise UsageError(
-            "no column is to be modified, so there is no privacy to trade; "
-            'give the table a column beside the class, or set consent = "modified" in the plan'
-        )
+    return moments_of(np.column_stack([truth[a.name].values for a in attributes]), attributes).covariance()

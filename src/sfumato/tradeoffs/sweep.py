@@ -5,7 +5,7 @@ The model is judged on the true values of the rest. Nothing leaves the machine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from sfumato.channels import JOINT_LAWS, Intervals, channel_class
 from sfumato.counts import FloatArray
+from sfumato.engines import Progress
 from sfumato.errors import DataError, SfumatoError, UsageError
 from sfumato.findings import Note
 from sfumato.guided import is_guided, make_method
@@ -31,7 +32,6 @@ from sfumato.tradeoffs.setting import (
     in_words,
     law_of,
     modified_attributes,
-    refuse_nothing_to_blur,
     sweep_for,
 )
 from sfumato.trees import STRATEGIES, strategy_for_release
@@ -42,7 +42,6 @@ MAX_ROWS = 30_000
 """A larger table is sampled: the choice needs no more, and an owner should not wait."""
 OR = " or "
 
-Progress = Callable[[int, int | None], None]
 Split = tuple[Original, Original]
 
 
@@ -116,7 +115,7 @@ def tradeoff(
         sweep_for(law, values)  # a wrong word is told before the table is read
     plan = _without_identifier(_plan(table, plan, target, identifier, encoding))
     goal = _class(plan)
-    refuse_nothing_to_blur(plan)
+
     attributes = modified_attributes(plan)
     chosen = sweep_for(law or law_of(plan) or DEFAULT_LAW, values, numbers=any(a.kind.numeric for a in attributes))
     whole = _rows_with_class(read_original(table, plan, encoding=encoding), goal, rows, seed)
@@ -272,19 +271,15 @@ def _point(splits: Sequence[Split], blur: Blur, attributes: list[Attribute], str
             distances = [_distance(seen, train, a.name) for a in attributes if not np.isnan(train[a.name].values).all()]
             error = float(np.mean(distances)) if distances else 0.0
     gaps = {a.name for a in attributes for part in splits[0] if np.isnan(part[a.name].values).any()}
-    promise = blur.promise(attributes, gaps)
     return Point(
-        blur.setting,
-        float(np.mean(accuracies)),
-        _spread(accuracies),
-        float(np.mean(naive)),
-        error,
-        promise.interval,
-        promise.epsilon,
-        promise.entropy,
-        len(splits),
-        splits[0][1].rows,
-        promise.reason,
+        setting=blur.setting,
+        accuracy=float(np.mean(accuracies)),
+        spread=_spread(accuracies),
+        naive=float(np.mean(naive)),
+        error=error,
+        repeats=len(splits),
+        tested=splits[0][1].rows,
+        **blur.promise(attributes, gaps),
     )
 
 
@@ -321,7 +316,7 @@ def _companions(sweep: Sweep, blurs: Sequence[Blur], attributes: list[Attribute]
     if len(others) == len(attributes):
         words = f"No column takes {sweep.law} itself: {standing} of the same strength stand in for it."
     elif sweep.law == Intervals.law and sweep.axis.parameter == "count":
-        same = blurs[0].promise([a for a in attributes if a.name in others]).epsilon
+        same = blurs[0].promise([a for a in attributes if a.name in others])["epsilon"]
         words = (
             f"{names}: labels have no intervals; their {standing} is the same at every setting (ε = {same:.1f} in all)."
         )

@@ -110,20 +110,11 @@ def _grid_charts(result: Tradeoff) -> list[str]:
         width = max(520, 64 + 62 * len(sizes))  # a legend of many sizes needs room
         return svg.Frame(x, y, width, title=title, x_title=below, percent=y is right, margins=svg.WITH_LEGEND)
 
-    def own(point: Point) -> float:
-        return point.setting[name]
-
-    def entropy(point: Point) -> float:
-        return point.entropy or 0.0
-
+    by_bits = frame("Accuracy against entropy", (0.0, bits or 1.0), right, "mean entropy of M, bits")
     wanted: list[tuple[svg.Frame, Callable[[Point], float], Callable[[Point], float]]] = [
-        (frame("Accuracy", across, right, title), own, lambda p: p.accuracy),
-        (frame("Error of distributions", across, wrong, title), own, lambda p: p.error),
-        (
-            frame("Accuracy against entropy", (0.0, bits or 1.0), right, "mean entropy of M, bits"),
-            entropy,
-            lambda p: p.accuracy,
-        ),
+        (frame("Accuracy", across, right, title), lambda p: p.setting[name], lambda p: p.accuracy),
+        (frame("Error of distributions", across, wrong, title), lambda p: p.setting[name], lambda p: p.error),
+        (by_bits, lambda p: p.entropy or 0.0, lambda p: p.accuracy),
     ]
     out = []
     for drawn, x, y in wanted:

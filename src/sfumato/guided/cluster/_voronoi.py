@@ -15,12 +15,6 @@ from sfumato.clusters import CACHED_ROWS, LabelArray, Partition
 from sfumato.counts import FloatArray
 from sfumato.errors import DataError, UsageError
 
-ROUNDS = 100
-"""Alternations of shift and shrink before a cluster is contracted as a whole."""
-
-SLACK = 1e-3
-"""A cluster this close to its margin is contracted by as much; another round would cost more than it saves."""
-
 MEAN_TOLERANCE = 1e-12
 """A mean this close to its centre, relative to the cluster's coordinates, is the centre."""
 
@@ -58,8 +52,7 @@ def inside(
     """Return whether each row lies in its own cluster's cell, `margin` away from the walls."""
     out = np.empty(len(table), np.bool_)
     partition = Partition.of(labels, len(centres))
-    for i, place in partition.slices():
-        rows = partition.order[place]
+    for i, rows in partition.groups():
         out[rows] = reach(table[rows] - centres[i], walls(centres, i)) <= 1.0 - margin
     return out
 
@@ -83,13 +76,15 @@ def settle(offsets: FloatArray, cell: FloatArray, margin: float, most_scatter: f
     the centre and leads into the cell from anywhere: it closes what is left, so the result is right however the
     alternation went. It also keeps scatter from growing, without which the clustering could stop being the best one.
     """
+    max_rounds = 100
+    slack = 1e-3  # a cluster this close to its margin is contracted by as much: another round costs more than it saves
     limit = 1.0 - margin
     reaches = reach(offsets, cell)
-    for _ in range(ROUNDS):
+    for _ in range(max_rounds):
         shrink(offsets, reaches, limit)
         offsets -= offsets.mean(axis=0)
         reaches = reach(offsets, cell)
-        if reaches.max() <= limit * (1 + SLACK):
+        if reaches.max() <= limit * (1 + slack):
             break
     factor = min(1.0, limit / max(float(reaches.max()), limit))
     now = scatter(offsets)

@@ -27,7 +27,7 @@ class ClusterMethod(Method):
 
     pattern: ClassVar[Pattern] = Pattern.CLUSTERS
     reads: ClassVar[str] = (
-        "Numbers were moved, and none should be read as a fact about anyone, but for one that a whole cluster shares; labels are "
+        "Numbers were moved, and none should be read as a fact about anyone, except one that a whole cluster shares; labels are "
         "true ones, but as a rule another person's"
     )
     uses: ClassVar[str] = (

@@ -13,16 +13,13 @@ from sfumato.clusters import KMeans, Scaling, kmeans
 from sfumato.counts import FloatArray, IntArray, snap
 from sfumato.engines import Needs
 from sfumato.errors import DataError, UsageError
+from sfumato.guided.base import Perturbed
 from sfumato.guided.cluster._voronoi import inside
 from sfumato.guided.cluster.base import ClusterMethod
-from sfumato.guided.tree import Perturbed
 from sfumato.randomness import Stream
 from sfumato.schema import Kind
 from sfumato.table import Column, Original, require_original
 from sfumato.text import join_names
-
-FINE = 1e6
-"""Values that no row had are released on a grid this much finer than the domain, so that low bits tell nothing."""
 
 
 @dataclass(frozen=True)
@@ -77,20 +74,20 @@ class Clustered:
             [c.attribute.interval.low for c in numbers], [c.attribute.interval.high for c in numbers]
         )
         scaled = scaling.apply(np.column_stack([c.values for c in numbers]))
-        found = self._clusters(scaled)
-        moved = scaling.invert(self.method.perturb(scaled, found.labels, found.centres, stream))
-        values = {c.name: self._on_grid(c, moved[:, i], found.labels) for i, c in enumerate(numbers)}
-        self._check_days(numbers, scaling.apply(np.column_stack([values[c.name] for c in numbers])), found)
+        clusters = self._clusters(scaled)
+        moved = scaling.invert(self.method.perturb(scaled, clusters.labels, clusters.centres, stream))
+        values = {c.name: self._on_grid(c, moved[:, i], clusters.labels) for i, c in enumerate(numbers)}
+        self._check_days(numbers, scaling.apply(np.column_stack([values[c.name] for c in numbers])), clusters)
         for column in table.columns:
             if column.name not in values:
-                values[column.name] = column.values[stream.permutation_within(found.labels)]
+                values[column.name] = column.values[stream.permutation_within(clusters.labels)]
         released = table.with_values(values)
-        public = {"scaling": scaling.to_dict(), "clusters": len(found.centres), "columns": [c.name for c in numbers]}
+        public = {"scaling": scaling.to_dict(), "clusters": len(clusters.centres), "columns": [c.name for c in numbers]}
         if self.method.keeps_labels:
             public["guarantee"] = (
                 "on this scale the original clusters and their centres are a fixed point of k-means on the release"
             )
-        return Perturbed.of(table, released, public=public, owner={"clusters": found.to_dict()})
+        return Perturbed.of(table, released, public=public, owner={"clusters": clusters.to_dict()})
 
     def _clusters(self, scaled: FloatArray) -> KMeans:
         if not self.method.needs_clusters:
@@ -98,10 +95,10 @@ class Clustered:
             return KMeans(labels, scaled.mean(axis=0, keepdims=True), 0.0, "none", 0, 0, converged=True)
         return kmeans(scaled, self.k, starts=self.starts, small=self.small)
 
-    def _check_days(self, numbers: list[Column], scaled: FloatArray, found: KMeans) -> None:
+    def _check_days(self, numbers: list[Column], scaled: FloatArray, clusters: KMeans) -> None:
         """Refuse where rounding to days would break the fixed point."""
         days = [c.name for c in numbers if c.attribute.kind is Kind.DATE]
-        if days and self.method.keeps_labels and not inside(scaled, found.labels, found.centres).all():
+        if days and self.method.keeps_labels and not inside(scaled, clusters.labels, clusters.centres).all():
             raise DataError(
                 f"{join_names(days)}: {self.law} keeps every record in its cluster's cell, which whole days are too coarse for; "
                 "write the dates as numbers of days, or withhold the column"
@@ -141,7 +138,8 @@ def round_keeping_sums(values: FloatArray, group: IntArray) -> FloatArray:
 
 
 def _fine(column: Column, span: float) -> float:
-    step = 10.0 ** math.floor(math.log10(span / FINE))
+    """Return the grid of values that no row had: 10⁶ times finer than the domain, so that low bits tell nothing."""
+    step = 10.0 ** math.floor(math.log10(span / 1e6))
     return (
         min(step, column.attribute.step) if column.attribute.step and column.attribute.kind is not Kind.REAL else step
     )

@@ -39,7 +39,7 @@ def turn_in_pairs(offsets: FloatArray, pairs: Pairs, stream: Stream) -> FloatArr
     """
     rows, attributes = offsets.shape
     if attributes == 1:
-        return offsets * _signs(rows, stream)[:, None]
+        return offsets * np.where(stream.uniform(rows) < 0.5, -1.0, 1.0)[:, None]
     out = offsets.copy()
     for a, b in pairs:
         theta = stream.uniform(rows)
@@ -58,10 +58,6 @@ def turn_anyhow(offsets: FloatArray, stream: Stream) -> FloatArray:
         np.sign(out, out=out)
     out *= (np.sqrt(np.einsum("ij,ij->i", offsets, offsets)) / np.sqrt(np.einsum("ij,ij->i", out, out)))[:, None]
     return out
-
-
-def _signs(rows: int, stream: Stream) -> FloatArray:
-    return np.where(stream.uniform(rows) < 0.5, -1.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -137,8 +133,7 @@ class RACCV(RACC):
         pairs = self._pairs(table.shape[1], stream)
         partition = Partition.of(labels, len(centres))
         out = np.empty_like(table)
-        for i, place in partition.slices():
-            rows = partition.order[place]
+        for i, rows in partition.groups():
             cell = walls(centres, i)
             original = table[rows] - centres[i]
             offsets = self._turn(original, pairs, stream)

@@ -47,8 +47,7 @@ class SwapV(ClusterMethod):
     def _release(self, table: FloatArray, labels: LabelArray, centres: FloatArray, stream: Stream) -> FloatArray:
         partition = Partition.of(labels, len(centres))
         out = np.empty_like(table)
-        for i, place in partition.slices():
-            rows = partition.order[place]
+        for i, rows in partition.groups():
             cell, limit = walls(centres, i), 1.0 - self.margin
             original = table[rows]
             swapped = np.empty_like(original)

@@ -1,6 +1,6 @@
 """Guided methods around the owner's decision tree.
 
-base           what they share: `TreeMethod` grows the tree and compares draws, `Perturbed` is what comes out
+base           what they share: `TreeMethod` grows the tree and compares draws
 owner_tree     the leaves of the owner's tree and who is in them
 class_noise    labels changed inside leaves (Islam & Brankovic 2003)
 innocent       noise on attributes that a leaf does not test, and on those it does
@@ -13,7 +13,7 @@ Start with class_noise: the formulas come first, then the three methods.
 """
 
 from sfumato.guided.tree._segments import Segments, similar_values
-from sfumato.guided.tree.base import Perturbed, Redraw, TreeMethod
+from sfumato.guided.tree.base import Redraw, TreeMethod
 from sfumato.guided.tree.class_noise import (
     ClassAllLeaves,
     ClassNoise,

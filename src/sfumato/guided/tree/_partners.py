@@ -44,17 +44,18 @@ class Family:
 def exchange_values(
     table: Table, values: dict[str, FloatArray], leaves: Leaves, lone: IntArray, stream: Stream
 ) -> tuple[dict[str, FloatArray], IntArray]:
-    """Return the columns after every lone row has exchanged its values, and of each in how many columns it found nobody."""
+    """Return the columns after every lone row has exchanged its values, and of each in how many columns it found no partner."""
     family = Family.of(leaves.tree)
     place = family.begin[leaves.nodes][leaves.number]
     # Records of one class in the order of their leaves: those below a node are one run.
-    order = {int(c): _by_place(np.flatnonzero(table.codes == c), place) for c in np.unique(table.codes[lone])}
+    by_place = np.argsort(place, kind="stable")
+    order = {int(c): by_place[table.codes[by_place] == c] for c in np.unique(table.codes[lone])}
     unmoved = np.zeros(len(lone), np.int64)
     out = {}
     for column in table.columns:
         new = values[column.name].copy()
         known, codes = np.unique(new, return_inverse=True)
-        allowed = _allowed(column, leaves, known)
+        allowed = _check_conditions(column, leaves, known)
         draws = stream.uniform(len(lone))
         for i, (row, u) in enumerate(zip(lone.tolist(), draws.tolist(), strict=True)):
             partner = _partner(row, u, leaves, family, place, order[int(table.codes[row])], allowed, codes)
@@ -67,11 +68,7 @@ def exchange_values(
     return out, unmoved
 
 
-def _by_place(rows: IntArray, place: IntArray) -> IntArray:
-    return rows[np.argsort(place[rows], kind="stable")]
-
-
-def _allowed(column: Column, leaves: Leaves, known: FloatArray) -> NDArray[np.bool_]:
+def _check_conditions(column: Column, leaves: Leaves, known: FloatArray) -> NDArray[np.bool_]:
     """Return which of the values satisfy each leaf's conditions."""
     out = np.ones((leaves.size, len(known)), bool)
     for leaf in range(leaves.size):

@@ -51,7 +51,7 @@ class Segments:
 
     @classmethod
     def of_counts(cls, attribute: str, tree: Tree, counts: FloatArray) -> Segments:
-        """Return the tree with counts by leaf and value, summed up the tree; nobody knows which rows they are."""
+        """Return the tree with counts by leaf and value, summed up the tree, without the leaves of single rows."""
         whole = counts.copy()
         for number in range(len(tree.nodes) - 1, -1, -1):  # children come after their parents
             for child in tree.nodes[number].children:
@@ -146,13 +146,13 @@ class Segment:
 
 def value_pairs(counts: FloatArray, labels: tuple[str, ...]) -> tuple[ValuePair, ...]:
     """Return pairs of values that both occur, most similar first: similarity = product of the counts (2005, section IV)."""
-    found = [
+    pairs = [
         ValuePair(labels[i], labels[j], float(counts[i] * counts[j]))
         for i in range(len(counts))
         for j in range(i + 1, len(counts))
         if counts[i] > 0 and counts[j] > 0
     ]
-    return tuple(sorted(found, key=lambda pair: (-pair.similarity, pair.first, pair.second)))
+    return tuple(sorted(pairs, key=lambda pair: (-pair.similarity, pair.first, pair.second)))
 
 
 def similar_values(segments: Segments) -> tuple[Segment, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,76 +17,14 @@ from numpy.typing import NDArray
 from sfumato.counts import FloatArray, IntArray
 from sfumato.engines import Needs
 from sfumato.errors import DataError, UsageError
-from sfumato.findings import Note
-from sfumato.guided.base import Method, Pattern
+from sfumato.guided.base import Method, Pattern, Perturbed
 from sfumato.guided.rare_classes import MIN_CLASS_ROWS, is_rare_row, rare_note
 from sfumato.guided.tree._segments import Segments
 from sfumato.guided.tree.owner_tree import Leaves
 from sfumato.parameters import parameter
 from sfumato.randomness import Stream
 from sfumato.table import Original, Table, require_original
-from sfumato.text import join_names
 from sfumato.trees import Similarity, Tree, c45, compare_trees
-
-HARDLY = 0.01
-"""A column of which a smaller share of values changed is named in a warning."""
-
-
-@dataclass(frozen=True, eq=False)
-class Perturbed:
-    """A perturbed table and what is to be said of it.
-
-    Attributes
-    ----------
-    table
-        The release: the same rows in the same order, but for those that were left out.
-    changed
-        For every column, and the class, the share of its cells that differ from the original.
-    public
-        What the manifest says beside the parameters.
-    owner
-        Figures of the original table, for the owner alone.
-    warnings
-        Sentences for the owner, above all the columns that stayed in clear.
-    similarity
-        Likeness of the release's tree to the owner's, where draws were compared (`best_of` above 1).
-    left_out
-        The rows of the original that have none in the release.
-    """
-
-    table: Table
-    changed: Mapping[str, float]
-    public: Mapping[str, Any] = field(default_factory=dict)
-    owner: Mapping[str, Any] = field(default_factory=dict)
-    warnings: tuple[Note, ...] = ()
-    similarity: Similarity | None = None
-    left_out: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
-
-    @classmethod
-    def of(cls, original: Original, table: Table, **more: Any) -> Perturbed:
-        """Measure what changed, and name the columns that stayed in clear."""
-        changed = changed_shares(original, table)
-        changes = [(c.name, changed[c.name]) for c in original.columns]
-        clear = [name for name, share in changes if share == 0]
-        warnings = list(more.pop("warnings", ()))
-        if clear:
-            warnings.append(
-                Note(
-                    "SF221",
-                    f"{join_names(clear, 30)}: released as in the original; whoever knows these values finds the record by them. "
-                    "Withhold the columns, or perturb them by another method",
-                )
-            )
-        hardly = [name for name, share in changes if 0 < share < HARDLY]
-        if hardly:
-            warnings.append(
-                Note(
-                    "SF222",
-                    f"{join_names(hardly, 30)}: fewer than {HARDLY:.0%} of the values changed, which protects hardly anybody; raise "
-                    "the noise, or perturb them by another method",
-                )
-            )
-        return cls(table, changed, warnings=tuple(warnings), **more)
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,10 +95,10 @@ class TreeMethod(Method):
         seen: list[float] = []
         for _ in range(self.best_of):
             draw = self._draw(table, prepared, stream)
-            found = compare_trees(owned, c45(draw.table), table)
-            seen.append(found.rule_similarity)
-            if best is None or _rank(found) > _rank(best.similarity):
-                best = replace(draw, similarity=found)
+            similarity = compare_trees(owned, c45(draw.table), table)
+            seen.append(similarity.rule_similarity)
+            if best is None or _rank(similarity) > _rank(best.similarity):
+                best = replace(draw, similarity=similarity)
         assert best is not None
         return replace(best, owner={**best.owner, "rule_similarity_of_draws": seen})
 
@@ -175,7 +113,7 @@ class TreeMethod(Method):
         """Perturb the table as if the rows of rare classes were not in it."""
         if rare.all():
             raise UsageError(
-                f"{self.law}: every leaf and class is a small cell: no class has {MIN_CLASS_ROWS} records, and nobody could be "
+                f"{self.law}: every leaf and class is a small cell: no class has {MIN_CLASS_ROWS} records, and no one could be "
                 "hidden; choose another column as the target"
             )
         done = self.perturb(table.take(~rare), stream, tree=tree)
@@ -218,15 +156,6 @@ class TreeMethod(Method):
         """Return one release."""
 
 
-def changed_shares(original: Original, released: Table) -> dict[str, float]:
-    """Return the share of cells of each column, the target included, that differ; missing in both is the same."""
-    out = {}
-    for before, after in zip(original.all_columns, released.all_columns, strict=True):
-        same = (before.values == after.values) | (np.isnan(before.values) & np.isnan(after.values))
-        out[before.name] = float(np.mean(~same)) if len(same) else 0.0
-    return out
-
-
 def check_choice(law: str, name: str, value: str, allowed: tuple[str, ...]) -> None:
     """Refuse a word that is not among the allowed ones."""
     if value not in allowed:
@@ -240,5 +169,5 @@ def check_probability(law: str, **values: float) -> None:
             raise UsageError(f"{law}: {name} = {value} is not a probability; give a number from 0 to 1")
 
 
-def _rank(found: Similarity | None) -> tuple[float, float]:
-    return (-1.0, -1.0) if found is None else (found.rule_similarity, found.agreement)
+def _rank(similarity: Similarity | None) -> tuple[float, float]:
+    return (-1.0, -1.0) if similarity is None else (similarity.rule_similarity, similarity.agreement)

@@ -17,8 +17,9 @@ import numpy as np
 from sfumato.counts import FloatArray, IntArray
 from sfumato.engines import Needs
 from sfumato.findings import Note
+from sfumato.guided.base import Perturbed
 from sfumato.guided.tree._segments import Segments
-from sfumato.guided.tree.base import Perturbed, Redraw, TreeMethod
+from sfumato.guided.tree.base import Redraw, TreeMethod
 from sfumato.guided.tree.owner_tree import Leaves
 from sfumato.randomness import Stream
 from sfumato.table import Original
@@ -88,9 +89,9 @@ def draw_categories(weights: FloatArray, group: IntArray, u: FloatArray) -> IntA
     whole = below / below[:, -1:]
     # One increasing list for all groups: group g's distribution function runs from g to g + 1.
     steps = (whole + np.arange(len(whole))[:, None]).ravel()
-    found = np.searchsorted(steps, group + u, side="right") - group * weights.shape[1]
+    drawn = np.searchsorted(steps, group + u, side="right") - group * weights.shape[1]
     last = weights.shape[1] - 1 - np.argmax((weights > 0)[:, ::-1], axis=1)
-    return np.minimum(found, last[group])
+    return np.minimum(drawn, last[group])
 
 
 def leaf_posterior(counts: FloatArray, leaf: IntArray) -> FloatArray:

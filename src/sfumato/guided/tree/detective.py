@@ -7,17 +7,18 @@ max f_v, whatever p is: p distorts, it adds no secrecy against such an intruder.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from sfumato.counts import FloatArray, IntArray
 from sfumato.engines import Needs
 from sfumato.errors import UsageError
+from sfumato.guided.base import Perturbed
 from sfumato.guided.tree._segments import Segments
-from sfumato.guided.tree.base import Perturbed, Redraw, TreeMethod, check_choice, check_probability
+from sfumato.guided.tree.base import Redraw, TreeMethod, check_choice, check_probability
 from sfumato.guided.tree.class_noise import draw_categories
 from sfumato.parameters import parameter
 from sfumato.randomness import Stream
@@ -75,13 +76,10 @@ class Detective(TreeMethod):
             for node in segments.leaves.tolist():
                 laws[node] = segments.law(node, self.p, self.v, self.up)
             return Redraw(laws=laws)
-        kin = [segments.majorities[segments.siblings(n, self.up)] for n in segments.leaves.tolist()]
-        number = np.zeros(nodes, np.int64)
-        number[segments.leaves] = [len(k) for k in kin]
-        table = np.zeros((nodes, max(int(number.max(initial=0)), 1)), np.int64)
-        for node, majority in zip(segments.leaves.tolist(), kin, strict=True):
-            table[node, : len(majority)] = majority
-        return Redraw(shuffle=True, kin=table, kin_size=number, p=self.p, v=self.v)
+        of_leaves, sizes = sibling_majorities(segments, segments.leaves, self.up)
+        kin, kin_size = np.zeros((nodes, of_leaves.shape[1]), np.int64), np.zeros(nodes, np.int64)
+        kin[segments.leaves], kin_size[segments.leaves] = of_leaves, sizes
+        return Redraw(shuffle=True, kin=kin, kin_size=kin_size, p=self.p, v=self.v)
 
     def _prepare(self, table: Original, tree: Tree) -> dict[str, Segments]:  # noqa: ARG002
         names = choose_columns(table, self.attributes, self.law)
@@ -133,23 +131,28 @@ class Detective(TreeMethod):
         values[known] = new
         return values
 
-    def _move(self, own: Segments, reached: IntArray, leaf: IntArray, dealt_: IntArray, stream: Stream) -> IntArray:
+    def _move(self, own: Segments, reached: IntArray, leaf: IntArray, dealt: IntArray, stream: Stream) -> IntArray:
         """Replace values, with probability p by the majority of a random sibling, then with probability v by any value."""
-        out = dealt_.copy()
-        kin = [own.majorities[own.siblings(int(n), self.up)] for n in reached]
-        number = np.array([len(k) for k in kin])
-        u = stream.uniform(len(out))
-        moves = np.flatnonzero((u < self.p) & (number[leaf] > 0))
+        out = dealt.copy()
+        kin, number = sibling_majorities(own, reached, self.up)
+        moves = np.flatnonzero((stream.uniform(len(out)) < self.p) & (number[leaf] > 0))
         if len(moves):
-            table = np.zeros((len(reached), int(number.max())), np.int64)
-            for row, majority in zip(table, kin, strict=True):
-                row[: len(majority)] = majority
             which = np.floor(stream.uniform(len(moves)) * number[leaf[moves]]).astype(np.int64)
-            out[moves] = table[leaf[moves], which]
+            out[moves] = kin[leaf[moves], which]
         if self.v > 0:
             anywhere = np.flatnonzero(stream.uniform(len(out)) < self.v)
             out[anywhere] = stream.integers(len(anywhere), own.counts.shape[1])
         return out
+
+
+def sibling_majorities(own: Segments, nodes: IntArray, up: int) -> tuple[IntArray, IntArray]:
+    """Return the majorities of each node's siblings, shape (nodes, most siblings), filled up with 0, and how many there are."""
+    kin = [own.majorities[own.siblings(n, up)] for n in nodes.tolist()]
+    number = np.array([len(majorities) for majorities in kin], np.int64)
+    table = np.zeros((len(kin), max(int(number.max(initial=0)), 1)), np.int64)
+    for row, majorities in zip(table, kin, strict=True):
+        row[: len(majorities)] = majorities
+    return table, number
 
 
 def choose_columns(table: Table, wish: str, law: str) -> tuple[str, ...]:
@@ -174,16 +177,16 @@ def deal_shares(shares: FloatArray, group: IntArray, stream: Stream) -> IntArray
     place = np.arange(len(group)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     start = stream.uniform(len(shares))
     whole = np.cumsum(shares * sizes[:, None], axis=1)
-    # Whole numbers but for rounding are whole: else a value that belongs once could come twice.
+    # Whole numbers up to rounding are whole: else a value that belongs once could come twice.
     near = np.round(whole)
     whole = np.where(np.abs(whole - near) < 1e-6, near, whole)
     at = group[order]
     out = np.empty(len(group), np.int64)
-    found = np.zeros(len(group), np.int64)
+    values = np.zeros(len(group), np.int64)
     position = place + start[at]
     for value in range(shares.shape[1] - 1):
-        found += position >= whole[at, value]
-    out[order] = found
+        values += position >= whole[at, value]
+    out[order] = values
     return out
 
 
@@ -193,16 +196,3 @@ def expected_change(own: Segments, p: float, v: float = 0.0, up: int = 1) -> flo
     sizes = own.counts[leaves].sum(axis=1)
     kept = np.array([own.frequencies(leaf) @ own.law(leaf, p, v, up) for leaf in leaves])
     return float(1 - (sizes @ kept) / sizes.sum()) if len(leaves) else 0.0
-
-
-def similarity_table(table: Table, names: Sequence[str] = ()) -> dict[str, Any]:
-    """Return which values are alike where, for each categorical attribute: as plain data, for the owner."""
-    from sfumato.guided.tree._segments import similar_values
-
-    out: dict[str, Any] = {}
-    for name in names or choose_columns(table, "", "detective"):
-        out[name] = [
-            {"leaves": list(s.nodes), "records": s.records, "pairs": [vars(pair) for pair in s.pairs]}
-            for s in similar_values(Segments.of(table, name))
-        ]
-    return out

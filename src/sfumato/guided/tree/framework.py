@@ -14,10 +14,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sfumato.counts import FloatArray, IntArray
+from sfumato.guided.base import Perturbed
 from sfumato.guided.rare_classes import STATEMENT
 from sfumato.guided.tree._partners import exchange_values
 from sfumato.guided.tree._segments import Segments
-from sfumato.guided.tree.base import Perturbed, TreeMethod, check_choice
+from sfumato.guided.tree.base import TreeMethod, check_choice
 from sfumato.guided.tree.class_noise import LABELS_PERMUTED, expected_changes, random_variance
 from sfumato.guided.tree.detective import Detective, choose_columns, expected_change
 from sfumato.guided.tree.innocent import add_noise, cells_to_perturb

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray
 from sfumato.findings import Note
-from sfumato.guided.tree.base import Perturbed, TreeMethod, check_choice
+from sfumato.guided.base import Perturbed
+from sfumato.guided.tree.base import TreeMethod, check_choice
 from sfumato.guided.tree.owner_tree import Leaves
 from sfumato.guided.tree.value_noise import KINDS, SD, Room, ValueNoise
 from sfumato.parameters import parameter

@@ -9,10 +9,10 @@ was drawn.
 
 What it does not do: the class stays as predictable as the leaf is pure; values are genuine, so an extreme value still
 shows that somebody has it; relations between attributes inside a leaf are gone, and with them what other models use; and
-a leaf and class with one row has nobody to swap with (`small` says what happens then).
+a leaf and class with one row has no row to swap with (`small` says what happens then).
 
-But for small=keep, nobody is released whole for want of somebody to swap with: rare classes are left out (`rare_classes`),
-a row that finds nobody of its class for any of its values exchanges them with other classes of its leaf, and one that is
+Unless small=keep, no row is released whole because it has no partner: rare classes are left out (`rare_classes`),
+a row that finds no partner of its class for any of its values exchanges them with other classes of its leaf, and one that is
 alone in its leaf, too, is left out. That chance lets a row keep all its values is not prevented: were it, the rows that
 did change could be put together again.
 """
@@ -30,9 +30,10 @@ from sfumato.counts import FloatArray, IntArray
 from sfumato.engines import Needs
 from sfumato.errors import UsageError
 from sfumato.findings import Note
+from sfumato.guided.base import Perturbed
 from sfumato.guided.rare_classes import STATEMENT
 from sfumato.guided.tree._partners import exchange_values
-from sfumato.guided.tree.base import Perturbed, TreeMethod, check_choice
+from sfumato.guided.tree.base import TreeMethod, check_choice
 from sfumato.guided.tree.class_noise import LABELS_PERMUTED, permute_labels
 from sfumato.guided.tree.owner_tree import Leaves
 from sfumato.parameters import parameter
@@ -52,7 +53,7 @@ LIMITS = (
 
 IN_SMALL_CELLS = {
     "climb": "a record with fewer than {least} in its leaf and class swaps with its class elsewhere in the tree, or else with its "
-    "leaf; a value for which nobody is found there stays, so single values of such records may be true",
+    "leaf; a value for which no partner is found there stays, so single values of such records may be true",
     "blind": "a record with fewer than {least} in its leaf and class swaps with any class of its leaf",
     "suppress": "records with fewer than {least} in their leaf and class are left out",
     "keep": "records with fewer than {least} in their leaf and class are released as they are: such a row is a fact about "
@@ -83,7 +84,7 @@ class LeafSwap(TreeMethod):
     )
     uses: ClassVar[str] = (
         "A decision tree grown from it comes near the owner's, and each column, alone or by class, is distributed as in the "
-        "original but for small cells. Relations between columns inside a leaf are gone, and cannot be recovered"
+        "original except in small cells. Relations between columns inside a leaf are gone, and cannot be recovered"
     )
     small: str = parameter(
         "climb", "cells below `least`: climb (swap within the class, up the tree), blind (any class), suppress, or keep"
@@ -117,7 +118,7 @@ class LeafSwap(TreeMethod):
             raise UsageError(f"{self.law}: redraws = {self.redraws}; give 0 for one deal, or the times to deal again")
         if self.least < 2:
             raise UsageError(
-                f"{self.law}: least = {self.least}; a cell of one record has nobody to swap with, give 2 or more"
+                f"{self.law}: least = {self.least}; a cell of one record has no other to swap with, give 2 or more"
             )
 
     @property
@@ -156,9 +157,9 @@ class LeafSwap(TreeMethod):
                 deal, table, np.isin(leaves.number, lost), leaves.number, stream, labels=self.labels
             )
             done = self._settle(table, leaves, tried, stream)
-            found = row_similarities(leaves.tree, c45(done.table), table)
-            if found.mean() > alike.mean():
-                deal, best, alike = tried, done, found
+            now_alike = row_similarities(leaves.tree, c45(done.table), table)
+            if now_alike.mean() > alike.mean():
+                deal, best, alike = tried, done, now_alike
         return best
 
     def _settle(self, table: Original, leaves: Leaves, deal: Table, stream: Stream) -> Perturbed:
@@ -178,8 +179,9 @@ class LeafSwap(TreeMethod):
             values = {name: swap_blindly(column, leaf, blindly, stream) for name, column in values.items()}
         out = small if self.small == "suppress" else blindly & (np.bincount(leaf)[leaf] < 2)
         released = table.with_values(values, given)
+        if out.all():
+            raise UsageError("leaf-swap: every leaf and class is a small cell; lower `least`, or choose small=blind")
         if out.any():
-            check_some_are_kept(out)
             released, table = released.take(~out), table.take(~out)
         counted = {"records": len(lone), "unmoved": int(unmoved.sum())}
         warnings = [unmoved_note(counted["unmoved"], len(lone))] if counted["unmoved"] else []
@@ -197,23 +199,25 @@ def unmoved_note(values: int, records: int) -> Note:
     """Return the note to the owner about values that stay where they are."""
     return Note(
         "SF224",
-        f"{values} values of {records} records in small cells found nobody to swap with and are "
+        f"{values} values of {records} records in small cells found no record to swap with and are "
         "released as they are; small=suppress leaves such records out",
     )
 
 
 def crossed_note(records: int) -> Note:
-    """Return the note to the owner about rows whose class has nobody for them."""
+    """Return the note to the owner about rows that found no partner in their class."""
     return Note(
         "SF225",
-        f"{records} records in small cells found nobody of their class to swap any value with, and exchanged their values "
-        "with other classes of their leaf; small=suppress leaves such records out",
+        f"{records} records in small cells found no record of their class to swap any value with, and exchanged their "
+        "values with other classes of their leaf; small=suppress leaves such records out",
     )
 
 
 def left_out_note(records: int) -> Note:
     """Return the note to the owner about rows in small cells that are not in the release."""
-    return Note("SF226", f"{records} records in small cells have nobody to swap with and are left out of the release")
+    return Note(
+        "SF226", f"{records} records in small cells have no record to swap with and are left out of the release"
+    )
 
 
 def deal_within_cells(table: Table, leaf: IntArray, stream: Stream, *, labels: bool) -> Table:
@@ -240,12 +244,6 @@ def deal_again_below(
     classes = deal.codes.copy()
     classes[among] = fresh.codes
     return deal.with_values(values, classes)
-
-
-def check_some_are_kept(small: NDArray[np.bool_]) -> None:
-    """Raise UsageError where every row is in a small cell, since nothing would be released."""
-    if small.all():
-        raise UsageError("leaf-swap: every leaf and class is a small cell; lower `least`, or choose small=blind")
 
 
 def cells_of(leaf: IntArray, classes: IntArray, n_classes: int) -> IntArray:

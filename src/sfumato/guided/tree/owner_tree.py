@@ -89,7 +89,7 @@ def above(end: float, step: float, is_open: bool) -> float:
         return end
     places = end / step
     near = round(places)
-    # A threshold is a value of the data: on the lattice but for rounding.
+    # A threshold is a value of the data: on the lattice up to rounding.
     if abs(places - near) < 1e-6:
         return (near + is_open) * step
     return math.ceil(places) * step

@@ -25,17 +25,13 @@ from sfumato.table import Column
 KINDS = ("additive", "relative", "percent")
 SD = 0.276
 PERCENT_STEP = 0.05
-PERCENT_REACH = 0.60
-STEPS_PER_SCALE = 500
-"""A continuous column is released on a lattice at least this much finer than its noise."""
-
-MAX_IMAGES = 32
 
 
 @cache
 def percent_bell(sd: float = SD) -> tuple[FloatArray, FloatArray]:
     """Return the percentages of Figure 3 and their chances: p_j ∝ exp(−e_j²/2s²) with s solved so that the sd is as stated."""
-    steps = round(PERCENT_REACH / PERCENT_STEP)
+    percent_reach = 0.60
+    steps = round(percent_reach / PERCENT_STEP)
     offsets = np.arange(-steps, steps + 1, dtype=np.float64) * PERCENT_STEP
 
     def chances(scale: float) -> FloatArray:
@@ -45,7 +41,7 @@ def percent_bell(sd: float = SD) -> tuple[FloatArray, FloatArray]:
     widest = float(np.sqrt(np.mean(np.square(offsets))))
     if not 0 < sd < widest:
         raise UsageError(
-            f"sd = {sd}: no bell on ±{PERCENT_REACH:.0%} has it; give a number above 0 and below {widest:.3f}"
+            f"sd = {sd}: no bell on ±{percent_reach:.0%} has it; give a number above 0 and below {widest:.3f}"
         )
     low, high = 1e-3, 1e3
     for _ in range(200):
@@ -101,11 +97,11 @@ class ValueNoise:
         return np.full(len(values), self.sd * spread) if self.kind == "additive" else self.sd * np.abs(values)
 
     def step(self, column: Column, spread: float) -> float:
-        """Return the lattice of the released values: the attribute's own, or one much finer than the noise."""
+        """Return the lattice of the released values: the attribute's own, or one at least 500 times finer than the noise."""
         own = column.attribute.step
         if own or self.kind == "percent" or spread <= 0:
             return own
-        return decade(self.sd * spread / STEPS_PER_SCALE)
+        return decade(self.sd * spread / 500)
 
     def draw(self, values: FloatArray, spread: float, room: Room, stream: Stream) -> FloatArray:
         """Draw released values for true ones."""
@@ -171,7 +167,8 @@ def _folded_chances(true: FloatArray, released: FloatArray, scale: FloatArray, r
     if not len(noisy):
         return out
     x, sigma = x[noisy, None], sigma[noisy, None]
-    images = min(MAX_IMAGES, int(np.ceil(8 * sigma.max() / (2 * number.min()))) + 1)
+    max_images = 32  # images beyond these are too far away to matter
+    images = min(max_images, int(np.ceil(8 * sigma.max() / (2 * number.min()))) + 1)
     total = np.zeros((len(noisy), len(released)))
     for turn in range(-images, images + 1):
         for image in (k + 2 * number * turn, 2 * first - 1 - k + 2 * number * turn):

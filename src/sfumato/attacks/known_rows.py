@@ -229,8 +229,7 @@ class ClusterLinear(KnowsRows, ValueAttack):
     assumes: ClassVar[str] = "True values of some rows in every cluster, and which rows they are."
     remedy: ClassVar[Remedy] = Remedy(
         Note(
-            "SF418",
-            "Inside clusters the release is nearly a linear function of the original. Perturb each row alone.",
+            "SF418", "Inside clusters the release is nearly a linear function of the original. Perturb each row alone."
         )
     )
     clusters: int = 3

@@ -160,10 +160,7 @@ def _commonest(labels: tuple[str, ...], shares: FloatArray) -> str:
 
 
 def view(
-    column: Column,
-    classes: Mapping[str, Distribution] | None,
-    weights: FloatArray | None = None,
-    **options: Any,
+    column: Column, classes: Mapping[str, Distribution] | None, weights: FloatArray | None = None, **options: Any
 ) -> Reconstruction:
     """The view of one column."""
     overall = reconstruct_column(column, weights=weights, **options)

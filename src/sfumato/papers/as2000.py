@@ -13,16 +13,7 @@ from numpy.typing import NDArray
 from sfumato.channels import Channel, Gaussian, Uniform
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.generators import get, shapes
-from sfumato.papers.base import (
-    BEATEN,
-    REPORTED,
-    Bench,
-    Cell,
-    Results,
-    judge,
-    mean_spread,
-    percent_frame,
-)
+from sfumato.papers.base import BEATEN, REPORTED, Bench, Cell, Results, judge, mean_spread, percent_frame
 from sfumato.randomness import Rows, SecretKey
 from sfumato.reconstruction import reconstruct
 from sfumato.report import charts, svg

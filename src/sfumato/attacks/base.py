@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from sfumato.attacks._belief import CONFIDENCE, Belief
 from sfumato.attacks._ranked_labels import RankedLabels
-from sfumato.counts import FloatArray, Grid, IntArray
+from sfumato.counts import FloatArray, Grid, IntArray, scatter
 from sfumato.errors import UsageError
 from sfumato.findings import Note
 from sfumato.releases import Manifest, Release
@@ -163,9 +163,7 @@ class Sets:
     def covers(self, truth: FloatArray) -> FloatArray:
         """How much of each true value's place the set holds; NaN where either is missing."""
         known = (self.codes >= 0) & ~np.isnan(truth)
-        out = np.full(len(truth), np.nan)
-        out[known] = self.credit[self.codes[known], self.grid.locate(truth[known])]
-        return out
+        return scatter(len(truth), known, self.credit[self.codes[known], self.grid.locate(truth[known])])
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,18 +189,15 @@ class RankedSets:
     def places(self, truth: FloatArray, doubt: float = 0.0) -> tuple[FloatArray, FloatArray]:
         """For each row the probability of all labels before the true one, and its own; NaN where either is missing."""
         known = np.flatnonzero((self.codes >= 0) & ~np.isnan(truth))
-        before, own = np.full(len(truth), np.nan), np.full(len(truth), np.nan)
         ranked = replace(self.ranked, doubt=doubt)
-        before[known], own[known] = ranked.places(self.codes[known], self.grid.locate(truth[known]))
-        return before, own
+        before, own = ranked.places(self.codes[known], self.grid.locate(truth[known]))
+        return scatter(len(truth), known, before), scatter(len(truth), known, own)
 
     def widths(self, level: float, doubt: float = 0.0) -> FloatArray:
         """The sizes of the sets of another level; NaN where there is none."""
-        out = np.full(len(self.codes), np.nan)
         known = self.codes >= 0
         seen, where = np.unique(self.codes[known], return_inverse=True)
-        out[known] = replace(self.ranked, doubt=doubt).guesses(seen, level)[1][where]
-        return out
+        return scatter(len(self.codes), known, replace(self.ranked, doubt=doubt).guesses(seen, level)[1][where])
 
 
 @dataclass(frozen=True, eq=False)
@@ -305,11 +300,8 @@ class Grants:
             Knowledge.OTHER_RELEASES: {"others": None, "redrawn": ()},
             Knowledge.DISTRIBUTIONS: {"population": None},
         }
-        nothing: dict[str, Any] = {}
-        for kind, empty in of.items():
-            if kind not in knowledge:
-                nothing |= empty
-        return replace(self, **nothing)
+        withheld = [empty for kind, empty in of.items() if kind not in knowledge]
+        return replace(self, **{name: nothing for empty in withheld for name, nothing in empty.items()})
 
     @property
     def targets(self) -> Targets | None:

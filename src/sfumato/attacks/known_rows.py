@@ -22,7 +22,7 @@ from sfumato.attacks.base import Claim, KnowsRows, Pairs, Recovery, Remedy, Scop
 from sfumato.attacks.column_posterior import DISTRIBUTION, recover_column
 from sfumato.attacks.linear_filters import BayesEstimate
 from sfumato.channels import DenseKernel, Transition
-from sfumato.counts import FloatArray, Grid, IntArray
+from sfumato.counts import FloatArray, Grid, IntArray, scatter
 from sfumato.errors import UsageError
 from sfumato.findings import Note
 from sfumato.reconstruction import paper_size
@@ -165,16 +165,14 @@ class Paired:
         if usable.sum() < 2:
             return None
         rows = np.flatnonzero(complete)
-        place = np.full(view.rows, -1)
-        place[rows] = np.arange(len(rows))
+        place = scatter(view.rows, rows, np.arange(len(rows)), -1)
         return cls(names, rows, table[rows], place[pairs.rows[usable]], truth[usable], low, span, view.rows)
 
     def to_recoveries(self, scaled: FloatArray) -> tuple[Recovery, ...]:
         """Return estimates on the scale of the domains as recoveries over all rows."""
         out = []
         for i, name in enumerate(self.names):
-            full = np.full(self.total, np.nan)
-            full[self.rows] = scaled[:, i] * self.span[i] + self.low[i]
+            full = scatter(self.total, self.rows, scaled[:, i] * self.span[i] + self.low[i])
             out.append(Recovery(name, full, np.clip(full, self.low[i], self.low[i] + self.span[i])))
         return tuple(out)
 

@@ -15,7 +15,7 @@ from sfumato.channels import CellRule, Channel, Transition, coarsen
 from sfumato.counts import FloatArray, Grid, IntArray, scatter
 from sfumato.errors import UsageError
 from sfumato.randomness import Addresses, Rows, SecretKey
-from sfumato.schema import Attribute, Categories, Kind
+from sfumato.schema import Attribute, Categories, Kind, find_column
 from sfumato.text import join_names
 
 
@@ -145,10 +145,7 @@ class Table:
             )
 
     def __getitem__(self, name: str) -> Column:
-        for column in self.columns:
-            if column.name == name:
-                return column
-        raise UsageError(f"there is no column {name!r}; the columns are {join_names(c.name for c in self.columns)}")
+        return find_column(self.columns, name)
 
     @property
     def all_columns(self) -> tuple[Column, ...]:

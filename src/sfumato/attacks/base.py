@@ -22,8 +22,8 @@ from sfumato.counts import FloatArray, Grid, IntArray, scatter
 from sfumato.errors import UsageError
 from sfumato.findings import Note
 from sfumato.releases import Manifest, Release
+from sfumato.schema import find_column
 from sfumato.table import Column, Original, Table
-from sfumato.text import join_names
 
 ATTACKS: dict[str, type[Attack]] = {}
 """Every attack by its name; importing its module enters it here."""
@@ -64,10 +64,7 @@ class View:
         return len(self.columns[0].values) if self.columns else 0
 
     def __getitem__(self, name: str) -> Column:
-        for column in self.columns:
-            if column.name == name:
-                return column
-        raise UsageError(f"there is no column {name!r}; the columns are {join_names(c.name for c in self.columns)}")
+        return find_column(self.columns, name)
 
     @property
     def names(self) -> tuple[str, ...]:

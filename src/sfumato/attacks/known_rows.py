@@ -11,6 +11,7 @@ through the reflection y = 2c − x.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -178,7 +179,23 @@ class Paired:
 
 
 @dataclass(frozen=True)
-class KnownInput(KnowsRows, ValueAttack):
+class UndoesTransform(KnowsRows, ValueAttack):
+    """An attack that learns from known rows how the numeric columns of all rows were transformed."""
+
+    def run(self, view: View) -> Claim:
+        """Return one recovery per numeric column."""
+        paired = Paired.of(view, self.pairs)
+        if paired is None:
+            return Claim(skipped="fewer than two numeric columns with complete rows")
+        return self.undo(paired)
+
+    @abstractmethod
+    def undo(self, paired: Paired) -> Claim:
+        """Return the columns as they were before the transform."""
+
+
+@dataclass(frozen=True)
+class KnownInput(UndoesTransform):
     """Fit a rotation and a translation to the known pairs, and undo them for all rows."""
 
     name: ClassVar[str] = "known-input"
@@ -188,11 +205,8 @@ class KnownInput(KnowsRows, ValueAttack):
         Note("SF417", "A few known rows undo what was done to all rows alike. Add noise of its own to every row.")
     )
 
-    def run(self, view: View) -> Claim:
-        """Return one recovery per numeric column."""
-        paired = Paired.of(view, self.pairs)
-        if paired is None:
-            return Claim(skipped="fewer than two numeric columns with complete rows")
+    def undo(self, paired: Paired) -> Claim:
+        """Turn all rows back as the known ones are."""
         rotation, shift = procrustes(paired.known, paired.released[paired.at])
         turned = float(np.abs(rotation - np.eye(len(rotation))).max())
         return Claim(
@@ -219,7 +233,7 @@ def find_clusters(table: FloatArray, k: int, seed: int) -> tuple[IntArray, Float
 
 
 @dataclass(frozen=True)
-class ClusterLinear(KnowsRows, ValueAttack):
+class ClusterLinear(UndoesTransform):
     """Regress the known rows on their released values in every cluster of the release, and apply it to the other rows."""
 
     name: ClassVar[str] = "cluster-linear"
@@ -233,11 +247,8 @@ class ClusterLinear(KnowsRows, ValueAttack):
     clusters: int = 3
     seed: int = 0
 
-    def run(self, view: View) -> Claim:
-        """Return one recovery per numeric column."""
-        paired = Paired.of(view, self.pairs)
-        if paired is None:
-            return Claim(skipped="fewer than two numeric columns with complete rows")
+    def undo(self, paired: Paired) -> Claim:
+        """Regress cluster by cluster."""
         labels, _ = find_clusters(paired.released, self.clusters, self.seed)
         estimate = np.empty_like(paired.released)
         for cluster in np.unique(labels):
@@ -263,7 +274,7 @@ def _regress(rows: FloatArray, released: FloatArray, known: FloatArray, default:
 
 
 @dataclass(frozen=True)
-class Reflection(KnowsRows, ValueAttack):
+class Reflection(UndoesTransform):
     """Guess 2c − y with c the centre of the row's cluster: it undoes a reflection, which linkage and variance take for safe."""
 
     name: ClassVar[str] = "reflection"
@@ -275,11 +286,8 @@ class Reflection(KnowsRows, ValueAttack):
     clusters: int = 3
     seed: int = 0
 
-    def run(self, view: View) -> Claim:
+    def undo(self, paired: Paired) -> Claim:
         """Return recoveries only where the known rows say that the release was reflected."""
-        paired = Paired.of(view, self.pairs)
-        if paired is None:
-            return Claim(skipped="fewer than two numeric columns with complete rows")
         labels, centres = find_clusters(paired.released, self.clusters, self.seed)
         mirrored = 2 * centres[labels] - paired.released
         as_is = float(np.mean((paired.released[paired.at] - paired.known) ** 2))

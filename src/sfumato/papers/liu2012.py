@@ -108,7 +108,7 @@ def numeric_table(name: str) -> FloatArray:
     return np.column_stack([c.to_numpy().astype(np.float64) for c in columns])
 
 
-def _clustered(
+def _cluster_tables(
     tables: Mapping[str, FloatArray] | None, clusters: Sequence[int], seed: int
 ) -> Iterator[tuple[str, int, FloatArray, KMeans]]:
     """Yield every table (the paper's three unless others are given), scaled, with its clusters for every k."""
@@ -163,7 +163,7 @@ def table1(
 ) -> dict[str, Any]:
     """Return Table 1 with spread, privacy and the paper's figure beside each of ours, for the paper's tables or any others."""
     rows: list[dict[str, Any]] = []
-    for name, k, table, fit in _clustered(tables, clusters, seed):
+    for name, k, table, fit in _cluster_tables(tables, clusters, seed):
         for law, method in methods(sigma).items():
             draws = setting.draws_of(len(table))
             figures = cell(table, fit, method, draws, starts=setting.starts, label=[name, k], seed=seed)
@@ -188,7 +188,7 @@ def sweep(
     Rotation and swapping have no σ: they are measured once and shown at every level.
     """
     rows: list[dict[str, Any]] = []
-    for name, k, table, fit in _clustered(tables, clusters, seed):
+    for name, k, table, fit in _cluster_tables(tables, clusters, seed):
         steady: dict[str, dict[str, Any]] = {}
         for sigma in sigmas:
             for law, method in methods(sigma).items():

@@ -12,7 +12,7 @@ import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,19 @@ from sfumato.schema import Attribute
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+
+def scatter(size: int, places: NDArray[Any], values: NDArray[Scalar], rest: float = math.nan) -> NDArray[Scalar]:
+    """Return an array of `size` entries with `values` at `places`, and `rest` at all others.
+
+    >>> import numpy as np
+    >>> scatter(4, np.array([2, 0]), np.array([7, 8]), -1).tolist()
+    [8, -1, 7, -1]
+    """
+    out = np.full(size, rest, values.dtype)
+    out[places] = values
+    return out
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,11 +7,11 @@ is published with the release, so a minimum or maximum that is some person's val
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from sfumato.errors import UsageError
 from sfumato.text import join_names
@@ -352,10 +352,7 @@ class Schema:
         return len(self.attributes)
 
     def __getitem__(self, name: str) -> Attribute:
-        for attribute in self.attributes:
-            if attribute.name == name:
-                return attribute
-        raise UsageError(f"there is no column {name!r}; the columns are {join_names(self.names)}")
+        return find_column(self.attributes, name)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -371,6 +368,25 @@ class Schema:
     def identifier(self) -> Attribute | None:
         """The column that says whose row this is, if one is declared."""
         return next((a for a in self.attributes if a.role is Role.IDENTIFIER), None)
+
+
+class Named(Protocol):
+    """Anything with the name of a column."""
+
+    @property
+    def name(self) -> str:
+        """The name of the column."""
+
+
+N = TypeVar("N", bound=Named)
+
+
+def find_column(columns: Sequence[N], name: str) -> N:
+    """Return the column of this name; raise UsageError with the names there are."""
+    for column in columns:
+        if column.name == name:
+            return column
+    raise UsageError(f"there is no column {name!r}; the columns are {join_names(c.name for c in columns)}")
 
 
 def _member(enum: type[E], value: object, name: str, field: str) -> E:

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.channels import CellRule, Channel, Transition, coarsen
-from sfumato.counts import FloatArray, Grid, IntArray
+from sfumato.counts import FloatArray, Grid, IntArray, scatter
 from sfumato.errors import UsageError
 from sfumato.randomness import Addresses, Rows, SecretKey
-from sfumato.schema import Attribute, Categories, Kind
+from sfumato.schema import Attribute, Categories, Kind, find_column
 from sfumato.text import join_names
 
 
@@ -70,11 +70,8 @@ class Column:
 
     def locate(self, grid: Grid) -> IntArray:
         """Return the cells of the released values; −1 where missing."""
-        absent = np.isnan(self.values)
-        if not absent.any():
-            return grid.locate(self.values)
-        codes = grid.locate(np.where(absent, 0.0, self.values))
-        codes[absent] = -1
+        codes = grid.locate(self.values)
+        codes[np.isnan(self.values)] = -1
         return codes
 
     def take(self, rows: NDArray[np.bool_] | IntArray) -> Column:
@@ -89,12 +86,11 @@ class Column:
         if self.channel is None or self.channel.reports is None:
             return replace(self, channel=None)
         present = ~np.isnan(self.values)
-        values = np.full(len(self.values), np.nan)
         # Multiples of the golden ratio, spread evenly over [0, 1): nothing here needs to be secret.
         golden = 0.6180339887498949
         draw = np.modf((zlib.crc32(self.name.encode()) % 1000 + np.arange(int(present.sum()))) * golden)[0]
-        values[present] = self.channel.read(self.values[present].astype(np.int64), draw)
-        return replace(self, channel=None, values=values)
+        read = self.channel.read(self.values[present].astype(np.int64), draw).astype(np.float64)
+        return replace(self, channel=None, values=scatter(len(self.values), present, read))
 
     def through(self, channel: Channel, key: SecretKey) -> Column:
         """Return the column of true values as it is released through a law: missing values stay missing, rows are the addresses."""
@@ -112,9 +108,7 @@ def perturb_present(channel: Channel, key: SecretKey, addresses: Addresses, valu
     present = ~np.isnan(values)
     if present.all():
         return channel.perturb(key, addresses, values)
-    out = np.full(len(values), np.nan)
-    out[present] = channel.perturb(key, addresses.take(present), values[present])
-    return out
+    return scatter(len(values), present, channel.perturb(key, addresses.take(present), values[present]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,10 +145,7 @@ class Table:
             )
 
     def __getitem__(self, name: str) -> Column:
-        for column in self.columns:
-            if column.name == name:
-                return column
-        raise UsageError(f"there is no column {name!r}; the columns are {join_names(c.name for c in self.columns)}")
+        return find_column(self.columns, name)
 
     @property
     def all_columns(self) -> tuple[Column, ...]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.support.correlated import shaped_like
 
 from sfumato.attacks import LikelihoodInference, LikelihoodLinkage, Targets, View
 from sfumato.attacks._likelihood import JointLogs, Likelihood, noise_given
 from sfumato.attacks.linear_filters import linear_view
 from sfumato.channels import Gaussian
-from sfumato.channels.correlated import CorrelatedGaussian
 from sfumato.randomness import Rows, SecretKey
 from sfumato.schema import Attribute, Interval, Kind
 from sfumato.table import Column
@@ -27,7 +27,7 @@ def table():
 
 @pytest.fixture(scope="module")
 def law(table):
-    return CorrelatedGaussian.shaped_like(table, ATTRIBUTES, 0.5)
+    return shaped_like(table, ATTRIBUTES, 0.5)
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.support.correlated import shaped_like
 
 from sfumato.attacks import (
     PCA,
@@ -21,7 +22,6 @@ from sfumato.attacks import (
 from sfumato.attacks._belief import best_guesses, smallest_sets
 from sfumato.attacks.linear_filters import bayes_estimate, linear_view, noise_bounds
 from sfumato.channels import CHANNELS, Gaussian, Intervals, Laplace, SquareWave, Substitution, Uniform
-from sfumato.channels.correlated import CorrelatedGaussian
 from sfumato.counts import Grid
 from sfumato.randomness import Rows, SecretKey
 from sfumato.schema import Attribute, Categories, Interval, Kind
@@ -165,10 +165,12 @@ def test_filters_cut_independent_noise_of_1_to_below_045_and_042(rank3, independ
 
 def test_correlated_noise_leaves_no_attack_below_the_scalar_shrink(rank3):
     attributes, table, truth = rank3
-    law = CorrelatedGaussian.shaped_like(table, attributes, 1.0)
+    law = shaped_like(table, attributes, 1.0)
     y = law.perturb(KEY, Rows(0, len(table)), table)
     columns = tuple(Column(a, law.marginal(a), y[:, i]) for i, a in enumerate(attributes))
-    shrink = float(np.sqrt(np.mean((law.shrunk(y) - table) ** 2)))
+    mean = y.mean(axis=0)
+    shrunk = mean + (y - mean) / (1 + law.ratio)  # x̂ = μ + (y − μ)/(1 + c)
+    shrink = float(np.sqrt(np.mean((shrunk - table) ** 2)))
     assert shrink == pytest.approx(2.0 / np.sqrt(2), rel=0.03)
     for view in (View(columns, noise=np.array(law.covariance)), View(columns)):
         for attack in (ColumnPosterior(), Spectral(), PCA(), BayesEstimate()):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.support.correlated import shaped_like
 
 from sfumato.channels import Gaussian
-from sfumato.channels.correlated import CorrelatedGaussian
 from sfumato.counts import Grid
 from sfumato.randomness import Rows, SecretKey
 from sfumato.reconstruction import reconstruct_joint
@@ -57,7 +57,7 @@ def two_groups(rows=20_000):
 @pytest.mark.slow
 def test_the_joint_distribution_comes_back_and_better_than_if_noise_were_independent():
     x = two_groups()
-    law = CorrelatedGaussian.shaped_like(x, (A, B), 0.3)
+    law = shaped_like(x, (A, B), 0.3)
     y = law.perturb(KEY, Rows(0, len(x)), x)
     together = Table(tuple(Column(a, law.marginal(a), y[:, i]) for i, a in enumerate((A, B))))
     apart = Table(tuple(Column(a, Gaussian(sigma=law.marginal(a).sigma).on(a), y[:, i]) for i, a in enumerate((A, B))))

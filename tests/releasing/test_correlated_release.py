@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
+from tests.support.correlated import shaped_like
 
 from sfumato.channels import Gaussian, Substitution
-from sfumato.channels.correlated import FLOOR, CorrelatedGaussian, Marginal, Moments, without_empty_directions
+from sfumato.channels.correlated import FLOOR, Marginal, Moments, without_empty_directions
 from sfumato.cli.release import release as release_command
 from sfumato.description import describe_manifest
 from sfumato.errors import DataError, LedgerError, UsageError
@@ -158,7 +159,7 @@ def test_noise_belongs_to_the_entity_where_there_is_one(people, tmp_path):
         *SCHEMA.attributes,
         Attribute("id", Kind.CATEGORICAL, None, role=Role.IDENTIFIER, consent=Consent.WITHHOLD),
     )
-    law = CorrelatedGaussian.shaped_like(numbers(people), SCHEMA.attributes[:3], 0.5)
+    law = shaped_like(numbers(people), SCHEMA.attributes[:3], 0.5)
     declared = {"names": list(law.names), "covariance": [list(r) for r in law.covariance]}
     wanted = replace(plan(**declared), schema=Schema(attributes))
     order = np.random.default_rng(1).permutation(ROWS)

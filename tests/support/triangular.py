@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -20,16 +20,10 @@ class Triangular(Additive):
     """Add triangular noise, the sum of two uniform ones."""
 
     law: ClassVar[str] = "triangular"
+    scale_field: ClassVar[str] = "c"
     c: float | None = wish("half-width of the noise, in the attribute's own unit")
 
     _c = Settled[float]("c")
-
-    @property
-    def scale(self) -> float | None:
-        return self.c
-
-    def with_scale(self, scale: float) -> Self:
-        return replace(self, privacy=None, c=scale)
 
     def noise_in_words(self) -> str:
         return f"triangular noise between −{self._c:.6g} and {self._c:.6g}"

@@ -15,7 +15,7 @@ from sfumato.trees.grow import coded_rows
 from sfumato.trees.grow.coded_rows import CodedRows
 from sfumato.trees.grow.growth import Limits, grow
 from sfumato.trees.grow.pruning import KeepAll
-from sfumato.trees.grow.splits import BinarySplitter, Entropy, Gini
+from sfumato.trees.grow.splits import BinarySplitter, gini
 
 
 def gini_of(classes, weights, k):
@@ -254,18 +254,14 @@ def test_wrong_input_is_refused_in_words():
         Limits(max_leaves=0)
 
 
-def test_criteria_by_hand():
-    counts = np.array([[3.0, 1.0]])
-    assert Gini().impurity(counts, 1)[0] == pytest.approx(4 * (1 - (9 + 1) / 16))
-    assert Entropy().impurity(counts, 1)[0] == pytest.approx(4 * 0.8112781244591328)
-    assert Entropy().impurity(np.zeros((1, 2)), 1)[0] == 0
-    gain, half = np.array([2.0]), np.array([4.0])
-    assert Entropy(ratio=True).score(gain, half, half)[0] == pytest.approx(2 / 8)
+def test_gini_by_hand():
+    assert gini(np.array([[3.0, 1.0]]), 1)[0] == pytest.approx(4 * (1 - (9 + 1) / 16))
+    assert gini(np.zeros((1, 2)), 1)[0] == 0
 
 
-def test_another_criterion_grows_through_the_same_loop():
+def test_another_splitter_grows_through_the_same_loop():
     codes, grids, _ = random_table()
     y = (codes[0] > 14).astype(np.int64) + (codes[1] > 5)
-    growth = grow(codes, grids, y, 3, splitter=BinarySplitter(Entropy(), frozenset({2, 3})))
+    growth = grow(codes, grids, y, 3, splitter=BinarySplitter(frozenset({2, 3})))
     assert growth.attribute[0] in (0, 1)
     assert growth.leaves >= 4

@@ -8,7 +8,7 @@ from tests.support import mined_tables as tables
 
 from sfumato.channels import Gaussian, Substitution, Uniform
 from sfumato.table import Original
-from sfumato.trees.grow.coded_rows import CodedRows, check_codes
+from sfumato.trees.grow.coded_rows import CodedRows
 from sfumato.trees.grow.growth import Limits, grow_from
 from sfumato.trees.grow.pruning import MDL
 from sfumato.trees.grow.splits import BinarySplitter
@@ -34,11 +34,11 @@ def grown():
     table = released(columns, classes, NOISE)
     classes, associations = prepare(table)
     codes = [a.codes(classes, 2) for a in associations]
-    laid_out = check_codes(codes, [a.grid.size for a in associations], classes, 2, None)
+    source = CodedRows.of(codes, [a.grid.size for a in associations], classes, 2)
     unordered = frozenset(i for i, a in enumerate(associations) if not a.ordered)
-    growth = grow_from(CodedRows(*laid_out), BinarySplitter(categorical=unordered), MDL(), Limits(min_leaf=20))
+    growth = grow_from(source, BinarySplitter(categorical=unordered), MDL(), Limits(min_leaf=20))
     assert set(growth.attribute[growth.attribute >= 0]) >= {0, 1, 4}
-    return growth, associations, laid_out[0], classes
+    return growth, associations, np.stack(codes) + 1, classes
 
 
 def walked(growth, cells):

@@ -128,13 +128,13 @@ def test_values_are_seen_as_often_as_the_kernel_says(table):
 def test_drawn_records_have_the_classes_and_the_released_values_of_their_model(table):
     background = class_blind(table, [band(table)], ("x", "y"))
     models = widen_mixtures(fit_mixtures(table, ("x", "y")), table, background)
-    drawn = draw(models, background, 60_000, np.random.default_rng(2))
-    np.testing.assert_allclose(np.bincount(drawn.classes) / 60_000, class_shares(table.codes, 2), atol=0.01)
-    for axis, bins in zip(background.axes, drawn.bins, strict=True):
+    released, classes = draw(models, background, 60_000, np.random.default_rng(2))
+    np.testing.assert_allclose(np.bincount(classes) / 60_000, class_shares(table.codes, 2), atol=0.01)
+    for axis, bins in zip(background.axes, released, strict=True):
         for c in range(2):
             size = axis.kernel.shape[0]
             real = np.bincount(axis.codes(table)[table.codes == c], minlength=size)
-            made = np.bincount(bins[drawn.classes == c], minlength=size)
+            made = np.bincount(bins[classes == c], minlength=size)
             assert np.abs(real / real.sum() - made / made.sum()).sum() / 2 < 0.06
 
 

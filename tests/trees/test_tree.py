@@ -18,6 +18,7 @@ from sfumato.schema import MISSING_LABEL, Attribute, Categories, Interval, Kind,
 from sfumato.table import Column, Table
 from sfumato.trees import Limits, Node, Test, Tree, rules, rules_text, svg, text, to_javascript, to_python, to_sql
 from sfumato.trees.grow.pruning import KeepAll
+from sfumato.trees.inputs import encode
 from sfumato.trees.strategies.published import byclass
 
 ODD = 'it\'s "odd" </b> & ü'
@@ -164,7 +165,10 @@ def test_every_row_satisfies_exactly_the_rule_of_its_leaf(tree):
     leaves = tree.apply(columns)
     hits = np.zeros(600, int)
     for rule in rules(tree):
-        covered = rule.covers(tree, columns)
+        values, size = encode(tree.attributes, [c.attribute for c in rule.conditions], columns)
+        covered = np.ones(size, bool)
+        for condition in rule.conditions:
+            covered &= condition.holds(tree.attribute(condition.attribute), values[condition.attribute])
         np.testing.assert_array_equal(covered, leaves == rule.leaf)
         hits += covered
         assert len({c.attribute for c in rule.conditions}) == len(rule.conditions)

@@ -26,20 +26,9 @@ from sfumato.attacks.linear_filters import PCA, BayesEstimate, Spectral, linear_
 from sfumato.attacks.repeats import Averaging, NoiseReuse, RepeatedPerturbation
 from sfumato.attacks.low_bits import LowBits
 from sfumato.attacks.known_rows import (
-    ClusterLinear,
-    KnownInput,
-    LearnedBayes,
-    LearnedPosterior,
-    Reflection,
-    find_clusters,
-    learn_beliefs,
-)
+    ClusterLinear, KnownInput, LearnedBayes, LearnedPosterior, Reflection, find_clusters, learn_beliefs,
+)  # fmt: skip
 from sfumato.attacks.linkage import (
-    Assignment,
-    LearnedAssignment,
-    LearnedLinkage,
-    Linkability,
-    LikelihoodLinkage,
-    NearestLinkage,
-)
+    Assignment, LearnedAssignment, LearnedLinkage, Linkability, LikelihoodLinkage, NearestLinkage,
+)  # fmt: skip
 from sfumato.attacks.inference import LearnedInference, LeafClass, LikelihoodInference, NearestInference

@@ -10,7 +10,7 @@ import numpy as np
 
 from sfumato.attacks._ranked_labels import RankedLabels
 from sfumato.channels import Kernel, Substitution, Transition, TwoLevels
-from sfumato.counts import FloatArray, Grid, IntArray
+from sfumato.counts import FloatArray, Grid, IntArray, scatter
 from sfumato.table import Column
 
 CONFIDENCE = 0.95
@@ -124,17 +124,15 @@ class Belief:
     def _guesses(self) -> tuple[FloatArray, FloatArray]:
         """Among many labels the likeliest and the size of the set, for each s that some row has; NaN for others."""
         assert self.ranked is not None
-        picks, widths = (np.full(len(self.evidence), np.nan) for _ in range(2))
         seen = np.unique(self.codes[self.codes >= 0])
-        picks[seen], widths[seen] = self.ranked.guesses(seen, CONFIDENCE)
-        return picks, widths
+        picks, widths = self.ranked.guesses(seen, CONFIDENCE)
+        size = len(self.evidence)
+        return scatter(size, seen, picks.astype(np.float64)), scatter(size, seen, widths)
 
     def of_rows(self, table: FloatArray) -> FloatArray:
         """Look a value per released cell up for every row; NaN where the cell is missing."""
-        out = np.full(len(self.codes), np.nan)
         present = self.codes >= 0
-        out[present] = table[self.codes[present]]
-        return out
+        return scatter(len(self.codes), present, table[self.codes[present]])
 
 
 def cell_widths(grid: Grid) -> FloatArray:
@@ -205,11 +203,10 @@ def reconstruct_prior(column: Column) -> tuple[Grid, FloatArray]:
 
     A column without a single value has the uniform distribution.
     """
+    grid = column.true_grid(100)
     if np.isnan(column.values).all():
-        grid = column.true_grid(100)
         return grid, np.full(grid.size, 1.0 / grid.size)
     if column.channel is None:
-        grid = column.true_grid(100)
         codes = column.locate(grid)
         counts = np.bincount(codes[codes >= 0], minlength=grid.size).astype(np.float64)
         return grid, counts / counts.sum()

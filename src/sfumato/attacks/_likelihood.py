@@ -179,7 +179,6 @@ class JointSecret:
     """
 
     belief: Belief
-    row_part: FloatArray
     target_part: FloatArray
     deviation: float
     order: IntArray
@@ -202,7 +201,7 @@ class JointSecret:
         order = np.argsort(codes, kind="stable")
         cells, starts = np.unique(codes[order], return_index=True)
         centres = rows[known].min(initial=0.0) + (cells + 0.5) * cell
-        return cls(belief, rows, rest.known @ weights, deviation, known[order], starts.astype(np.int64), centres)
+        return cls(belief, rest.known @ weights, deviation, known[order], starts.astype(np.int64), centres)
 
     def mix(self, weights: LogArray, part: slice, plain: FloatArray) -> FloatArray:
         """Σ_rows w(row) P(p | y_s − w·r_o); `plain` is the answer for targets of whom a known value is missing."""

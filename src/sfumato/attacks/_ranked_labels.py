@@ -51,9 +51,7 @@ class RankedLabels:
     @cached_property
     def rank(self) -> IntArray:
         """The place of each label."""
-        out = np.empty_like(self.order)
-        out[self.order] = np.arange(len(self.order))
-        return out
+        return np.argsort(self.order)
 
     @cached_property
     def _sorted(self) -> FloatArray:

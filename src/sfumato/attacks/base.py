@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from sfumato.attacks._belief import CONFIDENCE, Belief
 from sfumato.attacks._ranked_labels import RankedLabels
-from sfumato.counts import FloatArray, Grid, IntArray
+from sfumato.counts import FloatArray, Grid, IntArray, scatter
 from sfumato.errors import UsageError
 from sfumato.findings import Note
 from sfumato.releases import Manifest, Release
+from sfumato.schema import find_column
 from sfumato.table import Column, Original, Table
-from sfumato.text import join_names
 
 ATTACKS: dict[str, type[Attack]] = {}
 """Every attack by its name; importing its module enters it here."""
@@ -64,10 +64,7 @@ class View:
         return len(self.columns[0].values) if self.columns else 0
 
     def __getitem__(self, name: str) -> Column:
-        for column in self.columns:
-            if column.name == name:
-                return column
-        raise UsageError(f"there is no column {name!r}; the columns are {join_names(c.name for c in self.columns)}")
+        return find_column(self.columns, name)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -163,9 +160,7 @@ class Sets:
     def covers(self, truth: FloatArray) -> FloatArray:
         """How much of each true value's place the set holds; NaN where either is missing."""
         known = (self.codes >= 0) & ~np.isnan(truth)
-        out = np.full(len(truth), np.nan)
-        out[known] = self.credit[self.codes[known], self.grid.locate(truth[known])]
-        return out
+        return scatter(len(truth), known, self.credit[self.codes[known], self.grid.locate(truth[known])])
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,18 +186,15 @@ class RankedSets:
     def places(self, truth: FloatArray, doubt: float = 0.0) -> tuple[FloatArray, FloatArray]:
         """For each row the probability of all labels before the true one, and its own; NaN where either is missing."""
         known = np.flatnonzero((self.codes >= 0) & ~np.isnan(truth))
-        before, own = np.full(len(truth), np.nan), np.full(len(truth), np.nan)
         ranked = replace(self.ranked, doubt=doubt)
-        before[known], own[known] = ranked.places(self.codes[known], self.grid.locate(truth[known]))
-        return before, own
+        before, own = ranked.places(self.codes[known], self.grid.locate(truth[known]))
+        return scatter(len(truth), known, before), scatter(len(truth), known, own)
 
     def widths(self, level: float, doubt: float = 0.0) -> FloatArray:
         """The sizes of the sets of another level; NaN where there is none."""
-        out = np.full(len(self.codes), np.nan)
         known = self.codes >= 0
         seen, where = np.unique(self.codes[known], return_inverse=True)
-        out[known] = replace(self.ranked, doubt=doubt).guesses(seen, level)[1][where]
-        return out
+        return scatter(len(self.codes), known, replace(self.ranked, doubt=doubt).guesses(seen, level)[1][where])
 
 
 @dataclass(frozen=True, eq=False)
@@ -305,11 +297,8 @@ class Grants:
             Knowledge.OTHER_RELEASES: {"others": None, "redrawn": ()},
             Knowledge.DISTRIBUTIONS: {"population": None},
         }
-        nothing: dict[str, Any] = {}
-        for kind, empty in of.items():
-            if kind not in knowledge:
-                nothing |= empty
-        return replace(self, **nothing)
+        withheld = [empty for kind, empty in of.items() if kind not in knowledge]
+        return replace(self, **{name: nothing for empty in withheld for name, nothing in empty.items()})
 
     @property
     def targets(self) -> Targets | None:

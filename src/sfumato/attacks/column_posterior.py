@@ -15,18 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.attacks._belief import Belief, best_guesses, refine_grid, smallest_sets
-from sfumato.attacks.base import (
-    CHUNK,
-    Claim,
-    Knowledge,
-    RankedSets,
-    Recovery,
-    Remedy,
-    Scope,
-    Sets,
-    ValueAttack,
-    View,
-)
+from sfumato.attacks.base import CHUNK, Claim, Knowledge, RankedSets, Recovery, Remedy, Scope, Sets, ValueAttack, View
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.findings import Note
 from sfumato.table import Column

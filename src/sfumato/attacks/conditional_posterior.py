@@ -21,7 +21,7 @@ from sfumato.attacks._belief import Belief
 from sfumato.attacks.base import CHUNK, Claim, Remedy, Scope, ValueAttack, View
 from sfumato.attacks.column_posterior import RowSets
 from sfumato.channels import Kernel
-from sfumato.counts import FloatArray, Grid, IntArray
+from sfumato.counts import FloatArray, Grid, IntArray, scatter
 from sfumato.findings import Note
 from sfumato.reconstruction import em_step
 from sfumato.table import Column, correlated_columns
@@ -86,11 +86,8 @@ class Bells:
     kernel: Kernel
     means: int = 121
     widths: int = 16
-    broad: tuple[float, ...] = (
-        0.02,
-        0.3,
-        0.6,
-    )  # shares of a group that may be like all rows: many, where a noisy label sorts them
+    # Shares of a group that may be like all rows: many, where a noisy label sorts them.
+    broad: tuple[float, ...] = (0.02, 0.3, 0.6)
     weights: tuple[float, ...] = (0.8, 0.1, 0.1)  # how much each of these shares is believed beforehand
     rounds: int = 3  # in which the groups tell one another which kinds of bells are usual
 
@@ -253,17 +250,13 @@ class ConditionalPosterior(ValueAttack):
         together = correlated_columns(view.columns)
         for column in view.columns:
             name = column.name
-            if column.channel is None:
-                continue
-            belief = view.beliefs[name]
-            if not 1 < belief.grid.size <= MAX_CELLS:
+            if column.channel is None or not 1 < view.beliefs[name].grid.size <= MAX_CELLS:
                 continue
             others = [n for n in groups if n != name and not (name in together and n in together)]
             source = choose_source(groups[name], {n: groups[n] for n in others}, self.min_dependence)
             if source is None:
                 continue
-            posterior = _fit_conditional(view, name, groups[source], self.min_gain)
-            if posterior is not None:
+            if (posterior := _fit_conditional(view, name, groups[source], self.min_gain)) is not None:
                 recoveries.append(replace(posterior.recovery(), title=f"Posterior, given {source}"))
                 given[name] = source
         untried = name_large(view)
@@ -278,11 +271,8 @@ def _fit_conditional(view: View, name: str, groups: IntArray, min_gain: float) -
     size = (int(groups.max()) + 1, belief.observed.size)
     # The rows are split in halves by a seed that no data is made with.
     half = np.random.default_rng((1763, 2311)).random(len(groups)) < 0.5
-    halves = (
-        grouped_counts(np.where(half, groups, -1), belief.codes, size),
-        grouped_counts(np.where(half, -1, groups), belief.codes, size),
-    )
-    fitted, gain = group_priors(belief, halves)
+    one, other = (grouped_counts(np.where(part, groups, -1), belief.codes, size) for part in (half, ~half))
+    fitted, gain = group_priors(belief, (one, other))
     if gain < min_gain:
         return None
     # Rows whose label is missing or rare keep the distribution of all rows.
@@ -294,19 +284,15 @@ def group_rows(column: Column, bins: int = 20, max_groups: int = 100, min_rows: 
     """Return the group of each row by a released column: its label, or its bin among quantile bins; −1 for none."""
     values = column.values
     present = ~np.isnan(values)
-    out = np.full(len(values), -1, np.int64)
     if column.attribute.kind.numeric and len(np.unique(values[present])) > bins:
         cuts = max(1, min(bins, int(present.sum()) // min_rows))
         edges = np.unique(np.quantile(values[present], np.arange(1, cuts) / cuts))
-        out[present] = np.searchsorted(edges, values[present], side="right")
-        return out
+        return scatter(len(values), present, np.searchsorted(edges, values[present], side="right"), -1)
     _, codes, sizes = np.unique(values[present], return_inverse=True, return_counts=True)
     kept = np.argsort(-sizes, kind="stable")[:max_groups]
     kept = np.sort(kept[sizes[kept] >= min_rows])
-    place = np.full(len(sizes), -1, np.int64)
-    place[kept] = np.arange(len(kept))
-    out[present] = place[codes]
-    return out
+    place = scatter(len(sizes), kept, np.arange(len(kept)), -1)
+    return scatter(len(values), present, place[codes], -1)
 
 
 def choose_source(own: IntArray, others: dict[str, IntArray], min_dependence: float = 6.0) -> str | None:

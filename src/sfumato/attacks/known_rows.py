@@ -11,6 +11,7 @@ through the reflection y = 2c − x.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -22,7 +23,7 @@ from sfumato.attacks.base import Claim, KnowsRows, Pairs, Recovery, Remedy, Scop
 from sfumato.attacks.column_posterior import DISTRIBUTION, recover_column
 from sfumato.attacks.linear_filters import BayesEstimate
 from sfumato.channels import DenseKernel, Transition
-from sfumato.counts import FloatArray, Grid, IntArray
+from sfumato.counts import FloatArray, Grid, IntArray, scatter
 from sfumato.errors import UsageError
 from sfumato.findings import Note
 from sfumato.reconstruction import paper_size
@@ -165,22 +166,36 @@ class Paired:
         if usable.sum() < 2:
             return None
         rows = np.flatnonzero(complete)
-        place = np.full(view.rows, -1)
-        place[rows] = np.arange(len(rows))
+        place = scatter(view.rows, rows, np.arange(len(rows)), -1)
         return cls(names, rows, table[rows], place[pairs.rows[usable]], truth[usable], low, span, view.rows)
 
     def to_recoveries(self, scaled: FloatArray) -> tuple[Recovery, ...]:
         """Return estimates on the scale of the domains as recoveries over all rows."""
         out = []
         for i, name in enumerate(self.names):
-            full = np.full(self.total, np.nan)
-            full[self.rows] = scaled[:, i] * self.span[i] + self.low[i]
+            full = scatter(self.total, self.rows, scaled[:, i] * self.span[i] + self.low[i])
             out.append(Recovery(name, full, np.clip(full, self.low[i], self.low[i] + self.span[i])))
         return tuple(out)
 
 
 @dataclass(frozen=True)
-class KnownInput(KnowsRows, ValueAttack):
+class UndoesTransform(KnowsRows, ValueAttack):
+    """An attack that learns from known rows how the numeric columns of all rows were transformed."""
+
+    def run(self, view: View) -> Claim:
+        """Return one recovery per numeric column."""
+        paired = Paired.of(view, self.pairs)
+        if paired is None:
+            return Claim(skipped="fewer than two numeric columns with complete rows")
+        return self.undo(paired)
+
+    @abstractmethod
+    def undo(self, paired: Paired) -> Claim:
+        """Return the columns as they were before the transform."""
+
+
+@dataclass(frozen=True)
+class KnownInput(UndoesTransform):
     """Fit a rotation and a translation to the known pairs, and undo them for all rows."""
 
     name: ClassVar[str] = "known-input"
@@ -190,11 +205,8 @@ class KnownInput(KnowsRows, ValueAttack):
         Note("SF417", "A few known rows undo what was done to all rows alike. Add noise of its own to every row.")
     )
 
-    def run(self, view: View) -> Claim:
-        """Return one recovery per numeric column."""
-        paired = Paired.of(view, self.pairs)
-        if paired is None:
-            return Claim(skipped="fewer than two numeric columns with complete rows")
+    def undo(self, paired: Paired) -> Claim:
+        """Turn all rows back as the known ones are."""
         rotation, shift = procrustes(paired.known, paired.released[paired.at])
         turned = float(np.abs(rotation - np.eye(len(rotation))).max())
         return Claim(
@@ -221,7 +233,7 @@ def find_clusters(table: FloatArray, k: int, seed: int) -> tuple[IntArray, Float
 
 
 @dataclass(frozen=True)
-class ClusterLinear(KnowsRows, ValueAttack):
+class ClusterLinear(UndoesTransform):
     """Regress the known rows on their released values in every cluster of the release, and apply it to the other rows."""
 
     name: ClassVar[str] = "cluster-linear"
@@ -229,18 +241,14 @@ class ClusterLinear(KnowsRows, ValueAttack):
     assumes: ClassVar[str] = "True values of some rows in every cluster, and which rows they are."
     remedy: ClassVar[Remedy] = Remedy(
         Note(
-            "SF418",
-            "Inside clusters the release is nearly a linear function of the original. Perturb each row alone.",
+            "SF418", "Inside clusters the release is nearly a linear function of the original. Perturb each row alone."
         )
     )
     clusters: int = 3
     seed: int = 0
 
-    def run(self, view: View) -> Claim:
-        """Return one recovery per numeric column."""
-        paired = Paired.of(view, self.pairs)
-        if paired is None:
-            return Claim(skipped="fewer than two numeric columns with complete rows")
+    def undo(self, paired: Paired) -> Claim:
+        """Regress cluster by cluster."""
         labels, _ = find_clusters(paired.released, self.clusters, self.seed)
         estimate = np.empty_like(paired.released)
         for cluster in np.unique(labels):
@@ -266,7 +274,7 @@ def _regress(rows: FloatArray, released: FloatArray, known: FloatArray, default:
 
 
 @dataclass(frozen=True)
-class Reflection(KnowsRows, ValueAttack):
+class Reflection(UndoesTransform):
     """Guess 2c − y with c the centre of the row's cluster: it undoes a reflection, which linkage and variance take for safe."""
 
     name: ClassVar[str] = "reflection"
@@ -278,11 +286,8 @@ class Reflection(KnowsRows, ValueAttack):
     clusters: int = 3
     seed: int = 0
 
-    def run(self, view: View) -> Claim:
+    def undo(self, paired: Paired) -> Claim:
         """Return recoveries only where the known rows say that the release was reflected."""
-        paired = Paired.of(view, self.pairs)
-        if paired is None:
-            return Claim(skipped="fewer than two numeric columns with complete rows")
         labels, centres = find_clusters(paired.released, self.clusters, self.seed)
         mirrored = 2 * centres[labels] - paired.released
         as_is = float(np.mean((paired.released[paired.at] - paired.known) ** 2))

@@ -18,7 +18,7 @@ import numpy as np
 from sfumato.attacks._belief import Belief
 from sfumato.attacks.base import Claim, Recovery, Remedy, Scope, ValueAttack, View
 from sfumato.channels import Marginal
-from sfumato.counts import FloatArray, Grid, IntArray
+from sfumato.counts import FloatArray, Grid, IntArray, scatter
 from sfumato.findings import Note
 from sfumato.table import Column
 
@@ -66,12 +66,8 @@ class LinearView:
 
     def to_recoveries(self, estimate: FloatArray) -> tuple[Recovery, ...]:
         """Return the estimates as recoveries over all rows of the release."""
-        out = []
-        for i, name in enumerate(self.names):
-            full = np.full(self.total, np.nan)
-            full[self.rows] = estimate[:, i]
-            out.append(Recovery(name, full, full))
-        return tuple(out)
+        columns = (scatter(self.total, self.rows, column) for column in estimate.T)
+        return tuple(Recovery(name, column, column) for name, column in zip(self.names, columns, strict=True))
 
 
 def linear_view(view: View, beliefs: Mapping[str, Belief] | None = None) -> LinearView | None:

@@ -49,11 +49,6 @@ class LowBits(ValueAttack):
         return Claim(tuple(out), {"columns": notes})
 
 
-def released_step(column: Column) -> float:
-    """The step of the grid that the law releases on; 0 where it has none."""
-    return float((column.channel and column.channel.step) or 0.0)
-
-
 def share_off_grid(column: Column) -> float:
     """Return the share of released values that are neither multiples of the law's step nor among its representatives."""
     values = column.values[~np.isnan(column.values)]
@@ -61,7 +56,7 @@ def share_off_grid(column: Column) -> float:
         return 0.0
     if column.channel is not None and column.channel.representatives is not None:
         return float(np.mean(~np.isin(values, column.channel.representatives)))
-    step = released_step(column) if column.channel is not None else column.attribute.step
+    step = column.attribute.step if column.channel is None else column.channel.step
     if not step:
         return 1.0
     quotient = values / step

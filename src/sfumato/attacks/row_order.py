@@ -17,7 +17,7 @@ from sfumato.attacks._belief import Belief
 from sfumato.attacks.base import Claim, Recovery, Remedy, ValueAttack, View
 from sfumato.attacks.column_posterior import recover_column
 from sfumato.attacks.conditional_posterior import MAX_CELLS, Bells, Conditional, grouped_counts, name_large
-from sfumato.counts import FloatArray, IntArray
+from sfumato.counts import FloatArray, IntArray, scatter
 from sfumato.findings import Note
 
 MIN_Z = 5.0
@@ -52,8 +52,7 @@ def smooth_rows(values: FloatArray) -> Smoothed | None:
     if present.sum() < MIN_ROWS or np.ptp(values[present]) == 0:
         return None
     mean = float(values[present].mean())
-    ranks = np.zeros(len(values))
-    ranks[present] = _ranks(values[present])
+    ranks = scatter(len(values), present, _ranks(values[present]), 0.0)
     centred = np.where(present, values - mean, 0.0)
     best: Smoothed | None = None
     most, sureness = 0.0, 0.0
@@ -228,8 +227,7 @@ def _fit_neighbours(belief: Belief, near: Smoothed) -> Conditional | None:
     around = near.around[usable]
     bands = max(2, min(MAX_BANDS, len(around) // min_rows))
     edges = np.unique(np.quantile(around, np.arange(1, bands) / bands))
-    band = np.full(len(near.around), -1, np.int64)
-    band[usable] = np.searchsorted(edges, around, side="right")
+    band = scatter(len(near.around), usable, np.searchsorted(edges, around, side="right"), -1)
     size = (len(edges) + 1, belief.observed.size)
     counts = grouped_counts(band, belief.codes, size)
     rows = counts.sum(axis=1)
@@ -253,9 +251,8 @@ def _round_means(belief: Belief, means: FloatArray, band: IntArray) -> tuple[Flo
     there = band >= 0
     place = np.rint((np.clip(means[there], ends[0], ends[-1]) - ends[0]) / step).astype(np.int64)
     key, which = np.unique(place * MAX_BANDS + band[there], return_inverse=True)
-    groups = np.full(len(band), -1, np.int64)
-    groups[there] = which
-    return np.column_stack([ends[0] + (key // MAX_BANDS) * step, key % MAX_BANDS]), groups
+    means = np.column_stack([ends[0] + (key // MAX_BANDS) * step, key % MAX_BANDS])
+    return means, scatter(len(band), there, which, -1)
 
 
 def _at(bells: Bells, fit: FloatArray, means: FloatArray) -> FloatArray:
@@ -332,8 +329,7 @@ def recover_runs(belief: Belief) -> tuple[Conditional | None, dict[str, Any]]:
     _, half, alike = best
     most = max(1, max_numbers // belief.grid.size)
     rows = known if len(known) <= most else known[np.linspace(0, len(known) - 1, most).astype(np.int64)]
-    groups = np.full(len(codes), -1, np.int64)
-    groups[rows] = np.arange(len(rows))
+    groups = scatter(len(codes), rows, np.arange(len(rows)), -1)
     about = {"rows_each_side": half, "neighbours_alike": alike}
     return Conditional(belief, _priors(belief, rows, half, alike), groups), about
 
@@ -374,6 +370,6 @@ def interpolate_steps(belief: Belief) -> Recovery | None:
     first = low[codes[0]] if rising[0] else high[codes[0]]
     last = high[codes[-1]] if rising[-1] else low[codes[-1]]
     places = np.concatenate([[-0.5], at + 0.5, [len(codes) - 0.5]])
-    values = np.full(len(belief.codes), np.nan)
-    values[known] = np.interp(np.arange(len(codes)), places, np.concatenate([[first], steps, [last]]))
+    between = np.interp(np.arange(len(codes)), places, np.concatenate([[first], steps, [last]]))
+    values = scatter(len(belief.codes), known, between)
     return Recovery(belief.column.name, values, values)

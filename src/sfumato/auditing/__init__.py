@@ -14,8 +14,6 @@ Start with runner.py. Nothing here is imported by an attack: only this room sees
 """
 
 from sfumato.auditing.comparison import Comparison, compare
-from sfumato.auditing.epsilon import EpsilonAudit, audit_epsilon
-from sfumato.auditing.promises import Promise
+from sfumato.auditing.epsilon import audit_epsilon
 from sfumato.auditing.result import Audit
 from sfumato.auditing.runner import audit
-from sfumato.auditing.score import Finding

@@ -7,23 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.auditing.case import original_of, sample_rows
-from sfumato.clusters import (
-    cluster_privacy,
-    fixed_point_agreement,
-    kmeans,
-    rerun_agreement,
-    single_start_agreement,
-)
+from sfumato.clusters import cluster_privacy, fixed_point_agreement, kmeans, rerun_agreement, single_start_agreement
 from sfumato.engines import Engine, Local
 from sfumato.errors import DataError, UsageError
 from sfumato.findings import Note
 from sfumato.mining import LABELS, complete_columns, scale_columns, unadjusted_table
-from sfumato.releases import (
-    SAMPLE,
-    Release,
-    as_release,
-    check_same_rows,
-)
+from sfumato.releases import SAMPLE, Release, as_release, check_same_rows
 from sfumato.table import Original, Table, require_original
 from sfumato.trees import c45, compare_trees
 

@@ -133,24 +133,16 @@ def audit_epsilon(
     looked, judged = ([_count(d[part], cuts) for d in drawn] for part in (slice(half), slice(half, None)))
     pairs = list(itertools.permutations(range(len(tried)), 2))
     miss = false_alarm / (2 * len(pairs))
-    best: EpsilonAudit | None = None
+    stated, results = channel.guarantee().epsilon, []
     for i, j in pairs:
         event = telling_event(looked[i], looked[j])
         hits = np.array([judged[i][event].sum(), judged[j][event].sum()], dtype=np.float64)
         shown = float(ratio_bounds(hits[:1], hits[1:], half, miss)[0])
         seen = hits[0] / hits[1] if hits[1] else (math.inf if hits[0] else 1.0)
-        result = EpsilonAudit(
-            channel.guarantee().epsilon,
-            math.log(seen) if seen > 0 else -math.inf,
-            math.log(shown) if shown > 0 else -math.inf,
-            (tried[i], tried[j]),
-            float(hits[0] / half),
-            draws,
-        )
-        if best is None or result.shown > best.shown:
-            best = result
-    assert best is not None
-    return best
+        log_seen, log_shown = (math.log(ratio) if ratio > 0 else -math.inf for ratio in (seen, shown))
+        pair, share = (tried[i], tried[j]), float(hits[0] / half)
+        results.append(EpsilonAudit(stated, log_seen, log_shown, pair, share, draws))
+    return max(results, key=lambda result: result.shown)
 
 
 def telling_event(first: IntArray, second: IntArray) -> IntArray:

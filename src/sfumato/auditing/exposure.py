@@ -49,20 +49,16 @@ class Exposure:
         if public:
             return about
         edges, counts = self.histogram()
+        worst = {
+            "row": (self.worst + 1).tolist(),
+            "bits": self.worst_bits.tolist(),
+            "found_with_probability": self.worst_linked.tolist(),
+            "hidden_among": self.worst_effective.tolist(),
+            "given_away_by": self.worst_column,
+        }
         return about | {
             "histogram": {"edges": edges.tolist(), "counts": counts.tolist()},
-            "worst": [
-                {
-                    "row": int(r) + 1,
-                    "bits": float(b),
-                    "found_with_probability": float(p),
-                    "hidden_among": float(e),
-                    "given_away_by": c,
-                }
-                for r, b, p, e, c in zip(
-                    self.worst, self.worst_bits, self.worst_linked, self.worst_effective, self.worst_column, strict=True
-                )
-            ],
+            "worst": [dict(zip(worst, person, strict=True)) for person in zip(*worst.values(), strict=True)],
         }
 
     def histogram(self, cells: int = 40) -> tuple[FloatArray, IntArray]:

@@ -200,38 +200,22 @@ def judge_promises(case: Case, findings: Sequence[Finding], done: tuple[Remedy, 
         promised = None if channel is None else channel.interval_width(0.95)
         grainy = channel is not None and hides_little(channel, column.attribute)
         true = exactly_true(channel, column.attribute) if channel is not None and grainy else None
+        head = (name, mechanism, unit, promised, free)
         left = [(f.left[name], f) for f in findings if name in f.left]
         if not left:
             scored = bool((~np.isnan(column.values) & ~np.isnan(truth[name])).any())
             why = NO_INTERVAL if scored else NOTHING_KNOWN
-            unknown = (math.nan, math.nan)
-            out.append(
-                Promise(name, mechanism, unit, promised, free, math.nan, unknown, math.nan, "", "", unmeasured=why)
-            )
+            out.append(Promise(*head, math.nan, (math.nan, math.nan), math.nan, "", "", unmeasured=why))
             continue
         (value, low, high), strongest = min(left, key=lambda pair: pair[0][0])
         own = min((w[0] for w, f in left if f.attack.scope is Scope.COLUMN), default=value)
-        narrow = np.empty(0)
+        narrowest = typical = None
         if name not in view.guided or name in case.learned:
             belief = case.learned.get(name, view.beliefs[name])
-            narrow = belief.of_rows(belief.set_widths)
-            narrow = narrow[~np.isnan(narrow)]
-        out.append(
-            Promise(
-                name,
-                mechanism,
-                unit,
-                promised,
-                free,
-                value,
-                (low, high),
-                own,
-                strongest.name,
-                strongest.title,
-                float(np.quantile(narrow, 0.01)) if len(narrow) else None,
-                float(narrow.mean()) if len(narrow) else None,
-                done,
-                true,
-            )
-        )
+            widths = belief.of_rows(belief.set_widths)
+            widths = widths[~np.isnan(widths)]
+            if len(widths):
+                narrowest, typical = float(np.quantile(widths, 0.01)), float(widths.mean())
+        measured = (value, (low, high), own, strongest.name, strongest.title)
+        out.append(Promise(*head, *measured, narrowest, typical, done, true))
     return out

@@ -62,19 +62,14 @@ def make_repeats_alarm(about: Mapping[str, Any]) -> dict[str, Any]:
     """Return the alarm about several releases of the same rows with fresh noise, with what is left of each interval."""
     items = []
     for name, column in about["columns"].items():
-        wide, expected, left = (
-            column[k] for k in ("interval_width_95", "expected_after_averaging", "measured_after_averaging")
-        )
+        wide, expected = column["interval_width_95"], column["expected_after_averaging"]
+        left = column["measured_after_averaging"]
         noise = f", noise of width {shorten(wide)} averages to {shorten(expected)}" if expected is not None else ""
         measured = f", {shorten(left)} left" if left is not None else ""
         items.append(f"{name}: {column['independent_draws']} draws{noise}{measured}")
     words = f"The ledger knows {about['releases_known_to_the_ledger']} releases of these rows with noise of their own."
-    return make_alarm(
-        "narrowed",
-        words,
-        Note("SF406", "Somebody who holds them all can average. Release no more, and withdraw what you can."),
-        items,
-    )
+    remedy = Note("SF406", "Somebody who holds them all can average. Release no more, and withdraw what you can.")
+    return make_alarm("narrowed", words, remedy, items)
 
 
 EDITIONS = ("owner", "public")
@@ -203,11 +198,8 @@ class Audit:
 
     def _coarse(self) -> Audit:
         """Return the same audit in figures that no count can be read from."""
-        known = {
-            f.attributes[0]: f.trials
-            for f in self.findings
-            if len(f.attributes) == 1 and f.attack.scope is Scope.COLUMN
-        }
+        alone = [f for f in self.findings if len(f.attributes) == 1 and f.attack.scope is Scope.COLUMN]
+        known = {f.attributes[0]: f.trials for f in alone}
         repeats = self.repeats
         if repeats is not None:
             columns = {n: coarsen_repeat(c, self.rows) for n, c in repeats["columns"].items()}

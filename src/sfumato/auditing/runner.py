@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from sfumato.errors import UsageError
 from sfumato.guided import unchanged_rows
 from sfumato.releases import Ledger, Release, as_release
 
+AnyAttack = TypeVar("AnyAttack", bound=Attack)
 Outcome = tuple[list[Finding], str]
 """The findings of an attack, and why it was not run, or not on all columns; both empty where it does not apply."""
 
@@ -46,7 +47,7 @@ def try_attack(kind: type[Attack], case: Case) -> Outcome:
     raise TypeError(f"{kind.__name__} is neither a ValueAttack nor a SecretAttack nor a LinkAttack")
 
 
-def _outsiders(attack: Attack, case: Case) -> Attack:
+def _outsiders(attack: AnyAttack, case: Case) -> AnyAttack:
     """Return the same attack on the control group."""
     shadow = attack.prepare(case.grants(attack.knowledge, outside=True))
     assert not isinstance(shadow, str)
@@ -91,7 +92,6 @@ def _try_links(attack: LinkAttack, case: Case) -> Outcome:
     control = None
     if attack.controlled:
         shadow = _outsiders(attack, case)
-        assert isinstance(shadow, LinkAttack)
         control = shadow.credit(shadow.run(case.view), own)[counted]
     finding = score_people(
         attack,

@@ -252,43 +252,27 @@ def _score(
 def _finding(attack: Attack, scored: _Scored, notes: Mapping[str, Any], seed: int) -> Finding:
     rate = Rate.of(scored.hits)
     name = scored.attribute.name
-    return Finding(
-        type(attack),
-        scored.title or attack.title,
-        (name,),
-        rate.value,
-        scored.baseline,
-        rate.interval,
-        NUMBERS if scored.attribute.kind.numeric else LABELS,
-        seed,
-        rate.trials,
-        left={} if scored.left is None else {name: scored.left},
-        details=scored.details | dict(notes),
-    )
+    head = (type(attack), scored.title or attack.title, (name,), rate.value, scored.baseline, rate.interval)
+    unit = NUMBERS if scored.attribute.kind.numeric else LABELS
+    left = {} if scored.left is None else {name: scored.left}
+    return Finding(*head, unit, seed, rate.trials, left=left, details=scored.details | dict(notes))
 
 
 def _join(attack: Attack, scored: list[_Scored], notes: Mapping[str, Any], seed: int) -> Finding:
     """Join all attributes in one rate. Cells of a row are not independent trials, so the interval counts rows only."""
     sizes = np.array([len(s.hits) for s in scored], dtype=np.float64)
     success = float(np.average([s.hits.mean() for s in scored], weights=sizes))
+    baseline = float(np.average([s.baseline for s in scored], weights=sizes))
     kinds = {s.attribute.kind.numeric for s in scored}
+    unit = BOTH if len(kinds) > 1 else NUMBERS if True in kinds else LABELS
     rows = int(sizes.max())
     by_attribute = {
         s.attribute.name: {"success": float(s.hits.mean()), "baseline": s.baseline} | s.details for s in scored
     }
-    return Finding(
-        type(attack),
-        attack.title,
-        tuple(s.attribute.name for s in scored),
-        success,
-        float(np.average([s.baseline for s in scored], weights=sizes)),
-        wilson(success, rows),
-        BOTH if len(kinds) > 1 else NUMBERS if True in kinds else LABELS,
-        seed,
-        rows,
-        left={s.attribute.name: s.left for s in scored if s.left is not None},
-        details={"by_attribute": by_attribute} | dict(notes),
-    )
+    names = tuple(s.attribute.name for s in scored)
+    head = (type(attack), attack.title, names, success, baseline, wilson(success, rows))
+    left = {s.attribute.name: s.left for s in scored if s.left is not None}
+    return Finding(*head, unit, seed, rows, left=left, details={"by_attribute": by_attribute} | dict(notes))
 
 
 def score_people(
@@ -303,22 +287,12 @@ def score_people(
 ) -> Finding:
     """Return the finding about people found or linked; credit 1/t for a guess among t equals."""
     rate = Rate.of(credit)
-    shadow = None if control is None else Rate.of(control)
     value = 0.0 if math.isnan(rate.value) else rate.value
-    return Finding(
-        type(attack),
-        attack.title,
-        attributes,
-        value,
-        baseline,
-        rate.interval,
-        attack.unit,
-        seed,
-        rate.trials,
-        None if shadow is None else shadow.value,
-        None if shadow is None else shadow.interval,
-        details=details or {},
-    )
+    head = (type(attack), attack.title, attributes, value, baseline, rate.interval, attack.unit, seed, rate.trials)
+    if control is None:
+        return Finding(*head, details=details or {})
+    shadow = Rate.of(control)
+    return Finding(*head, shadow.value, shadow.interval, details=details or {})
 
 
 DOUBT = 1e-6

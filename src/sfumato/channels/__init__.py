@@ -1,16 +1,7 @@
 """The laws of perturbation, one to a file. These import lines are the registry: a new law is a new file and a line here."""
 
 from sfumato.channels.additive import Additive
-from sfumato.channels.base import (
-    CHANNELS,
-    JOINT_LAWS,
-    MAX_BINS,
-    CellRule,
-    Channel,
-    Guarantee,
-    JointLaw,
-    channel_class,
-)
+from sfumato.channels.base import CHANNELS, JOINT_LAWS, MAX_BINS, CellRule, Channel, Guarantee, JointLaw, channel_class
 from sfumato.channels.correlated import CorrelatedGaussian, Marginal, Moments, rejoin
 from sfumato.channels.discrete import Discrete
 from sfumato.channels.gaussian import Gaussian

@@ -24,16 +24,7 @@ from sfumato.channels.base import (
 )
 from sfumato.channels.substitution import Substitution, equal_signal
 from sfumato.channels.transition import CellRule
-from sfumato.counts import (
-    MAX_OBSERVED_CELLS,
-    FloatArray,
-    Grid,
-    Members,
-    decade,
-    differences,
-    lattice_cut,
-    snap,
-)
+from sfumato.counts import MAX_OBSERVED_CELLS, FloatArray, Grid, Members, decade, differences, lattice_cut, snap
 from sfumato.hashing import WordArray
 from sfumato.schema import Attribute, Kind
 
@@ -43,6 +34,8 @@ class Additive(Channel):
     """Add noise y to the value and round to a grid. Subclasses give F, the law of y, its integral G, and a draw."""
 
     sweep: ClassVar[Mapping[str, tuple[float, ...]]] = {"privacy": (0.1, 0.25, 0.5, 1.0, 1.5, 2.0)}
+    scale_field: ClassVar[str]
+    """The field that holds the law's own parameter, such as `sigma`."""
 
     privacy: float | None = wish("interval width at the given confidence, as a fraction of the domain's range")
     confidence: float = wish("the confidence at which `privacy` is meant", 0.95)
@@ -54,13 +47,10 @@ class Additive(Channel):
     _scale = Settled[float]("scale")
 
     @property
-    @abstractmethod
     def scale(self) -> float | None:
         """The law's own parameter, if it is set."""
-
-    @abstractmethod
-    def with_scale(self, scale: float) -> Self:
-        """Return the same law with its own parameter set."""
+        scale: float | None = getattr(self, self.scale_field)
+        return scale
 
     @answer
     @abstractmethod
@@ -98,26 +88,21 @@ class Additive(Channel):
         farther than 16 scales, whatever its law and however many rows.
         """
         check_numeric(self.law, attribute)
-        own = next(f for f in self.__dataclass_fields__ if f not in Additive.__dataclass_fields__)
-        check_exactly_one(f"{attribute.name}: {self.law}", **{"privacy": self.privacy, own: self.scale})
-        check_positive(f"{attribute.name}: {self.law}", **{"privacy": self.privacy, own: self.scale})
-        check_fractions(f"{attribute.name}: {self.law}", confidence=self.confidence)
-        span = attribute.interval.range
-        scale = self.scale
+        where = f"{attribute.name}: {self.law}"
+        wishes = {"privacy": self.privacy, self.scale_field: self.scale}
+        check_exactly_one(where, **wishes)
+        check_positive(where, **wishes)
+        check_fractions(where, confidence=self.confidence)
+        interval, scale = attribute.interval, self.scale
         if scale is None:
-            scale = (self.privacy or 0.0) * span / self.quantile_width(self.confidence)
-        check_positive(f"{attribute.name}: {self.law}", step=self.step)
+            scale = (self.privacy or 0.0) * interval.range / self.quantile_width(self.confidence)
+        check_positive(where, step=self.step)
         step = self.step or attribute.step
         if attribute.kind is Kind.REAL and not step:
             step = decade(scale / 500)
         check_representable(attribute, step, 16 * scale)
-        return replace(
-            self.with_scale(float(scale)),
-            confidence=0.95,
-            step=step,
-            low=attribute.interval.low,
-            high=attribute.interval.high,
-        )
+        bound = {"privacy": None, self.scale_field: float(scale)}
+        return replace(self, **bound, confidence=0.95, step=step, low=interval.low, high=interval.high)
 
     @property
     def ends(self) -> tuple[float, float] | None:
@@ -126,9 +111,8 @@ class Additive(Channel):
 
     def in_words(self) -> str:
         """Say what is added, and on which grid it is released."""
-        return f"true value plus {self.noise_in_words()}" + (
-            f", rounded to multiples of {self.step:g}" if self.step else ""
-        )
+        rounded = f", rounded to multiples of {self.step:g}" if self.step else ""
+        return f"true value plus {self.noise_in_words()}{rounded}"
 
     @abstractmethod
     def noise_in_words(self) -> str:

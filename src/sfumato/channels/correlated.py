@@ -14,7 +14,6 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from sfumato.channels.base import Channel, Guarantee, JointLaw
 from sfumato.channels.gaussian import Gaussian
@@ -69,23 +68,6 @@ class CorrelatedGaussian(JointLaw):
             raise UsageError(f"{self.law}: the covariance has a negative eigenvalue, and no noise has that; correct it")
         if self.steps and len(self.steps) != d:
             raise UsageError(f"{self.law}: {len(self.steps)} steps do not fit {d} columns")
-
-    @classmethod
-    def shaped_like(cls, table: ArrayLike, attributes: Sequence[Attribute], ratio: float = 1.0) -> CorrelatedGaussian:
-        """Return noise of covariance c Σ_x, Σ_x taken from the owner's own table (rows × attributes)."""
-        values = np.asarray(table, dtype=np.float64)
-        if not 0 < ratio < math.inf:
-            raise UsageError(f"{cls.law}: ratio = {ratio:g} must be a positive number")
-        if values.ndim != 2 or values.shape[1] != len(attributes):
-            raise UsageError(
-                f"{cls.law}: the table has shape {values.shape}, and {len(attributes)} attributes were given"
-            )
-        if labels := [a.name for a in attributes if not a.kind.numeric]:
-            raise UsageError(f"{join_names(labels)}: {cls.law} noise needs numeric columns; use substitution for them")
-        origin = np.array([a.interval.low for a in attributes])
-        unit = np.array([a.interval.range or 1.0 for a in attributes])
-        names = tuple(a.name for a in attributes)
-        return cls.like(Moments.of(names, values, origin, unit).covariance(), attributes, ratio)
 
     @classmethod
     def like(cls, covariance: FloatArray, attributes: Sequence[Attribute], ratio: float) -> CorrelatedGaussian:
@@ -159,20 +141,6 @@ class CorrelatedGaussian(JointLaw):
     def guarantee(self) -> Guarantee:
         """Return none, as for any gaussian noise."""
         return Guarantee(math.inf, "the ratio of two normal densities grows without bound in the tails")
-
-    def reconstruct(self, released: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return μ_x and Σ_x from a release: E[y] = E[x] and Σ_y = Σ_x + Σ_r; Σ_x = Σ_y/(1 + c) says the same without Σ_r."""
-        complete = released[~np.isnan(released).any(axis=1)]
-        signal = np.atleast_2d(np.cov(complete, rowvar=False)) - np.array(self.covariance)
-        values, vectors = np.linalg.eigh(signal)
-        return complete.mean(axis=0), (vectors * np.maximum(values, 0.0)) @ vectors.T
-
-    def shrunk(self, released: FloatArray) -> FloatArray:
-        """Return the best linear guess at each value, x̂ = μ + (y − μ)/(1 + c): what the defence leaves to every attack."""
-        if self.ratio is None:
-            raise UsageError(f"{self.law}: without a ratio c there is no scalar shrink; use the Bayes estimate")
-        mean = np.nanmean(released, axis=0)
-        return np.asarray(mean + (released - mean) / (1 + self.ratio))
 
     @classmethod
     def parameters(cls) -> dict[str, str]:
@@ -285,15 +253,13 @@ class Moments:
         return cls(names, origin, unit, there.T @ there, z.T @ there, z.T @ z, low, high)
 
     def __add__(self, other: Moments) -> Moments:
-        return Moments(
-            self.names,
-            self.origin,
-            self.unit,
-            self.pairs + other.pairs,
-            self.sums + other.sums,
-            self.products + other.products,
-            np.minimum(self.low, other.low),
-            np.maximum(self.high, other.high),
+        return replace(
+            self,
+            pairs=self.pairs + other.pairs,
+            sums=self.sums + other.sums,
+            products=self.products + other.products,
+            low=np.minimum(self.low, other.low),
+            high=np.maximum(self.high, other.high),
         )
 
     def covariance(self) -> FloatArray:

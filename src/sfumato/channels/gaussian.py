@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -47,18 +47,10 @@ class Gaussian(Additive):
     """
 
     law: ClassVar[str] = "gaussian"
+    scale_field: ClassVar[str] = "sigma"
     sigma: float | None = wish("standard deviation of the noise, in the attribute's own unit")
 
     _sigma = Settled[float]("sigma")
-
-    @property
-    def scale(self) -> float | None:
-        """σ."""
-        return self.sigma
-
-    def with_scale(self, scale: float) -> Self:
-        """Return the law with this σ."""
-        return replace(self, privacy=None, sigma=scale)
 
     def noise_in_words(self) -> str:
         """Name the noise with its parameter."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -45,20 +45,12 @@ class Laplace(Additive):
     """
 
     law: ClassVar[str] = "laplace"
+    scale_field: ClassVar[str] = "b"
     b: float | None = wish("scale of the noise, in the attribute's own unit")
 
     _b = Settled[float]("b")
     _low = Settled[float]("low")
     _high = Settled[float]("high")
-
-    @property
-    def scale(self) -> float | None:
-        """The parameter b, whose double square is the variance."""
-        return self.b
-
-    def with_scale(self, scale: float) -> Self:
-        """Return the law with this b."""
-        return replace(self, privacy=None, b=scale)
 
     def noise_in_words(self) -> str:
         """Name the noise with its parameter."""

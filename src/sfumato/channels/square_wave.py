@@ -184,9 +184,8 @@ def square_width(epsilon: float, confidence: float, points: int = 201) -> float:
     """Return the mean width of the smallest set of true values with this posterior probability, prior uniform on [0, 1]."""
     b, ratio = half_width(epsilon), math.exp(epsilon)
     place = np.linspace(0.0, 1 + 2 * b, points)
-    near = np.minimum.reduce(
-        [place, 1 + 2 * b - place, np.full(points, min(2 * b, 1.0))]
-    )  # of [0, 1], within b of the report
+    # How much of [0, 1] lies within b of the report.
+    near = np.minimum.reduce([place, 1 + 2 * b - place, np.full(points, min(2 * b, 1.0))])
     mass = near * ratio + (1 - near)
     needed = confidence * mass
     width = np.where(needed <= near * ratio, needed / ratio, near + (needed - near * ratio))

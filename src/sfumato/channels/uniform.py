@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -44,18 +44,10 @@ class Uniform(Additive):
     """
 
     law: ClassVar[str] = "uniform"
+    scale_field: ClassVar[str] = "alpha"
     alpha: float | None = wish("half-width of the noise, in the attribute's own unit")
 
     _alpha = Settled[float]("alpha")
-
-    @property
-    def scale(self) -> float | None:
-        """α."""
-        return self.alpha
-
-    def with_scale(self, scale: float) -> Self:
-        """Return the law with this α."""
-        return replace(self, privacy=None, alpha=scale)
 
     def noise_in_words(self) -> str:
         """Name the noise with its parameter."""

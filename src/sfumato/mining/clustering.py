@@ -95,7 +95,6 @@ def complete_columns(table: Table) -> tuple[list[Column], dict[str, str]]:
 
 def scale_columns(columns: list[Column]) -> FloatArray:
     """Return columns on the scale of their declared domains."""
-    ends = [(c.attribute.interval.low, c.attribute.interval.high) for c in columns]
-    return Scaling.from_ends([e[0] for e in ends], [e[1] for e in ends]).apply(
-        np.column_stack([c.values for c in columns])
-    )
+    intervals = [c.attribute.interval for c in columns]
+    scaling = Scaling.from_ends([i.low for i in intervals], [i.high for i in intervals])
+    return scaling.apply(np.column_stack([c.values for c in columns]))

@@ -97,18 +97,16 @@ class Reconstruction:
 
     def draw(self, *, alone: bool = True, original: FloatArray | None = None) -> str:
         """Return the attribute's chart."""
-        d = self.overall
-        return charts.distribution(
-            self.attribute.name,
-            d.grid,
-            d.mass,
-            lower=d.lower,
-            upper=d.upper,
-            released=None if self.reports else self.released,
-            original=original,
-            alone=alone,
-            days=self.days,
-        )
+        released = None if self.reports else self.released
+        return self._chart(self.attribute.name, self.overall, released=released, original=original, alone=alone)
+
+    def draw_classes(self) -> list[str]:
+        """Return the charts of the classes."""
+        classes = (self.classes or {}).items()
+        return [self._chart(f"{self.attribute.name}, {label}", d, alone=False) for label, d in classes]
+
+    def _chart(self, title: str, d: Distribution, **options: Any) -> str:
+        return charts.distribution(title, d.grid, d.mass, lower=d.lower, upper=d.upper, days=self.days, **options)
 
 
 NO_VALUE = "no value is present, so there is nothing to reconstruct"
@@ -141,15 +139,7 @@ class Reconstructions(dict[str, Reconstruction]):
 
     def to_svg(self) -> str:
         """Draw all distributions on one sheet, with a note in the place of a column that has none."""
-        drawings = []
-        for name, v in self.items():
-            drawings.append(v.draw(alone=False))
-            for label, d in (v.classes or {}).items():
-                drawings.append(
-                    charts.distribution(
-                        f"{name}, {label}", d.grid, d.mass, lower=d.lower, upper=d.upper, alone=False, days=v.days
-                    )
-                )
+        drawings = [drawing for v in self.values() for drawing in (v.draw(alone=False), *v.draw_classes())]
         drawings += [charts.note(name, why) for name, why in self.skipped.items()]
         return charts.stack(drawings)
 
@@ -160,10 +150,7 @@ def _commonest(labels: tuple[str, ...], shares: FloatArray) -> str:
 
 
 def view(
-    column: Column,
-    classes: Mapping[str, Distribution] | None,
-    weights: FloatArray | None = None,
-    **options: Any,
+    column: Column, classes: Mapping[str, Distribution] | None, weights: FloatArray | None = None, **options: Any
 ) -> Reconstruction:
     """The view of one column."""
     overall = reconstruct_column(column, weights=weights, **options)

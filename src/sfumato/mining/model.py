@@ -28,7 +28,6 @@ from sfumato.io import (
 )
 from sfumato.mining.naive_bayes import NaiveBayes
 from sfumato.releases import Release, as_release
-from sfumato.schema import Attribute
 from sfumato.table import Table
 from sfumato.text import join_names
 from sfumato.trees import (
@@ -239,7 +238,8 @@ class Model:
         """The shares of the classes for each row, and the codes of the true ones, block by block."""
         source = open_table(table, encoding)
         wanted = [*self.inputs, *([self.target] if with_target else [])] or [source.columns[0]]
-        marks = {a.name: set(self.absent.get(a.name, ())) - set(_labels(a)) for a in self.body.attributes}
+        labels = {a.name: () if a.kind.numeric else a.categories for a in self.body.attributes}
+        marks = {name: set(self.absent.get(name, ())).difference(known) for name, known in labels.items()}
         remedy = "the model needs it, so give a table that has it, or mine a release without it"
         check_columns(source, wanted, remedy)
         with name_files_in_errors(source):
@@ -257,10 +257,6 @@ class Model:
     def _codes(self, array: pa.Array) -> IntArray:
         places = {label: i for i, label in enumerate(self.labels)}
         return np.array([places.get(t, -1) for t in format_labels(array, self.target).to_pylist()], dtype=np.int64)
-
-
-def _labels(attribute: Attribute) -> tuple[str, ...]:
-    return () if attribute.kind.numeric else attribute.categories
 
 
 def _cells(array: pa.Array, name: str, absent: Collection[str] = ()) -> Any:

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sfumato.counts import FloatArray, Grid, IntArray
+from sfumato.counts import FloatArray, Grid
 from sfumato.errors import DataError, UsageError
 from sfumato.reconstruction import reconstruct_by_class
 from sfumato.schema import Attribute
@@ -58,28 +57,15 @@ class NaiveBayes:
         attributes = tuple(c.attribute for c in table.columns)
         return cls(attributes, table.labels, prior, tuple(grids), tuple(mass), table.target.name)
 
-    def log_joint(self, columns: Columns) -> FloatArray:
-        """log P(class) + Σ log P(cell | class), missing values left out; shape (rows, classes)."""
+    def predict_proba(self, columns: Columns) -> FloatArray:
+        """Return P(class | cells) ∝ P(class) Π P(cell | class), missing values left out; shape (rows, classes)."""
         values, rows = encode(self.attributes, [a.name for a in self.attributes], columns)
-        out = np.tile(np.log(self.prior), (rows, 1))
+        logs = np.tile(np.log(self.prior), (rows, 1))
         for attribute, grid, mass in zip(self.attributes, self.grids, self.mass, strict=True):
             known = ~np.isnan(values[attribute.name])
-            out[known] += np.log(mass.T[grid.locate(values[attribute.name][known])])
-        return out
-
-    def predict_proba(self, columns: Columns) -> FloatArray:
-        """Class probabilities."""
-        scores = self.log_joint(columns)
-        scores = np.exp(scores - scores.max(axis=1, keepdims=True))
+            logs[known] += np.log(mass.T[grid.locate(values[attribute.name][known])])
+        scores = np.exp(logs - logs.max(axis=1, keepdims=True))
         return np.asarray(scores / scores.sum(axis=1, keepdims=True))
-
-    def predict_codes(self, columns: Columns) -> IntArray:
-        """Return the likeliest class of each row."""
-        return np.argmax(self.log_joint(columns), axis=1).astype(np.int64)
-
-    def predict(self, columns: Columns) -> NDArray[np.str_]:
-        """Return the likeliest label of each row."""
-        return np.array(self.labels)[self.predict_codes(columns)]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""

@@ -13,16 +13,7 @@ from numpy.typing import NDArray
 from sfumato.channels import Channel, Gaussian, Uniform
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.generators import get, shapes
-from sfumato.papers.base import (
-    BEATEN,
-    REPORTED,
-    Bench,
-    Cell,
-    Results,
-    judge,
-    mean_spread,
-    percent_frame,
-)
+from sfumato.papers.base import BEATEN, REPORTED, Bench, Cell, Results, judge, mean_spread, percent_frame
 from sfumato.randomness import Rows, SecretKey
 from sfumato.reconstruction import reconstruct
 from sfumato.report import charts, svg
@@ -127,11 +118,9 @@ def run(bench: Bench, *, full: bool = False) -> Results:
     functions = FUNCTIONS if full else (1, 2)
     beyond = "auto" if full else "joint"
     strategies, shown = [*PAPER_STRATEGIES, *WITH_LEAVES, beyond], [*PAPER_STRATEGIES, beyond]
-    cells = [*_table1()]
-    figures = {}
     distances, drawings = _figure2(bench, (10_000, 100_000) if full else (10_000,), (1, 2, 3, 4, 5))
-    cells += distances
-    figures["figure-2.svg"] = charts.stack(drawings)
+    cells = [*_table1(), *distances]
+    figures = {"figure-2.svg": charts.stack(drawings)}
     settings = [(f, "none", 0, s) for f in functions for s in seeds]
     settings += [(f, law, v, s) for law in LAWS for v in levels for f in functions for s in seeds]
     results = bench.run(accuracies, [(*s, rows, 5_000, strategies) for s in settings])
@@ -169,23 +158,14 @@ def _table1() -> list[Cell]:
     printed = {"uniform": ("0.5", "0.95", "0.999"), "gaussian": ("1.34", "3.92", "6.8")}
     out = []
     unit_interval = Attribute("x", Kind.REAL, Interval(0.0, 1.0))
-    for name, wish in (("uniform", Uniform(alpha=0.5)), ("gaussian", Gaussian(sigma=1.0))):
+    for name, wish, unit in (("uniform", Uniform(alpha=0.5), "× 2α"), ("gaussian", Gaussian(sigma=1.0), "σ")):
         channel = wish.on(unit_interval)
         for confidence, paper in zip((0.5, 0.95, 0.999), printed[name], strict=True):
             ours = channel.interval_width(confidence)
             agrees = abs(ours - float(paper)) < 0.011
             because = "" if agrees else "2 z at 99.9 % is 6.58; 6.8 would be 99.93 %"
-            unit = "× 2α" if name == "uniform" else "σ"
-            out.append(
-                Cell(
-                    "Table 1",
-                    f"{name}, {100 * confidence:g} %",
-                    f"{paper} {unit}",
-                    f"{ours:.3f} {unit}",
-                    verdict=judge(agrees),
-                    because=because,
-                )
-            )
+            what = f"{name}, {100 * confidence:g} %"
+            out.append(Cell("Table 1", what, f"{paper} {unit}", f"{ours:.3f} {unit}", "", judge(agrees), because))
     return out
 
 
@@ -198,19 +178,11 @@ def _figure2(bench: Bench, sizes: tuple[int, ...], seeds: tuple[int, ...]) -> tu
                 naive = np.mean([u["distance"]["randomised"] for u in units])
                 for method in METHODS:
                     values = [u["distance"][method] for u in units]
-                    ours, sd = mean_spread(values, 1.0, 3)
-                    better = np.mean(values) < naive
-                    cells.append(
-                        Cell(
-                            f"Figure 2, n = {rows:,}",
-                            f"{shape}, {law}: distance to the truth, {method}",
-                            f"closer than the randomised values ({naive:.3f})",
-                            ours,
-                            sd,
-                            judge(better),
-                            "" if better else "no closer than what was released",
-                        )
-                    )
+                    better = bool(np.mean(values) < naive)
+                    head = (f"Figure 2, n = {rows:,}", f"{shape}, {law}: distance to the truth, {method}")
+                    paper = f"closer than the randomised values ({naive:.3f})"
+                    because = "" if better else "no closer than what was released"
+                    cells.append(Cell(*head, paper, *mean_spread(values, 1.0, 3), judge(better), because))
                 if rows == sizes[-1]:
                     drawings.append(_shape_drawing(f"{shape}, {law} noise, n = {rows:,}", units[0]))
     return cells, drawings

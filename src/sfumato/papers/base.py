@@ -137,16 +137,10 @@ class Bench:
 
     def run(self, work: Work, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Return results in the order of the arguments."""
-        out: list[Any] = [None] * len(arguments)
-        todo = []
-        for i, given in enumerate(arguments):
-            known = self._recall(work, given)
-            if known is None:
-                todo.append(i)
-            else:
-                out[i] = known
+        out = [self._recall(work, given) for given in arguments]
+        todo = [(i, given) for i, given in enumerate(arguments) if out[i] is None]
         done = len(arguments) - len(todo)
-        for i, result in self._done(work, [(i, arguments[i]) for i in todo]):
+        for i, result in self._done(work, todo):
             out[i] = result
             self._remember(work, arguments[i], result)
             done += 1

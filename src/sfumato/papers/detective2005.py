@@ -262,19 +262,14 @@ class CategoricalCluster:
 
 @dataclass(frozen=True, eq=False)
 class Cactus:
-    """What CACTUS finds.
-
-    ``strong[i, j]`` (i < j) says which values of two attributes are strongly connected; ``similar[i]`` which pairs of
-    values of one attribute are, with respect to each other attribute: those with a common strongly connected value.
-    """
+    """What CACTUS finds; ``strong[i, j]`` (i < j) says which values of two attributes are strongly connected."""
 
     strong: dict[tuple[int, int], BoolArray]
-    similar: dict[int, dict[int, BoolArray]]
     clusters: tuple[CategoricalCluster, ...]
 
 
-def cactus(codes: Sequence[NDArray[Any]], sizes: Sequence[int], delta: float = 1.0, least: int = 1) -> Cactus:
-    """Find connections, similar values and clusters by CACTUS (Ganti, Gehrke & Ramakrishnan 1999).
+def cactus(codes: Sequence[NDArray[Any]], sizes: Sequence[int], delta: float = 1.0) -> Cactus:
+    """Find connections and clusters by CACTUS (Ganti, Gehrke & Ramakrishnan 1999).
 
     Two values of two attributes are strongly connected if they occur together in more than δ n/(|D_i||D_j|) rows, δ times
     what independent, uniform attributes would give. A cluster is a set of values with at least one of every attribute, any
@@ -289,8 +284,6 @@ def cactus(codes: Sequence[NDArray[Any]], sizes: Sequence[int], delta: float = 1
         |D_i|, the number of values of each attribute.
     delta
         δ, how many times more often than expected.
-    least
-        Clusters with fewer rows are left out.
     """
     if len(codes) != len(sizes) or len(codes) < 2:
         raise UsageError(
@@ -307,11 +300,7 @@ def cactus(codes: Sequence[NDArray[Any]], sizes: Sequence[int], delta: float = 1
         (i, j): _together(columns[i], columns[j], sizes[i], sizes[j]) > delta * n / (sizes[i] * sizes[j])
         for i, j in combinations(range(len(columns)), 2)
     }
-    similar: dict[int, dict[int, BoolArray]] = {i: {} for i in range(len(columns))}
-    for (i, j), links in strong.items():
-        similar[i][j] = (links.astype(np.int64) @ links.T.astype(np.int64)) > 0
-        similar[j][i] = (links.T.astype(np.int64) @ links.astype(np.int64)) > 0
-    return Cactus(strong, similar, tuple(_clusters(columns, sizes, strong, delta, least)))
+    return Cactus(strong, tuple(_clusters(columns, sizes, strong, delta)))
 
 
 def _together(a: IntArray, b: IntArray, rows: int, columns: int) -> IntArray:
@@ -320,11 +309,7 @@ def _together(a: IntArray, b: IntArray, rows: int, columns: int) -> IntArray:
 
 
 def _clusters(
-    columns: Sequence[IntArray],
-    sizes: Sequence[int],
-    strong: dict[tuple[int, int], BoolArray],
-    delta: float,
-    least: int,
+    columns: Sequence[IntArray], sizes: Sequence[int], strong: dict[tuple[int, int], BoolArray], delta: float
 ) -> Iterator[CategoricalCluster]:
     first = np.concatenate([[0], np.cumsum(sizes)])
     neighbours = _graph(sizes, strong, first)
@@ -339,7 +324,7 @@ def _clusters(
             inside &= np.isin(column, some)
         expected = n * math.prod(len(some) / size for some, size in zip(values, sizes, strict=True))
         support = int(inside.sum())
-        if support > delta * expected and support >= least:
+        if support > delta * expected:
             yield CategoricalCluster(values, support, expected)
 
 

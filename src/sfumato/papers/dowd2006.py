@@ -137,15 +137,9 @@ def run(bench: Bench, *, full: bool = False) -> Results:
     entropies = np.array([[substitution_entropy(g, n) for n in SIZES] for g in GAMMAS])
     figures["figure-3.svg"] = surface("Figure 3: entropy of M, bits", GAMMAS, SIZES, entropies)
     grows = bool((np.diff(entropies, axis=1) > 0).all() and (np.diff(entropies, axis=0) < 0).all())
-    cells.append(
-        Cell(
-            "Figure 3",
-            "H(M) over γ 2 … 21 and N 5 … 100",
-            "grows with N, falls with γ",
-            f"{entropies.min():.2f} to {entropies.max():.2f} bits",
-            verdict=judge(grows),
-        )
-    )
+    what, paper = "H(M) over γ 2 … 21 and N 5 … 100", "grows with N, falls with γ"
+    ours = f"{entropies.min():.2f} to {entropies.max():.2f} bits"
+    cells.append(Cell("Figure 3", what, paper, ours, verdict=judge(grows)))
     accuracy_cells, accuracy_figures, numbers = _trees(bench, full=full)
     cells += accuracy_cells
     figures |= accuracy_figures
@@ -170,38 +164,23 @@ def run(bench: Bench, *, full: bool = False) -> Results:
 def _error_cells(table: str, n: int, gammas: tuple[int, ...], errors: dict[str, FloatArray]) -> list[Cell]:
     """Say by how much error reduction lowers E, and which estimates are below it for every γ."""
     mean = {m: e.mean(axis=1) for m, e in errors.items()}
-    drop = 1 - mean["clipped"] / mean["inverse"]
-    scaled = 1 - mean["renormalised"] / mean["inverse"]
     had = errors["clipped"] < errors["inverse"] - 1e-12
     never_worse = bool((errors["clipped"] <= errors["inverse"] + 1e-12).all())
     over_n = {m: e.mean(axis=1) for m, e in mean.items()}
     where = f"Figure 2, {table}, n = {n:,}"
+    lowered = f"{int(had.sum())} of {had.size} draws lowered, none raised" if never_worse else "raised somewhere"
+
+    def halved_cell(what: str, method: str, because: str) -> Cell:
+        drop = 1 - mean[method] / mean["inverse"]
+        ours, spread = f"{100 * (drop >= 0.5).mean():.0f} %", f"median drop {100 * np.median(drop):.0f} %"
+        return Cell(where, what, "most combinations", ours, spread, NOT_REPRODUCED, because)
+
+    proposition = "Proposition 1: clipping lowers E in every draw that had a negative"
+    unknown = "n is not stated in the paper; it holds at none of ours"
     return [
-        Cell(
-            where,
-            "Proposition 1: clipping lowers E in every draw that had a negative",
-            "always",
-            f"{int(had.sum())} of {had.size} draws lowered, none raised" if never_worse else "raised somewhere",
-            verdict=judge(never_worse),
-        ),
-        Cell(
-            where,
-            "cells in which clipping halves E",
-            "most combinations",
-            f"{100 * float((drop >= 0.5).mean()):.0f} %",
-            f"median drop {100 * float(np.median(drop)):.0f} %",
-            NOT_REPRODUCED,
-            "n is not stated in the paper; it holds at none of ours",
-        ),
-        Cell(
-            where,
-            "the same, clipped and renormalised",
-            "most combinations",
-            f"{100 * float((scaled >= 0.5).mean()):.0f} %",
-            f"median drop {100 * float(np.median(scaled)):.0f} %",
-            NOT_REPRODUCED,
-            "as above",
-        ),
+        Cell(where, proposition, "always", lowered, verdict=judge(never_worse)),
+        halved_cell("cells in which clipping halves E", "clipped", unknown),
+        halved_cell("the same, clipped and renormalised", "renormalised", "as above"),
         *(_below_cell(where, gammas, over_n, method) for method in NAMES),
         _lowest_cell(where, gammas, over_n),
     ]
@@ -217,33 +196,26 @@ NAMES = {
 
 def _below_cell(where: str, gammas: tuple[int, ...], over_n: dict[str, FloatArray], method: str) -> Cell:
     """Say for how many γ an estimate is at or below the renormalised one, and the γ at which it does worst."""
-    other = "renormalised"
-    ratio = over_n[method] / over_n[other]
-    holds, worst = int((ratio <= 1 + 1e-12).sum()), int(np.argmax(ratio))
-    return Cell(
-        where,
-        f"{NAMES[method]} at or below {other}, mean over N",
-        "none in the paper",
-        f"for {holds} of {len(gammas)} γ",
-        f"worst γ = {gammas[worst]}: {over_n[method][worst]:.4f} against {over_n[other][worst]:.4f}",
-        BEATEN if holds == len(gammas) else REPORTED,
-        "" if holds == len(gammas) else "does not hold at the other γ",
-    )
+    what = f"{NAMES[method]} at or below renormalised, mean over N"
+    ours, worst, verdict = _compare(gammas, over_n[method], over_n["renormalised"])
+    because = "" if verdict == BEATEN else "does not hold at the other γ"
+    return Cell(where, what, "none in the paper", ours, worst, verdict, because)
 
 
 def _lowest_cell(where: str, gammas: tuple[int, ...], over_n: dict[str, FloatArray]) -> Cell:
+    what = "the default is the lowest of all estimates, mean over N"
     others = np.min([e for m, e in over_n.items() if m != "default"], axis=0)
-    ratio = over_n["default"] / others
-    holds, worst = int((ratio <= 1 + 1e-12).sum()), int(np.argmax(ratio))
+    ours, worst, verdict = _compare(gammas, over_n["default"], others)
     means = ", ".join(f"{m} {e.mean():.3f}" for m, e in over_n.items())
-    return Cell(
-        where,
-        "the default is the lowest of all estimates, mean over N",
-        "none in the paper",
-        f"for {holds} of {len(gammas)} γ; worst γ = {gammas[worst]}: {over_n['default'][worst]:.4f} against {others[worst]:.4f}",
-        f"mean over all: {means}",
-        BEATEN if holds == len(gammas) else REPORTED,
-    )
+    return Cell(where, what, "none in the paper", f"{ours}; {worst}", f"mean over all: {means}", verdict)
+
+
+def _compare(gammas: tuple[int, ...], errors: FloatArray, others: FloatArray) -> tuple[str, str, str]:
+    """Say for how many γ the errors are at or below the others, and where they are worst; the verdict is BEATEN if for all."""
+    ratio = errors / others
+    holds, worst = int((ratio <= 1 + 1e-12).sum()), int(np.argmax(ratio))
+    at_worst = f"worst γ = {gammas[worst]}: {errors[worst]:.4f} against {others[worst]:.4f}"
+    return f"for {holds} of {len(gammas)} γ", at_worst, BEATEN if holds == len(gammas) else REPORTED
 
 
 def _trees(bench: Bench, *, full: bool) -> tuple[list[Cell], dict[str, str], dict[str, Any]]:
@@ -264,36 +236,25 @@ def _trees(bench: Bench, *, full: bool) -> tuple[list[Cell], dict[str, str], dic
         for strategy, value in result.items():
             scores.setdefault(strategy, {}).setdefault((table, gamma, size), []).append(value)
     cells, figures = [], {}
+
+    def cell(what: str, paper: str, values: list[float], verdict: str = REPORTED) -> Cell:
+        spread = f"{min(values):.1f} to {max(values):.1f}"
+        return Cell("Figure 4", what, paper, mean_spread(values, 1.0)[0], spread, verdict)
+
     for kind, some, floor in (("synthetic", tables[:5], 80), ("UCI", tables[5:], 75)):
         for strategy in ("randomized", "global", "byclass"):
             overall = [float(np.mean(scores[strategy][t, g, n])) for t in some for g in gammas for n in sizes]
-            held = judge(bool(np.mean(overall) >= floor))
-            cells.append(
-                Cell(
-                    "Figure 4",
-                    f"all {kind} tables, {strategy}, mean over the grid",
-                    f"about {floor}–{floor + 5} % overall",
-                    mean_spread(overall, 1.0)[0],
-                    f"{min(overall):.1f} to {max(overall):.1f}",
-                    REPORTED if strategy == "randomized" else held,
-                )
-            )
+            verdict = REPORTED if strategy == "randomized" else judge(bool(np.mean(overall) >= floor))
+            what = f"all {kind} tables, {strategy}, mean over the grid"
+            cells.append(cell(what, f"about {floor}–{floor + 5} % overall", overall, verdict))
     for table in tables:
         for strategy in ("randomized", "global", "byclass"):
             means = [float(np.mean(scores[strategy][table, g, n])) for g in gammas for n in sizes]
-            cells.append(
-                Cell(
-                    "Figure 4",
-                    f"{table}, {strategy}, mean over the grid (original {originals[table]:.1f})",
-                    "not stated",
-                    mean_spread(means, 1.0)[0],
-                    f"{min(means):.1f} to {max(means):.1f}",
-                )
-            )
-        surface_of = np.array([[np.mean(scores["byclass"][table, g, n]) for n in sizes] for g in gammas])
-        figures[f"figure-4-{table.replace(' ', '-')}.svg"] = surface(
-            f"Figure 4: accuracy, {table}", gammas, sizes, surface_of
-        )
+            what = f"{table}, {strategy}, mean over the grid (original {originals[table]:.1f})"
+            cells.append(cell(what, "not stated", means))
+        means_by_class = np.array([[np.mean(scores["byclass"][table, g, n]) for n in sizes] for g in gammas])
+        drawing = surface(f"Figure 4: accuracy, {table}", gammas, sizes, means_by_class)
+        figures[f"figure-4-{table.replace(' ', '-')}.svg"] = drawing
     figures["figure-5.svg"] = _entropy_plot(scores["byclass"], tables, gammas, sizes)
     numbers = {s: {f"{t} γ={g} N={n}": v for (t, g, n), v in by.items()} for s, by in scores.items()}
     return cells, figures, {"original": originals} | numbers
@@ -322,28 +283,15 @@ def _repeated_cells(bench: Bench) -> list[Cell]:
     law = [g / (g + size - 1) for g in (repeated_gamma(gamma, size, t) for t in range(1, times + 1))]
     worst = max(abs(a - b) for a, b in zip(shares, law, strict=True))
     noise = 4.5 * 0.5 / rows**0.5
-    return [
-        Cell(
-            "Theorem 2",
-            f"share still true after 1 … {times} substitutions (γ = {gamma}, N = {size}, {rows:,} records)",
-            f"falls to 1/N = {1 / size:g}",
-            f"{shares[0]:.4f} … {shares[-1]:.4f}",
-            f"law {law[0]:.4f} … {law[-1]:.4f}",
-            judge(worst < noise),
-        )
-    ]
+    what = f"share still true after 1 … {times} substitutions (γ = {gamma}, N = {size}, {rows:,} records)"
+    ours, expected = f"{shares[0]:.4f} … {shares[-1]:.4f}", f"law {law[0]:.4f} … {law[-1]:.4f}"
+    return [Cell("Theorem 2", what, f"falls to 1/N = {1 / size:g}", ours, expected, judge(worst < noise))]
 
 
 def surface(title: str, rows: tuple[int, ...], columns: tuple[int, ...], values: FloatArray) -> str:
     """Draw a heat map: γ upward, N to the right, darker for larger, each cell with its number as a tooltip."""
-    frame = svg.Frame(
-        (-0.5, len(columns) - 0.5),
-        (-0.5, len(rows) - 0.5),
-        title=title,
-        width=560,
-        height=340,
-        margins=(34, 16, 44, 44),
-    )
+    across, up = (-0.5, len(columns) - 0.5), (-0.5, len(rows) - 0.5)
+    frame = svg.Frame(across, up, title=title, width=560, height=340, margins=(34, 16, 44, 44))
     low, high = float(values.min()), float(values.max())
     pixel = svg.format_pixel
     parts = []

@@ -274,16 +274,8 @@ def _class_cells(data: str, samples: Sequence[dict[str, Any]], full: bool) -> li
         if law in limits:
             met = rs >= limits[law][0] and pa >= limits[law][1]
             verdict = _judge(met, BEATEN if "best" in law else REPRODUCED, full)
-        out.append(
-            Cell(
-                "row 2",
-                f"{data}, class noise {law}",
-                words[law],
-                format_figures(figures),
-                _format_spread(figures),
-                *verdict,
-            )
-        )
+        head = ("row 2", f"{data}, class noise {law}", words[law])
+        out.append(Cell(*head, format_figures(figures), _format_spread(figures), *verdict))
     for better, least in (("random", 0.14), ("probabilistic", 0.05)):
         gap = means[better] - means["all leaves"]
         enough = (gap > 0).sum() >= 0.7 * len(gap)

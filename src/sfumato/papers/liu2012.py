@@ -8,7 +8,7 @@ Glass's 189/214: very likely a copying error.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -31,7 +31,7 @@ from sfumato.clusters import (
 )
 from sfumato.counts import FloatArray
 from sfumato.guided import RACC, RACCV, RDD, ClusterMethod, Geometric, SwapV
-from sfumato.papers.base import BEATEN, NOT_REPRODUCED, REPORTED, REPRODUCED, Bench, Cell, Results, judge, percent_frame
+from sfumato.papers.base import BEATEN, REPORTED, Bench, Cell, Results, judge, percent_frame
 from sfumato.papers.parties import repeatable_stream
 from sfumato.report import charts, svg
 
@@ -108,9 +108,14 @@ def numeric_table(name: str) -> FloatArray:
     return np.column_stack([c.to_numpy().astype(np.float64) for c in columns])
 
 
-def paper_tables() -> dict[str, FloatArray]:
-    """Return the paper's three tables."""
-    return {name: numeric_table(name) for name in TABLES}
+def _cluster_tables(
+    tables: Mapping[str, FloatArray] | None, clusters: Sequence[int], seed: int
+) -> Iterator[tuple[str, int, FloatArray, KMeans]]:
+    """Yield every table (the paper's three unless others are given), scaled, with its clusters for every k."""
+    for name, raw in ({name: numeric_table(name) for name in TABLES} if tables is None else tables).items():
+        table = Scaling.fit(raw).apply(raw)
+        for k in clusters:
+            yield name, k, table, kmeans(table, k, seed=seed)
 
 
 def cell(
@@ -127,12 +132,8 @@ def cell(
         if method is None:
             y = reflection(table, fit.labels, fit.centres)
         else:
-            y = method.perturb(
-                table,
-                fit.labels,
-                fit.centres,
-                repeatable_stream(seed, label, method.to_dict(), draw, experiment="liu2012"),
-            )
+            stream = repeatable_stream(seed, label, method.to_dict(), draw, experiment="liu2012")
+            y = method.perturb(table, fit.labels, fit.centres, stream)
         rotated = isinstance(method, Geometric)
         seen = known_sample_attack(table, y, random_known_rows(*table.shape, seed=seed + draw)) if rotated else y
         privacy = cluster_privacy(table, seen, fit.labels)
@@ -162,18 +163,15 @@ def table1(
 ) -> dict[str, Any]:
     """Return Table 1 with spread, privacy and the paper's figure beside each of ours, for the paper's tables or any others."""
     rows: list[dict[str, Any]] = []
-    for name, raw in (paper_tables() if tables is None else tables).items():
-        table = Scaling.fit(raw).apply(raw)
-        for k in clusters:
-            fit = kmeans(table, k, seed=seed)
-            for law, method in methods(sigma).items():
-                draws = setting.draws_of(len(table))
-                figures = cell(table, fit, method, draws, starts=setting.starts, label=[name, k], seed=seed)
-                head = {"dataset": name, "k": k, "sizes": list(fit.sizes), "method": law}
-                parameters = method.to_dict() if method else {"law": "reflection"}
-                paper = PAPER.get((name, k), {}).get(law)
-                ceiling = linear_residual(table, table, fit.labels).ceiling
-                rows.append(head | {"parameters": parameters, "paper": paper, "ceiling": ceiling} | figures)
+    for name, k, table, fit in _cluster_tables(tables, clusters, seed):
+        for law, method in methods(sigma).items():
+            draws = setting.draws_of(len(table))
+            figures = cell(table, fit, method, draws, starts=setting.starts, label=[name, k], seed=seed)
+            head = {"dataset": name, "k": k, "sizes": list(fit.sizes), "method": law}
+            parameters = method.to_dict() if method else {"law": "reflection"}
+            paper = PAPER.get((name, k), {}).get(law)
+            ceiling = linear_residual(table, table, fit.labels).ceiling
+            rows.append(head | {"parameters": parameters, "paper": paper, "ceiling": ceiling} | figures)
     return {"setting": asdict(setting), "sigma": sigma, "seed": seed, "rows": rows, "targets": targets(rows)}
 
 
@@ -190,19 +188,15 @@ def sweep(
     Rotation and swapping have no σ: they are measured once and shown at every level.
     """
     rows: list[dict[str, Any]] = []
-    for name, raw in (paper_tables() if tables is None else tables).items():
-        table = Scaling.fit(raw).apply(raw)
-        for k in clusters:
-            fit = kmeans(table, k, seed=seed)
-            steady: dict[str, dict[str, Any]] = {}
-            for sigma in sigmas:
-                for law, method in methods(sigma).items():
-                    if method is None:
-                        continue
-                    noisy = hasattr(method, "sigma")
-                    if noisy or law not in steady:
-                        steady[law] = cell(table, fit, method, draws, label=["sweep", name, k], seed=seed)
-                    rows.append({"dataset": name, "k": k, "method": law, "sigma": sigma} | steady[law])
+    for name, k, table, fit in _cluster_tables(tables, clusters, seed):
+        steady: dict[str, dict[str, Any]] = {}
+        for sigma in sigmas:
+            for law, method in methods(sigma).items():
+                if method is None:
+                    continue
+                if hasattr(method, "sigma") or law not in steady:
+                    steady[law] = cell(table, fit, method, draws, label=["sweep", name, k], seed=seed)
+                rows.append({"dataset": name, "k": k, "method": law, "sigma": sigma} | steady[law])
     return rows
 
 
@@ -254,26 +248,13 @@ def run(bench: Bench, *, full: bool = False) -> Results:
     cells = [_cell(row) for row in table["rows"]]
     for name, k, law, row in bench.run(_other_unit, [(full,)])[0]:
         kept = row["fixed_point"]["min"] == 1.0 and row["link"]["mean"] <= max_linkage
-        cells.append(
-            Cell(
-                "other tables",
-                f"{name}, k = {k}, {law}: fixed point, linkage",
-                f"100 % and at most {max_linkage}",
-                f"{100 * row['fixed_point']['min']:.1f} % and {row['link']['mean']:.3f}",
-                f"rerun {100 * row['rerun']['mean']:.1f}, min {100 * row['rerun']['min']:.1f}",
-                judge(kept, BEATEN),
-            )
-        )
-    cells += [
-        Cell(
-            "targets",
-            f"{t['dataset']}, k = {t['k']}: {t['check']}",
-            t["target"],
-            f"{t['ours']:.4g}",
-            verdict=judge(t["met"]),
-        )
-        for t in table["targets"]
-    ]
+        head = ("other tables", f"{name}, k = {k}, {law}: fixed point, linkage", f"100 % and at most {max_linkage}")
+        ours = f"{100 * row['fixed_point']['min']:.1f} % and {row['link']['mean']:.3f}"
+        rerun = f"rerun {100 * row['rerun']['mean']:.1f}, min {100 * row['rerun']['min']:.1f}"
+        cells.append(Cell(*head, ours, rerun, judge(kept, BEATEN)))
+    for t in table["targets"]:
+        what = f"{t['dataset']}, k = {t['k']}: {t['check']}"
+        cells.append(Cell("targets", what, t["target"], f"{t['ours']:.4g}", verdict=judge(t["met"])))
     figures = {f"figure-1-{name}-{k}.svg": _figure1(levels, name, k) for name in TABLES for k in CLUSTERS}
     figures |= {f"privacy-{name}-{k}.svg": _strength(levels, name, k) for name in TABLES for k in CLUSTERS}
     figures["before-and-after-iris-3.svg"] = _before_and_after()
@@ -322,9 +303,7 @@ def _cell(row: Mapping[str, Any]) -> Cell:
         because = "can be undone: no privacy"
     elif paper is not None:
         near = ours["mean"] >= paper - 0.02
-        verdict, because = (
-            (REPRODUCED, "") if near else (NOT_REPRODUCED, "the paper's σ, scaling and start are not stated")
-        )
+        verdict, because = judge(near), "" if near else "the paper's σ, scaling and start are not stated"
     elif row["method"] in ("swap-v", "racc-v"):
         best = max(PAPER[row["dataset"], row["k"]].values())
         verdict = BEATEN if ours["median"] >= best else REPORTED
@@ -379,9 +358,8 @@ def _before_and_after(name: str = "iris", k: int = 3) -> str:
     for law in ("rdd", "racc", "swap-v"):
         method = methods()[law]
         if method is not None:
-            shown[law] = method.perturb(
-                table, fit.labels, fit.centres, repeatable_stream(0, "drawing", law, experiment="liu2012")
-            )
+            stream = repeatable_stream(0, "drawing", law, experiment="liu2012")
+            shown[law] = method.perturb(table, fit.labels, fit.centres, stream)
     flat = {law: (values - centre) @ axes for law, values in shown.items()}
     ends = np.concatenate(list(flat.values()))
     (left, low), (right, high) = ends.min(axis=0), ends.max(axis=0)

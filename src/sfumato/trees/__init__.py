@@ -32,18 +32,7 @@ from sfumato.trees.distributed import (
     grow_counted_tree,
     select,
 )
-from sfumato.trees.grow import (
-    MDL,
-    BinarySplitter,
-    Entropy,
-    Gini,
-    Growth,
-    KeepAll,
-    Limits,
-    c45,
-    grow,
-    grow_from,
-)
+from sfumato.trees.grow import Limits, c45, grow
 from sfumato.trees.inputs import Columns, encode
 from sfumato.trees.rules import Condition, Rule, rules, rules_text, text
 from sfumato.trees.similarity import Similarity, compare_trees, row_similarities

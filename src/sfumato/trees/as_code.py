@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from sfumato.errors import UsageError
 from sfumato.schema import MISSING_LABEL, Attribute, Kind, Missing
@@ -25,35 +26,20 @@ def to_python(tree: Tree, name: str = "predict") -> str:
     max_depth = 90  # Python reads at most a hundred levels of indentation
     if tree.depth > max_depth:
         raise UsageError(f"a tree {tree.depth} tests deep is too deep for Python source; limit it to {max_depth}")
-    readers = {"number": "_number", "day": "_day", "label": "_label"}
     lines = [
         _PYTHON_HEAD,
         f"def {name}(row):",
         f'    """{tree.leaves} leaves; missing values take the heavier branch."""',
     ]
-    for i, attribute in enumerate(_used_attributes(tree)):
-        lines.append(
-            f"    a{i} = {readers[_reader(attribute)]}(row.get({attribute.name!r}){_default(attribute, repr)})"
-        )
+    for i, a in enumerate(_used_attributes(tree)):
+        lines.append(f"    a{i} = _{_reader(a)}(row.get({a.name!r}){_default(a, repr)})")
     language = _Language(
-        less=lambda a, t: f"{a} < {t!r}",
-        at_most=lambda a, t: f"{a} <= {t!r}",
+        quote=repr,
         among=lambda a, labels: f"{a} in ({', '.join(map(repr, labels))},)",
+        begin=lambda place, condition: f"{'el' if place else ''}if {condition}:",
+        step="    ",
     )
-
-    def block(number: int, indent: str) -> list[str]:
-        node = tree.nodes[number]
-        if node.test is None:
-            return [f"{indent}return {tree.labels[int(tree.node_classes[number])]!r}"]
-        out = []
-        *asked, otherwise = _branches(tree, node.test, language)
-        for place, (condition, branch) in enumerate(asked):
-            out.append(f"{indent}{'el' if place else ''}if {condition}:")
-            out += block(node.children[branch], indent + "    ")
-        # Every branch returns, so what is left needs no `else` and no deeper level.
-        return out + block(node.children[otherwise[1]], indent)
-
-    return "\n".join([*lines, *block(0, "    "), ""])
+    return "\n".join([*lines, *language.block(tree, 0, "    "), ""])
 
 
 def to_javascript(tree: Tree, name: str = "predict") -> str:
@@ -63,28 +49,18 @@ def to_javascript(tree: Tree, name: str = "predict") -> str:
     """
     if not name.isidentifier() or not name.isascii():
         raise UsageError(f"{name!r} is not a name for a JavaScript function; use letters, digits and underscores")
-    readers = {"number": "number", "day": "day", "label": "label"}
     lines = [f"function {name}(row) {{", _JAVASCRIPT_HEAD]
-    for i, attribute in enumerate(_used_attributes(tree)):
-        default = _default(attribute, _script)
-        lines.append(f"  const a{i} = {readers[_reader(attribute)]}(row[{_script(attribute.name)}]{default});")
+    for i, a in enumerate(_used_attributes(tree)):
+        lines.append(f"  const a{i} = {_reader(a)}(row[{_script(a.name)}]{_default(a, _script)});")
     language = _Language(
-        less=lambda a, t: f"{a} < {t!r}",
-        at_most=lambda a, t: f"{a} <= {t!r}",
+        quote=_script,
         among=lambda a, labels: f"[{', '.join(map(_script, labels))}].includes({a})",
+        begin=lambda _, condition: f"if ({condition}) {{",
+        step="  ",
+        end=";",
+        close=("}",),
     )
-
-    def block(number: int, indent: str) -> list[str]:
-        node = tree.nodes[number]
-        if node.test is None:
-            return [f"{indent}return {_script(tree.labels[int(tree.node_classes[number])])};"]
-        out = []
-        *asked, otherwise = _branches(tree, node.test, language)
-        for condition, branch in asked:
-            out += [f"{indent}if ({condition}) {{", *block(node.children[branch], indent + "  "), f"{indent}}}"]
-        return out + block(node.children[otherwise[1]], indent)
-
-    return "\n".join([*lines, *block(0, "  "), "}", ""])
+    return "\n".join([*lines, *language.block(tree, 0, "  "), "}", ""])
 
 
 def to_sql(tree: Tree) -> str:
@@ -93,69 +69,74 @@ def to_sql(tree: Tree) -> str:
     Dates are compared as ISO texts, which suits DATE columns and texts alike. Where a database knows NaN, turn it into NULL
     first.
     """
-    names = {a.name: _identifier(a.name) for a in tree.attributes}
 
     def column(attribute: Attribute) -> str:
-        quoted = names[attribute.name]
+        quoted = '"' + attribute.name.replace('"', '""') + '"'
         return f"COALESCE({quoted}, {_sql_text(MISSING_LABEL)})" if attribute.missing is Missing.CATEGORY else quoted
 
     def value(attribute: Attribute, threshold: float) -> str:
         return _sql_text(str(attribute.format_value(threshold))) if attribute.kind is Kind.DATE else repr(threshold)
 
-    def condition(attribute: Attribute, test: Test, branch: int) -> str:
-        if test.threshold is None:
-            return f"{column(attribute)} IN ({', '.join(map(_sql_text, test.groups[branch]))})"
-        sign = ("<=" if test.closed else "<") if branch == 0 else (">" if test.closed else ">=")
-        return f"{column(attribute)} {sign} {value(attribute, test.threshold)}"
+    def among(column: str, labels: tuple[str, ...]) -> str:
+        return f"{column} IN ({', '.join(map(_sql_text, labels))})"
 
     def case(number: int, indent: str) -> str:
         node = tree.nodes[number]
         if node.test is None:
             return _sql_text(tree.labels[int(tree.node_classes[number])])
         attribute = tree.attribute(node.test.attribute)
+        conditions = _conditions(node.test, column(attribute), among, partial(value, attribute))
+        if not conditions:
+            return case(node.children[node.test.missing], indent)
         deeper = indent + "  "
         lines = ["CASE"]
-        for branch, child in enumerate(node.children):
-            if branch != node.test.missing and _can_be_entered(node.test, branch):
-                lines.append(f"{deeper}WHEN {condition(attribute, node.test, branch)} THEN {case(child, deeper)}")
-        if len(lines) == 1:
-            return case(node.children[node.test.missing], indent)
+        lines += [f"{deeper}WHEN {c} THEN {case(node.children[branch], deeper)}" for branch, c in conditions.items()]
         lines += [f"{deeper}ELSE {case(node.children[node.test.missing], deeper)}", f"{indent}END"]
         return "\n".join(lines)
 
     return case(0, "")
 
 
+Among = Callable[[str, tuple[str, ...]], str]
+"""Writes the condition that a variable is one of some labels."""
+
+
 @dataclass(frozen=True)
 class _Language:
-    less: Callable[[str, float], str]
-    at_most: Callable[[str, float], str]
-    among: Callable[[str, tuple[str, ...]], str]
+    """How a language of statements writes a label, a condition on labels, and the two ends of a block."""
+
+    quote: Callable[[str], str]
+    among: Among
+    begin: Callable[[int, str], str]
+    step: str
+    end: str = ""
+    close: tuple[str, ...] = ()
+
+    def block(self, tree: Tree, number: int, indent: str) -> list[str]:
+        """Return the lines of a node and of all below it."""
+        node = tree.nodes[number]
+        if node.test is None:
+            return [f"{indent}return {self.quote(tree.labels[int(tree.node_classes[number])])}{self.end}"]
+        out = []
+        conditions = _conditions(node.test, f"a{tree.used.index(node.test.attribute)}", self.among)
+        for place, (branch, condition) in enumerate(conditions.items()):
+            out.append(f"{indent}{self.begin(place, condition)}")
+            out += self.block(tree, node.children[branch], indent + self.step)
+            out += [indent + line for line in self.close]
+        # Every branch returns, so what is left needs no `else` and no deeper level.
+        return out + self.block(tree, node.children[node.test.missing], indent)
 
 
-def _branches(tree: Tree, test: Test, language: _Language) -> list[tuple[str, int]]:
-    """Return the conditions of all branches; the one for missing values comes last and has none."""
-    variable = f"a{tree.used.index(test.attribute)}"
-    out = []
-    for branch in range(len(test.groups) or 2):
-        if branch == test.missing or not _can_be_entered(test, branch):
-            continue
-        if test.threshold is None:
-            out.append((language.among(variable, test.groups[branch]), branch))
-            continue
-        # The second branch is asked for by its own comparison, since the negation of the first would admit NaN.
-        below = language.at_most if test.closed else language.less
-        out.append((below(variable, test.threshold) if branch == 0 else _above(variable, test), branch))
-    return [*out, ("", test.missing)]
+def _conditions(test: Test, variable: str, among: Among, value: Callable[[float], str] = repr) -> dict[int, str]:
+    """Return the condition of every branch that can be entered, without that of missing values, which is what is left.
 
-
-def _above(variable: str, test: Test) -> str:
-    return f"{variable} {'>' if test.closed else '>='} {test.threshold!r}"
-
-
-def _can_be_entered(test: Test, branch: int) -> bool:
-    """Return whether a branch can be entered: an empty group of labels never is."""
-    return test.threshold is not None or bool(test.groups[branch])
+    The second branch is asked for by its own comparison, since the negation of the first would admit NaN.
+    """
+    if test.threshold is None:
+        groups = {branch: labels for branch, labels in enumerate(test.groups) if labels and branch != test.missing}
+        return {branch: among(variable, labels) for branch, labels in groups.items()}
+    signs = ("<=", ">") if test.closed else ("<", ">=")
+    return {b: f"{variable} {sign} {value(test.threshold)}" for b, sign in enumerate(signs) if b != test.missing}
 
 
 def _used_attributes(tree: Tree) -> list[Attribute]:
@@ -175,10 +156,6 @@ def _default(attribute: Attribute, quoted: Callable[[str], str]) -> str:
 def _script(value: str) -> str:
     """Return a JavaScript string that may also stand inside an HTML page."""
     return json.dumps(value).replace("</", "<\\/")
-
-
-def _identifier(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _sql_text(value: str) -> str:

@@ -22,16 +22,11 @@ def encode(
     attributes: Sequence[Attribute], wanted: Sequence[str], columns: Columns
 ) -> tuple[dict[str, FloatArray], int]:
     """Return numbers for the wanted columns (category codes, days, NaN where missing or unknown), and the number of rows."""
-    table = isinstance(columns, Table)
     names = [c.name for c in columns.columns] if isinstance(columns, Table) else list(columns.keys())
     if lacking := [name for name in wanted if name not in names]:
         raise DataError(f"column {join_names(lacking)} is missing; the tree asks for {join_names(wanted)}")
-    out: dict[str, FloatArray] = {}
-    for attribute in attributes:
-        if attribute.name not in wanted:
-            continue
-        column = columns[attribute.name]
-        out[attribute.name] = _from_release(attribute, column) if table else _from_values(attribute, column)
+    read: Callable[[Attribute, Any], FloatArray] = _from_release if isinstance(columns, Table) else _from_values
+    out = {a.name: read(a, columns[a.name]) for a in attributes if a.name in wanted}
     sizes = {len(values) for values in out.values()}
     if len(sizes) > 1:
         raise DataError(f"columns of {join_names(sorted(sizes))} rows do not make a table")

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray
 from sfumato.schema import MISSING_LABEL, Attribute, Kind
-from sfumato.trees.inputs import Columns, encode
 from sfumato.trees.tree import Test, Tree
 
 
@@ -77,22 +76,11 @@ class Rule:
         """The share of them that has the rule's class."""
         return max(self.counts) / self.total if self.total else math.nan
 
-    def covers(self, tree: Tree, columns: Columns) -> NDArray[np.bool_]:
-        """Return which rows satisfy all conditions."""
-        values, rows = encode(tree.attributes, [c.attribute for c in self.conditions], columns)
-        out = np.ones(rows, bool)
-        for condition in self.conditions:
-            out &= condition.holds(tree.attribute(condition.attribute), values[condition.attribute])
-        return out
-
 
 def rules(tree: Tree) -> tuple[Rule, ...]:
     """Return one rule per leaf, in the order of the drawing from top to bottom."""
-    out = []
-    for leaf, path in tree.paths():
-        label = tree.labels[int(tree.node_classes[leaf])]
-        out.append(Rule(conditions(tree, path), label, tree.nodes[leaf].counts, leaf))
-    return tuple(out)
+    said = [tree.labels[c] for c in tree.node_classes]
+    return tuple(Rule(conditions(tree, path), said[n], tree.nodes[n].counts, n) for n, path in tree.paths())
 
 
 def conditions(tree: Tree, path: Sequence[tuple[Test, int]]) -> tuple[Condition, ...]:
@@ -114,7 +102,6 @@ def text(tree: Tree) -> str:
     """
     lines = []
     stack = [(0, "", "")]
-    asterisk = False
     while stack:
         number, indent, condition = stack.pop()
         node = tree.nodes[number]
@@ -127,10 +114,9 @@ def text(tree: Tree) -> str:
             below += "│   "
         for branch in reversed(range(len(node.children))):
             mark = " *" if branch == node.test.missing else ""
-            asterisk = True
             words = branch_text(tree.attribute(node.test.attribute), node.test, branch)
             stack.append((node.children[branch], below, f"{words}{mark}"))
-    if asterisk:
+    if len(tree.nodes) > 1:
         lines += ["", "(records / of these another class; * missing values go here)"]
     return "\n".join(lines)
 

@@ -172,9 +172,9 @@ class Tree:
             node = self.nodes[number]
             if node.test is None:
                 yield number, path
-            for branch in reversed(range(len(node.children))):
-                assert node.test is not None
-                stack.append((node.children[branch], (*path, (node.test, branch))))
+                continue
+            branches = reversed(list(enumerate(node.children)))
+            stack += [(child, (*path, (node.test, branch))) for branch, child in branches]
 
     @cached_property
     def node_classes(self) -> IntArray:

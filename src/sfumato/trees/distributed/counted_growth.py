@@ -55,6 +55,7 @@ from sfumato.trees.strategies import (
     cut_between,
     find_tested,
     fresh_groups,
+    quantile_grid,
     quantile_places,
     shown_cells,
     whole_counts,
@@ -193,12 +194,8 @@ def _true_grids(counted: Countable, columns: tuple[Column, ...], seen: TrueValue
     many: dict[int, WantedRanks] = {}
     for i, words in seen.distinct.items():
         n, interval = int(seen.sums.arrays["present", i][0]), columns[i].attribute.interval
-        if words is not None and len(words) < 2:
-            one = interval.low == interval.high
-            grids[i] = NO_GRID if one else Grid.cells(interval.low, interval.high, 1)
-        elif words is not None:
-            values = unorder_words(words)
-            grids[i] = cut_between(values[:-1], values[1:])
+        if words is not None:
+            grids[i] = quantile_grid(unorder_words(words), interval.low, interval.high)
         else:
             # A cut stands where a new value begins, at the first such place from the quantile on: after the last record
             # that has the value of the one just before it.

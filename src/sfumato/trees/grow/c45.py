@@ -29,12 +29,7 @@ from sfumato.trees.tree import Node, Test, Tree
 
 
 def c45(
-    table: Table,
-    *,
-    min_leaf: float = 2.0,
-    confidence: float = 0.25,
-    prune: bool = True,
-    max_depth: int | None = None,
+    table: Table, *, min_leaf: float = 2.0, confidence: float = 0.25, prune: bool = True, max_depth: int | None = None
 ) -> Tree:
     """Grow the tree of a table of true values; rows without a class are left out.
 

@@ -73,8 +73,30 @@ class CodedRows:
         n_classes: int,
         weights: FloatArray | None = None,
     ) -> Self:
-        """Check codes and classes, and lay them out."""
-        return cls(*check_codes(codes, sizes, classes, n_classes, weights))
+        """Lay out the codes as a table of cells; raise an error unless they fit."""
+        if not len(codes):
+            raise UsageError("a tree needs at least one attribute; none was given")
+        if len(codes) != len(sizes):
+            raise UsageError(f"{len(codes)} columns of codes do not fit {len(sizes)} grids; give one grid a column")
+        if max(sizes) >= np.iinfo(np.int16).max:
+            raise UsageError(f"a grid of {max(sizes)} cells is too fine for a tree; use at most 32,766")
+        lengths = {len(c) for c in codes} | {len(classes)} | ({len(weights)} if weights is not None else set())
+        if len(lengths) > 1:
+            raise UsageError(f"columns of {join_names(sorted(lengths))} rows do not make a table")
+        if not len(classes):
+            raise DataError("there is no row to grow a tree from; check the input and its class column")
+        cells = np.empty((len(codes), len(classes)), np.int16)
+        for a, (code, size) in enumerate(zip(codes, sizes, strict=True)):
+            if code.min() < -1 or code.max() >= size:
+                raise UsageError(
+                    f"attribute {a} has codes outside −1 … {size - 1}; locate its values on its own grid first"
+                )
+            np.add(code, 1, out=cells[a], casting="unsafe")
+        if classes.min() < 0 or classes.max() >= n_classes:
+            raise UsageError(f"classes must be numbered 0 … {n_classes - 1}; leave out records without a class first")
+        if weights is not None and not (np.isfinite(weights).all() and (weights >= 0).all() and weights.sum() > 0):
+            raise UsageError("weights must be finite, not negative, and not all zero")
+        return cls(cells, sizes, np.asarray(classes, np.int64), n_classes, weights)
 
     def totals(self) -> FloatArray:
         """Return class counts of all rows."""
@@ -184,36 +206,3 @@ def heaviest_children(family: IntArray, sizes: IntArray) -> IntArray:
     order = np.lexsort((-np.arange(len(sizes)), sizes, family))
     last = np.flatnonzero(np.append(family[order][1:] != family[order][:-1], True)) if len(order) else order
     return np.asarray(order[last])
-
-
-def check_codes(
-    codes: Sequence[NDArray[Any]],
-    sizes: Sequence[int],
-    classes: NDArray[Any],
-    n_classes: int,
-    weights: FloatArray | None,
-) -> tuple[CellArray, tuple[int, ...], IntArray, int, FloatArray | None]:
-    """Return codes as a table of cells; raise an error unless they fit."""
-    if not len(codes):
-        raise UsageError("a tree needs at least one attribute; none was given")
-    if len(codes) != len(sizes):
-        raise UsageError(f"{len(codes)} columns of codes do not fit {len(sizes)} grids; give one grid a column")
-    if max(sizes) >= np.iinfo(np.int16).max:
-        raise UsageError(f"a grid of {max(sizes)} cells is too fine for a tree; use at most 32,766")
-    lengths = {len(c) for c in codes} | {len(classes)} | ({len(weights)} if weights is not None else set())
-    if len(lengths) > 1:
-        raise UsageError(f"columns of {join_names(sorted(lengths))} rows do not make a table")
-    if not len(classes):
-        raise DataError("there is no row to grow a tree from; check the input and its class column")
-    cells = np.empty((len(codes), len(classes)), np.int16)
-    for a, (code, size) in enumerate(zip(codes, sizes, strict=True)):
-        if code.min() < -1 or code.max() >= size:
-            raise UsageError(
-                f"attribute {a} has codes outside −1 … {size - 1}; locate its values on its own grid first"
-            )
-        np.add(code, 1, out=cells[a], casting="unsafe")
-    if classes.min() < 0 or classes.max() >= n_classes:
-        raise UsageError(f"classes must be numbered 0 … {n_classes - 1}; leave out records without a class first")
-    if weights is not None and not (np.isfinite(weights).all() and (weights >= 0).all() and weights.sum() > 0):
-        raise UsageError("weights must be finite, not negative, and not all zero")
-    return cells, tuple(sizes), np.asarray(classes, np.int64), n_classes, weights

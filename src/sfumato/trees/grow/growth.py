@@ -1,7 +1,7 @@
 """In what order to grow: level by level, from counts alone.
 
 One pass over the rows per level counts them by (node, class, cell) for every attribute; all decisions follow from these
-histograms. Criterion, splitter and pruner are objects that can be exchanged, and so is the source of counts.
+histograms. Splitter and pruner are objects that can be exchanged, and so is the source of counts.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Growth:
     attribute
         The attribute tested, −1 for a leaf.
     gain, bits
-        What the test gains by the criterion, and the bits that say which test of its attribute it is.
+        What the test gains, and the bits that say which test of its attribute it is.
     branch
         For every node a row that gives each cell its child: cell 0 is a missing value, cell 1 + i is code i.
     cut
@@ -198,7 +198,8 @@ def grow_from(source: Source[Counted], splitter: Splitter[Counted], pruner: Prun
     attributes = len(source.sizes)
     least_bits = splitter.least_bits(source.sizes)
     nodes = _Nodes(max(source.sizes) + 1, attributes)
-    nodes.add(source.totals()[None, :], 0)
+    root = source.totals()[None, :]
+    nodes.add(root, 0)
 
     def open_ones(counts: FloatArray, depth: int) -> BoolArray:
         if limits.max_depth is not None and depth >= limits.max_depth:
@@ -208,7 +209,7 @@ def grow_from(source: Source[Counted], splitter: Splitter[Counted], pruner: Prun
         return mixed & (n >= 2 * limits.min_leaf) & ~pruner.hopeless(counts, attributes, least_bits)
 
     depth = 0
-    frontier = np.flatnonzero(open_ones(nodes.last_counts(), 0))
+    frontier = np.flatnonzero(open_ones(root, 0))
     while len(frontier):
         parts, below = [], []
         for counted in source.count_open_nodes():
@@ -266,10 +267,6 @@ class _Nodes:
         self._levels.append(level)
         self._size += n
         return np.arange(self._size - n, self._size)
-
-    def last_counts(self) -> FloatArray:
-        """Return the class counts of the last level."""
-        return self._levels[-1]["counts"]
 
     def split(self, frontier: IntArray, splits: Splits) -> None:
         """Record the tests of the last level, whose children will be added next."""

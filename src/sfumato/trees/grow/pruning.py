@@ -23,20 +23,20 @@ NODE_BITS = 1.0
 class Pruner(Protocol):
     """Decide which grown nodes become leaves."""
 
-    def hopeless(self, counts: FloatArray, attributes: int, least_bits: float) -> BoolArray:
-        """Return the nodes (one row of class counts each) below which nothing that may grow can survive pruning."""
+    def hopeless(self, counts: FloatArray, attributes: int, least_bits: float) -> BoolArray:  # noqa: ARG002
+        """Return the nodes (one row of class counts each) below which nothing that may grow can survive pruning.
+
+        None, where no bound is known without growing.
+        """
+        return np.zeros(len(counts), bool)
 
     def leaves(self, growth: Growth) -> BoolArray:
         """Return which nodes are to end as leaves."""
 
 
 @dataclass(frozen=True)
-class KeepAll:
+class KeepAll(Pruner):
     """Prune nothing."""
-
-    def hopeless(self, counts: FloatArray, attributes: int, least_bits: float) -> BoolArray:  # noqa: ARG002
-        """Return no node."""
-        return np.zeros(len(counts), bool)
 
     def leaves(self, growth: Growth) -> BoolArray:
         """Return the nodes that never split."""
@@ -44,7 +44,7 @@ class KeepAll:
 
 
 @dataclass(frozen=True)
-class MDL:
+class MDL(Pruner):
     """Minimum description length pruning (Mehta, Rissanen & Agrawal 1995): a subtree stays if it shortens the message."""
 
     def hopeless(self, counts: FloatArray, attributes: int, least_bits: float) -> BoolArray:
@@ -110,22 +110,17 @@ def children_sum(values: FloatArray, first: IntArray, number: IntArray) -> Float
 
 
 @dataclass(frozen=True)
-class Pessimistic:
+class Pessimistic(Pruner):
     """Prune as C4.5 does: a subtree stays if it errs less than a leaf would, by the upper ends of their error rates.
 
     First collapse subtrees that make no fewer training errors than a leaf, then replace subtrees bottom up.
     """
 
     confidence: float = 0.25
-    collapse: bool = True
 
     def __post_init__(self) -> None:
         if not 0 < self.confidence <= 0.5:
             raise UsageError(f"confidence = {self.confidence} is outside (0, 0.5]; C4.5's is 0.25")
-
-    def hopeless(self, counts: FloatArray, attributes: int, least_bits: float) -> BoolArray:  # noqa: ARG002
-        """Return no node: no bound is known without growing."""
-        return np.zeros(len(counts), bool)
 
     def leaves(self, growth: Growth) -> BoolArray:
         """Return which nodes are to end as leaves."""
@@ -133,12 +128,11 @@ class Pessimistic:
         total = growth.counts.sum(axis=1)
         errors = total - growth.counts.max(axis=1)
         collapse_margin, replace_margin = 1e-3, 0.1  # errors that a leaf may make more than the subtree it replaces
-        if self.collapse:
-            below = errors.copy()
-            for nodes in reversed(growth.levels()):
-                inner = nodes[growth.attribute[nodes] >= 0]
-                below[inner] = children_sum(below, growth.first_child[inner], growth.children[inner])
-            leaf |= below >= errors - collapse_margin
+        below = errors.copy()
+        for nodes in reversed(growth.levels()):
+            inner = nodes[growth.attribute[nodes] >= 0]
+            below[inner] = children_sum(below, growth.first_child[inner], growth.children[inner])
+        leaf |= below >= errors - collapse_margin
         own = errors + added_errors(total, errors, self.confidence)
         expected = own.copy()
         for nodes in reversed(growth.levels()):

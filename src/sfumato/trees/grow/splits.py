@@ -1,14 +1,14 @@
 """Where to cut a node: the best test over the cells of every attribute, for all nodes of a level at once.
 
 A histogram is an array (nodes, classes, 1 + cells): cell 0 holds the rows whose value is missing, cell 1 + i those
-with code i. A criterion says how mixed the classes of a node are, and what a split gains.
+with code i. Gini's index says how mixed the classes of a node are, and what a split gains.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -17,58 +17,19 @@ from numpy.typing import NDArray
 from sfumato.counts import BoolArray, FloatArray, IntArray
 
 
-class Criterion(Protocol):
-    """A measure of impurity and the score of a split.
+def gini(counts: FloatArray, axis: int) -> FloatArray:
+    """Return n − Σ n_j²/n, the classes along `axis`: gini(S) = 1 − Σ p_j² (Agrawal & Srikant 2000, section 4.1), times n.
 
-    Impurity is measured in rows (n × index), so that gains of nodes of different size compare and missing values
-    weigh as little as they should: a split is judged on the rows whose value is known.
-    """
+    Measured in rows, gains of nodes of different size compare and missing values weigh as little as they should: a split is
+    judged on the rows whose value is known.
 
-    def impurity(self, counts: FloatArray, axis: int) -> FloatArray:
-        """Return impurity times n, the classes along `axis`."""
-
-    def score(self, gain: FloatArray, left: FloatArray, right: FloatArray) -> FloatArray:
-        """Return what is maximised over the splits of a node, given the gain and the sizes of the two sides."""
-
-
-@dataclass(frozen=True)
-class Gini:
-    """gini(S) = 1 − Σ p_j² (Agrawal & Srikant 2000, section 4.1), times n: n − Σ n_j²/n.
-
-    Examples
-    --------
     >>> import numpy as np
-    >>> float(Gini().impurity(np.array([6.0, 2.0]), axis=0))  # 8 − (36 + 4)/8
+    >>> float(gini(np.array([6.0, 2.0]), axis=0))  # 8 − (36 + 4)/8
     3.0
     """
-
-    def impurity(self, counts: FloatArray, axis: int) -> FloatArray:
-        """Return n − Σ n_j²/n, and 0 for an empty node."""
-        total = counts.sum(axis=axis)
-        squares = np.square(counts).sum(axis=axis)
-        return np.asarray(total - squares / np.where(total > 0, total, 1.0))
-
-    def score(self, gain: FloatArray, left: FloatArray, right: FloatArray) -> FloatArray:  # noqa: ARG002
-        """Return the gain: n gini(S) − n₁ gini(S₁) − n₂ gini(S₂)."""
-        return gain
-
-
-@dataclass(frozen=True)
-class Entropy:
-    """−Σ p_j log2 p_j, times n: n log2 n − Σ n_j log2 n_j. With `ratio`, gains are divided by the split's own entropy."""
-
-    ratio: bool = False
-
-    def impurity(self, counts: FloatArray, axis: int) -> FloatArray:
-        """Return the bits to name the classes of all rows: n log2 n − Σ n_j log2 n_j."""
-        return np.asarray(xlog2x(counts.sum(axis=axis)) - xlog2x(counts).sum(axis=axis))
-
-    def score(self, gain: FloatArray, left: FloatArray, right: FloatArray) -> FloatArray:
-        """Return the gain, or the gain ratio."""
-        if not self.ratio:
-            return gain
-        own = xlog2x(left + right) - xlog2x(left) - xlog2x(right)
-        return np.asarray(np.where(own > 0, gain / np.where(own > 0, own, 1.0), 0.0))
+    total = counts.sum(axis=axis)
+    squares = np.square(counts).sum(axis=axis)
+    return np.asarray(total - squares / np.where(total > 0, total, 1.0))
 
 
 def xlog2x(x: FloatArray) -> FloatArray:
@@ -77,12 +38,14 @@ def xlog2x(x: FloatArray) -> FloatArray:
 
 
 BranchArray = NDArray[np.uint8]
+Best = tuple[FloatArray, BoolArray, FloatArray]
+"""Of each node the gain of the best test of one attribute, which cells go left, and the bits that say which test it is."""
 
 Counted = TypeVar("Counted", contravariant=True)
 """What a source of counts hands to its splitter: histograms here, sorted records for exact cuts."""
 
 TIE_TOLERANCE = 1e-11
-"""Scores this close, relative to the node's size, are equal: rounding must not choose between attributes."""
+"""Gains this close, relative to the node's size, are equal: rounding must not choose between attributes."""
 
 MAX_FREE_LABELS = 256
 """A subset of more labels than this must say more about the classes than it takes to write it down."""
@@ -100,7 +63,7 @@ class Splits:
     attribute
         Which attribute is tested, −1 where no test helps.
     gain, bits
-        What the criterion gains, and the bits it takes to say which test of the attribute it is.
+        What the test gains, and the bits it takes to say which test of the attribute it is.
     branch
         The child's number for every cell of the tested attribute (cell 0: missing), one row per node.
     children
@@ -161,7 +124,7 @@ class Splitter(Protocol[Counted]):
 class BinarySplitter:
     """Two children: a cut between neighbouring cells of an ordered attribute, a subset of an unordered one's categories.
 
-    Equal scores go to the attribute with the lowest index and there to the lowest cut. Missing values, and categories
+    Equal gains go to the attribute with the lowest index and there to the lowest cut. Missing values, and categories
     that no row of the node has, follow the heavier side.
 
     For two classes the best of all subsets is found by ordering categories by class share (Breiman et al. 1984,
@@ -169,7 +132,6 @@ class BinarySplitter:
     greedy, and contains every split that isolates categories by how much of one class they hold.
     """
 
-    criterion: Criterion = field(default_factory=Gini)
     categorical: frozenset[int] = frozenset()
 
     def least_bits(self, sizes: Sequence[int]) -> float:
@@ -178,7 +140,7 @@ class BinarySplitter:
         return min(least, default=0.0)
 
     def best(self, histograms: Sequence[FloatArray], min_leaf: float) -> Splits:
-        """Score every attribute, then choose for every node."""
+        """Find the best test of every attribute, then choose for every node."""
         nodes = len(histograms[0])
         width = max(h.shape[2] for h in histograms)
         out = Splits(
@@ -189,14 +151,12 @@ class BinarySplitter:
             children=np.full(nodes, 2),
         )
         sizes = histograms[0].sum(axis=(1, 2))
-        best_score = np.zeros(nodes)
         for a, histogram in enumerate(histograms):
             if histogram.shape[2] < 3:
                 continue
             find = self._best_subset if a in self.categorical else self._best_cut
-            score, gain, left, bits = find(histogram[:, :, 1:], sizes, min_leaf)
-            better = (score > best_score + TIE_TOLERANCE * sizes) & self._pays(a, histogram, left, bits)
-            best_score[better] = score[better]
+            gain, left, bits = find(histogram[:, :, 1:], sizes, min_leaf)
+            better = (gain > out.gain + TIE_TOLERANCE * sizes) & self._pays(a, histogram, left, bits)
             out.attribute[better], out.gain[better], out.bits[better] = a, gain[better], bits[better]
             out.branch[better] = 0
             out.branch[better, 1 : left.shape[1] + 1] = ~left[better]
@@ -222,54 +182,35 @@ class BinarySplitter:
         """Return sums of the histograms over each child's cells."""
         return child_counts(splits, histograms)
 
-    def _best_cut(
-        self, cells: FloatArray, sizes: FloatArray, min_leaf: float
-    ) -> tuple[FloatArray, FloatArray, BoolArray, FloatArray]:
-        score, gain = self._scores(cells, min_leaf)
-        cut = first_best(score, TIE_TOLERANCE * sizes)
-        nodes = np.arange(len(cut))
+    def _best_cut(self, cells: FloatArray, sizes: FloatArray, min_leaf: float) -> Best:
+        gain = cut_gains(cells, min_leaf)
+        cut = first_best(gain, TIE_TOLERANCE * sizes)
         left = np.arange(cells.shape[2]) <= cut[:, None]
         bits = np.full(len(cut), math.log2(max(cells.shape[2] - 1, 1)))
-        return score[nodes, cut], gain[nodes, cut], left, bits
+        return gain[np.arange(len(cut)), cut], left, bits
 
-    def _best_subset(
-        self, cells: FloatArray, sizes: FloatArray, min_leaf: float
-    ) -> tuple[FloatArray, FloatArray, BoolArray, FloatArray]:
+    def _best_subset(self, cells: FloatArray, sizes: FloatArray, min_leaf: float) -> Best:
         nodes, classes, size = cells.shape
         at = np.arange(nodes)
         weight = cells.sum(axis=1)
         present = weight > 0
-        best = np.zeros(nodes), np.zeros(nodes), np.zeros((nodes, size), bool)
+        best, left = np.zeros(nodes), np.zeros((nodes, size), bool)
         for c in range(1, classes) if classes == 2 else range(classes):
             share = np.where(present, cells[:, c] / np.where(present, weight, 1.0), np.inf)
             order = np.argsort(share, axis=1, kind="stable")
-            score, gain = self._scores(np.take_along_axis(cells, order[:, None, :], axis=2), min_leaf)
-            cut = first_best(score, TIE_TOLERANCE * sizes)
+            gain = cut_gains(np.take_along_axis(cells, order[:, None, :], axis=2), min_leaf)
+            cut = first_best(gain, TIE_TOLERANCE * sizes)
             rank = np.empty_like(order)
             np.put_along_axis(rank, order, np.arange(size)[None, :], axis=1)
-            better = score[at, cut] > best[0] + TIE_TOLERANCE * sizes
-            for whole, part in zip(best, (score[at, cut], gain[at, cut], rank <= cut[:, None]), strict=True):
-                whole[better] = part[better]
+            better = gain[at, cut] > best + TIE_TOLERANCE * sizes
+            best[better], left[better] = gain[at, cut][better], (rank <= cut[:, None])[better]
         # A category that no record here has goes where most records go.
-        left = best[2]
         heavier = np.where(left, weight, 0.0).sum(axis=1) * 2 >= weight.sum(axis=1)
         left = np.where(present, left, heavier[:, None])
         # The first present category is on the left, so that a split and its mirror image are one.
         mirrored = ~left[at, np.argmax(present, axis=1)]
         left[mirrored] = ~left[mirrored]
-        return best[0], best[1], left, subset_bits(present.sum(axis=1))
-
-    def _scores(self, cells: FloatArray, min_leaf: float) -> tuple[FloatArray, FloatArray]:
-        """Return score and gain of the cut after each cell but the last; −inf where a side is too small."""
-        below = np.cumsum(cells, axis=2)
-        total, left = below[:, :, -1:], below[:, :, :-1]
-        right = total - left
-        n_left, n_right = left.sum(axis=1), right.sum(axis=1)
-        impurity = self.criterion.impurity
-        gain = impurity(total, 1) - impurity(left, 1) - impurity(right, 1)
-        score = self.criterion.score(gain, n_left, n_right)
-        least = max(min_leaf, TIE_TOLERANCE)
-        return np.where((n_left >= least) & (n_right >= least), score, -np.inf), gain
+        return best, left, subset_bits(present.sum(axis=1))
 
     def _send_missing(self, histograms: Sequence[FloatArray], out: Splits) -> None:
         for a, histogram in enumerate(histograms):
@@ -278,6 +219,16 @@ class BinarySplitter:
             right = out.branch[chosen, : weight.shape[1]] == 1
             heavier = np.where(right, weight, 0.0)[:, 1:].sum(axis=1) * 2 > weight[:, 1:].sum(axis=1)
             out.branch[chosen, 0] = heavier
+
+
+def cut_gains(cells: FloatArray, min_leaf: float) -> FloatArray:
+    """Return n gini(S) − n₁ gini(S₁) − n₂ gini(S₂) of the cut after each cell but the last; −inf where a side is too small."""
+    below = np.cumsum(cells, axis=2)
+    total, left = below[:, :, -1:], below[:, :, :-1]
+    right = total - left
+    least = max(min_leaf, TIE_TOLERANCE)
+    fits = (left.sum(axis=1) >= least) & (right.sum(axis=1) >= least)
+    return np.where(fits, gini(total, 1) - gini(left, 1) - gini(right, 1), -np.inf)
 
 
 def child_counts(splits: Splits, histograms: Sequence[FloatArray]) -> FloatArray:

@@ -16,6 +16,7 @@ from sfumato.trees.strategies.association import (
     Association,
     CodeArray,
     cut_between,
+    quantile_grid,
     quantile_places,
     spread,
     whole_counts,

@@ -264,14 +264,6 @@ def admissible(verdicts: Mapping[Name, Verdict], spare: float) -> list[Name]:
     return out
 
 
-@dataclass(frozen=True, eq=False)
-class DrawnRows:
-    """Rows with their class: released bins, an array per axis of a background."""
-
-    bins: list[IntArray]
-    classes: IntArray
-
-
 def calibrate_verdicts(
     verdicts: Mapping[Name, Verdict],
     trees: Mapping[Name, Tree],
@@ -286,11 +278,11 @@ def calibrate_verdicts(
     share, size = rows / held_out.rows, len(held_out.labels)
     judged = {name: np.empty((len(models), trials)) for name in trees}
     for m, t in np.ndindex(len(models), trials):
-        drawn = draw(models[m], background, rows, np.random.default_rng([seed, 17, m, t]))
+        bins, classes = draw(models[m], background, rows, np.random.default_rng([seed, 17, m, t]))
         for name, tree in trees.items():
-            chances = background.chances_of(tree, drawn.bins)
+            chances = background.chances_of(tree, bins)
             # The rows given at the outset weigh as much beside fewer ones as they did beside all.
-            judged[name][m, t] = score_chances(chances, drawn.classes, size, tree, given=share).accuracy
+            judged[name][m, t] = score_chances(chances, classes, size, tree, given=share).accuracy
     right = {name: np.array([[accuracy(model, tree)] for model in models]) for name, tree in trees.items()}
     return {name: replace(verdicts[name], slips=temper(judged[name] - right[name], share)) for name in trees}
 
@@ -310,15 +302,17 @@ def temper(slips: FloatArray, share: float) -> FloatArray:
     return np.asarray(middle + (slips - middle) * np.sqrt(share))
 
 
-def draw(models: ClassMixtures, background: Background, rows: int, rng: np.random.Generator) -> DrawnRows:
-    """Draw rows of the modelled classes, on the axes of the background."""
+def draw(
+    models: ClassMixtures, background: Background, rows: int, rng: np.random.Generator
+) -> tuple[list[IntArray], IntArray]:
+    """Draw rows of the modelled classes; return their released bins, an array per axis of the background, and their classes."""
     classes = rng.choice(len(models.shares), rows, p=models.shares / models.shares.sum())
     modelled = {axis.name: np.empty(rows, np.int64) for axis in models.axes}
     for c, model in enumerate(models.models):
         here = np.flatnonzero(classes == c)
         for axis, sample in zip(models.axes, model.sample(len(here), rng), strict=True):
             modelled[axis.name][here] = sample
-    return DrawnRows([observe_cells(axis, modelled[axis.name], rng) for axis in background.axes], classes)
+    return [observe_cells(axis, modelled[axis.name], rng) for axis in background.axes], classes
 
 
 def observe_cells(axis: Axis, cells: IntArray, rng: np.random.Generator) -> IntArray:

@@ -205,9 +205,8 @@ MAX_CELLS = 45_000
 def axis_sizes(natural: Sequence[int], fixed: Sequence[bool]) -> list[int]:
     """Return how many cells each axis of a map gets, given the size it would have by itself and whether that is fixed."""
     min_cells = 6
-    long_axis = (
-        16  # axes with more cells than this can be cut coarser; shorter ones, and categories, keep their natural cells
-    )
+    # Axes with more cells than this can be cut coarser; shorter ones, and categories, keep their natural cells.
+    long_axis = 16
     long = [i for i, (size, stays) in enumerate(zip(natural, fixed, strict=True)) if size > long_axis and not stays]
     out = list(natural)
     shape = MAX_AXIS_CELLS[min(len(long), len(MAX_AXIS_CELLS)) - 1]

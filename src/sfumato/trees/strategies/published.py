@@ -14,15 +14,7 @@ from sfumato.engines import Needs
 from sfumato.hashing import row_marks
 from sfumato.reconstruction import paper_size
 from sfumato.table import Original, Table, correlated_columns, refuse_correlated_noise, require_original
-from sfumato.trees.grow import (
-    MDL,
-    BinarySplitter,
-    CodedRows,
-    Limits,
-    Pruner,
-    Splits,
-    grow_from,
-)
+from sfumato.trees.grow import MDL, BinarySplitter, CodedRows, Limits, Pruner, Splits, grow_from
 from sfumato.trees.strategies.association import Association
 from sfumato.trees.strategies.base import check_minable, strategy
 from sfumato.trees.strategies.leaf_counts import with_leaves

@@ -1,5 +1,6 @@
 # Everything a newcomer needs: `make demo` runs the main job, `make test` passes the tests; `make help` lists the rest.
 export PYTHONDONTWRITEBYTECODE :=
+export OPENBLAS_NUM_THREADS := 1  # tests run one worker per core, and small matrices gain nothing from more threads
 V := .venv
 PY := $(V)/bin/python
 UV := $(V)/bin/uv

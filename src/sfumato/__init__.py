@@ -49,6 +49,7 @@ PUBLIC = {
     "Making": "sfumato.releases",
     "SecretKey": "sfumato.randomness",
     "Distribution": "sfumato.reconstruction",
+    "Figure": "sfumato.reconstruction",
     "Reconstruction": "sfumato.mining",
     "Reconstructions": "sfumato.mining",
     "Model": "sfumato.mining",
@@ -103,7 +104,7 @@ if TYPE_CHECKING:  # `as` tells type checkers that a name is handed on
     from sfumato.papers import Results as Results, reproduce as reproduce
     from sfumato.plans import Plan as Plan
     from sfumato.randomness import SecretKey as SecretKey
-    from sfumato.reconstruction import Distribution as Distribution
+    from sfumato.reconstruction import Distribution as Distribution, Figure as Figure
     from sfumato.releases import Making as Making, Manifest as Manifest, Release as Release
     from sfumato.releasing import plan as plan, release as release
     from sfumato.schema import (

@@ -24,7 +24,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Release:
     [{}, {"method": "em", "bins": 12}, {"method": "bayes", "kernel": "midpoint"}],
     ids=["auto", "em", "bayes"],
 )
-def test_counts_of_blocks_give_the_very_masses_of_the_rows(made: Release, options: dict[str, object]) -> None:
+def test_counts_of_blocks_give_the_same_masses_of_the_rows(made: Release, options: dict[str, object]) -> None:
     whole = reconstruct(made, by_class=True, **options)
     counted = reconstruct(made, by_class=True, engine=Local(2, gathers=False), **options)
     assert list(whole) == list(counted)

@@ -9,7 +9,7 @@ from sfumato.counts import Grid
 from sfumato.errors import UsageError
 from sfumato.generators.shapes import plateau, triangles
 from sfumato.reconstruction import Problem, fit_averaged, reconstruct
-from sfumato.reconstruction.penalised import MAX_CELLS, Expansion, Family, merge_cells, smoothing_for, split_counts
+from sfumato.reconstruction.penalised import MAX_CELLS, Expansion, Family, find_atoms, smoothing_for, split_counts
 from sfumato.reconstruction.quadratic import Differences, add_gram, apply, apply_transposed, solve_penalised
 from sfumato.schema import Attribute, Interval, Kind
 from sfumato.table import Column
@@ -120,7 +120,7 @@ def test_the_expansion_is_the_gradient_and_curvature_of_the_likelihood():
     truth = np.random.default_rng(0).dirichlet(np.full(10, 5.0))
     problem = Problem.of(kernel, 1e6 * kernel @ truth, np.ones(10))
     around = Expansion.of(problem)
-    a, g = around.terms(problem)
+    a, g = around.terms(problem.kernel.dense(), problem.possible)
     rng = np.random.default_rng(1)
     for _ in range(5):
         other = 0.98 * around.pilot + 0.02 * rng.dirichlet(np.ones(10))
@@ -136,7 +136,7 @@ def test_weights_follow_the_held_out_likelihood():
     found = reconstruct(Column(UNIT, law, released), bins=20)
     fit = found.source.fit
     assert fit.weights.sum() == pytest.approx(1)
-    flat = [w for w, name in zip(fit.weights, fit.names, strict=True) if name.startswith("order 1")]
+    flat = [w for w, c in zip(fit.weights, fit.candidates, strict=True) if c.name.startswith("order 1")]
     assert sum(flat) > 0.9
 
 
@@ -146,7 +146,8 @@ def test_unordered_categories_and_single_cells():
     np.testing.assert_array_equal(fit_averaged(Problem.of(np.ones((2, 1)) / 2, np.ones(2), np.ones(1))).mass, [1.0])
     two = fit_averaged(Problem.of(np.array([[0.9, 0.2], [0.1, 0.8]]), np.array([30.0, 70.0]), np.ones(2)))
     assert two.mass.sum() == pytest.approx(1)
-    assert Family.on(np.ones(2)).names == ("order 1, λ 3", "order 1, λ 10")
+    assert Family.on(np.ones(2)).names == ("order 1, λ 10",)
+    assert Family.on(np.ones(2), free=True).names[-1] == "order 1, λ 0.01"
 
 
 def test_a_handful_of_rows_still_gives_a_distribution():
@@ -160,7 +161,7 @@ def test_a_handful_of_rows_still_gives_a_distribution():
         assert (found.mass <= found.upper).all()
 
 
-def test_fine_grids_are_solved_in_blocks():
+def test_fine_grids_are_solved_in_fewer_cells():
     law = Uniform(alpha=0.3).on(UNIT)
     rng = np.random.default_rng(0)
     released = law.sample(triangles.quantile(rng.random(20_000)), words(rng, 20_000))
@@ -169,16 +170,27 @@ def test_fine_grids_are_solved_in_blocks():
     assert fine.mass.sum() == pytest.approx(1)
     truth = triangles.true_mass(np.linspace(0, 1, 17))
     assert 0.5 * np.abs(fine.mass.reshape(16, 32).sum(axis=1) - truth).sum() < 0.06
-    assert fine.source.problem.size <= MAX_CELLS
+    assert all(len(c.basis.widths) <= MAX_CELLS for c in fine.source.fit.candidates)
 
 
-def test_blocks_spread_what_they_hold_over_their_cells():
-    widths = np.arange(1.0, 251.0)
-    blocks, spread = merge_cells(Problem.of(np.eye(250), np.ones(250), widths))
-    assert blocks.size == 84
-    np.testing.assert_allclose(spread.sum(axis=0), 1)
-    np.testing.assert_allclose(spread[:3, 0], [1 / 6, 2 / 6, 3 / 6])
-    np.testing.assert_allclose(blocks.widths[:2], [6, 15])
+def test_the_last_step_gives_back_what_was_released_as_true():
+    counts = np.array([10.0, 200.0, 30.0, 5.0, 90.0])
+    np.testing.assert_allclose(fit_averaged(Problem.of(np.eye(5), counts, np.ones(5))).mass, counts / counts.sum())
+
+
+def test_atoms_are_found_where_they_are_and_nowhere_else():
+    law = Gaussian(sigma=0.1).on(UNIT)
+    true = Grid.cells(0, 1, 50)
+    observed = law.observed_grid(true)
+    kernel = law.transition(true, observed)
+    sites = true.centres
+    at_sites = law.transition(Grid(atoms=sites), observed)
+    flat = np.full(50, 1 / 50)
+    for spike, where in ((0.0, None), (0.4, 15)):
+        shares = (1 - spike) * kernel @ flat + (spike * at_sites[:, where] if where is not None else 0.0)
+        problem = Problem.of(kernel, 20_000 * shares, np.ones(50))
+        found = find_atoms(kernel, sites, at_sites, Expansion.of(problem), problem)
+        np.testing.assert_allclose(found, [] if where is None else [sites[where]], atol=0.01)
 
 
 def test_smoothing_spreads_as_far_on_every_grid():

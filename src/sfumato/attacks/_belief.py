@@ -210,10 +210,18 @@ def reconstruct_prior(column: Column) -> tuple[Grid, FloatArray]:
         codes = column.locate(grid)
         counts = np.bincount(codes[codes >= 0], minlength=grid.size).astype(np.float64)
         return grid, counts / counts.sum()
-    from sfumato.reconstruction import reconstruct
+    from sfumato.reconstruction import paper_size, reconstruct, share_cells
 
     distribution = reconstruct(column)
-    return refine_grid(distribution.grid, distribution.mass, column.channel.interval_width(0.95))
+    if distribution.grid.labels is not None:
+        return distribution.grid, distribution.mass
+    grid, mass = distribution.fine
+    chosen = distribution.chosen
+    if chosen.get("scale") == "even" and not chosen.get("atoms"):
+        # Where nothing is narrow, fewer cells say the same, and groups of rows are told apart in them with fewer steps.
+        even = Grid.over(column.attribute, paper_size(distribution.n))
+        grid, mass = even, share_cells(even.finite_edges, grid.finite_edges) @ mass
+    return refine_grid(grid, mass, column.channel.interval_width(0.95))
 
 
 def refine_grid(grid: Grid, mass: FloatArray, width: float) -> tuple[Grid, FloatArray]:

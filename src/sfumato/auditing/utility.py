@@ -12,7 +12,7 @@ from sfumato.auditing.case import check_rows
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.engines import Engine
 from sfumato.mining import reconstruct
-from sfumato.reconstruction import CellCounts
+from sfumato.reconstruction import CellCounts, paper_size
 from sfumato.releases import Release, count_original
 from sfumato.table import Column, Original
 
@@ -43,14 +43,17 @@ def measure_distances(view: View, truth: Mapping[str, FloatArray]) -> dict[str, 
         belief = view.beliefs[column.name]
         if view.is_clear(column.name):
             continue
-        grid = belief.grid
         known = truth[column.name][~np.isnan(truth[column.name])]
         if not len(known):
             continue
+        grid, prior = belief.grid, belief.prior
+        if grid.edges is not None:  # beliefs are finer than what can be told apart
+            grid = column.true_grid(paper_size(len(known)))
+            prior = np.bincount(grid.locate(belief.grid.centres), prior, minlength=grid.size).astype(np.float64)
         true = _shares(grid, known)
         read = column.as_true().values
         naive = _shares(grid, read[~np.isnan(read)])
-        about: dict[str, Any] = _distances(grid, belief.prior, naive, true)
+        about: dict[str, Any] = _distances(grid, prior, naive, true)
         if grid.labels is None:
             about["wasserstein_share_of_range"] = about["wasserstein"] / (column.attribute.interval.range or 1.0)
             about["kolmogorov_smirnov_released"] = kolmogorov_smirnov(naive, true)

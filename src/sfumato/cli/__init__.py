@@ -8,4 +8,9 @@ output.py   words to stderr, one JSON document to stdout, files that appear whol
 No arithmetic here, and nothing heavy is imported for --help.
 """
 
+import os
+
+# Matrices here have a hundred rows or so: threads that share such small work only wait for one another. NumPy reads this once.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 from sfumato.cli.app import main

@@ -25,7 +25,9 @@ from sfumato.findings import Note
     show_default=True,
     help="midpoint is the 2000 paper's.",
 )
-@click.option("--bins", type=int, help="Cells of a numeric column (default: rows/100, between 10 and 100).")
+@click.option(
+    "--bins", type=int, help="Cells of a numeric column (default: what rows and noise allow, at most rows/100)."
+)
 @click.option("--plot", type=Path, help="Draw released and reconstructed distributions into this .svg file.")
 @options.engine
 @options.force
@@ -47,6 +49,16 @@ def reconstruct(
         return
     rows = []
     for name, one in result.items():
-        rows.append([name, one.overall.method, str(one.overall.grid.size), *one.in_words()])
-        rows += [[f"  {c}", d.method, str(d.grid.size), one.gist(d), ""] for c, d in (one.classes or {}).items()]
-    table(["column", "method", "cells", "mean ± sd, or the commonest labels", "in the release itself"], rows)
+        rows.append([name, one.overall.method, str(one.overall.grid.size), one.shape, *one.in_words()])
+        rows += [[f"  {c}", d.method, str(d.grid.size), "", one.gist(d), ""] for c, d in (one.classes or {}).items()]
+    table(
+        [
+            "column",
+            "method",
+            "cells",
+            "shape",
+            "mean and median (95 % intervals), or commonest labels",
+            "in the release",
+        ],
+        rows,
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, overload
 
@@ -12,13 +12,13 @@ import numpy as np
 from sfumato.counts import Counts, FloatArray, Grid
 from sfumato.engines import Engine, Local
 from sfumato.errors import DataError, UsageError
-from sfumato.reconstruction import Distribution, count_columns, reconstruct_by_class, weighted_column
+from sfumato.reconstruction import Distribution, count_columns, observed_grid, reconstruct_by_class, weighted_column
 from sfumato.reconstruction import reconstruct as reconstruct_column
 from sfumato.releases import CountedTable, Release, as_release
 from sfumato.report import charts
 from sfumato.schema import Attribute, Kind
 from sfumato.table import Column
-from sfumato.text import format_number, join_names
+from sfumato.text import join_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,18 +82,31 @@ class Reconstruction:
             labels = self.overall.grid.labels
             released = "codes, not labels" if self.reports else _commonest(labels, shares)
             return self.gist(self.overall), released
-        mean = float(grid.centres @ shares)
-        sd = float(np.sqrt(max((grid.centres - mean) ** 2 @ shares, 0.0)))
-        return self.gist(self.overall), f"{self._number(mean)} ± {format_number(sd)}"
+        median = grid.centres[int(np.searchsorted(np.cumsum(shares), 0.5))]
+        released = f"{self._number(float(grid.centres @ shares))}, median {self._number(float(median))}"
+        return self.gist(self.overall), released
 
     def gist(self, distribution: Distribution) -> str:
-        """Return mean ± sd, or the commonest labels."""
+        """Return mean and median with their 95 % intervals, or the commonest labels."""
         if distribution.grid.labels is not None:
             return _commonest(distribution.grid.labels, distribution.mass)
-        return f"{self._number(distribution.mean())} ± {format_number(distribution.sd())}"
+        mean, median = distribution.mean(), distribution.quantile(0.5)
+        mean_words, median_words = (
+            f"{self._number(f)} ({self._number(f.low)} … {self._number(f.high)})" for f in (mean, median)
+        )
+        return f"{mean_words}, median {median_words}"
+
+    @property
+    def shape(self) -> str:
+        """What was chosen from the release alone, in a word or two; nothing for labels."""
+        chosen = self.overall.chosen
+        words = ["long tail" if chosen.get("scale") == "stretched" else "even"] if chosen else []
+        return ", ".join([*words, *(["spikes"] if chosen.get("atoms") else [])])
 
     def _number(self, value: float) -> str:
-        return str(self.attribute.format_value(value)) if self.days else f"{value:.5g}"
+        if self.days:
+            return str(self.attribute.format_value(value))
+        return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.5g}"
 
     def draw(self, *, alone: bool = True, original: FloatArray | None = None) -> str:
         """Return the attribute's chart."""
@@ -150,12 +163,21 @@ def _commonest(labels: tuple[str, ...], shares: FloatArray) -> str:
 
 
 def view(
-    column: Column, classes: Mapping[str, Distribution] | None, weights: FloatArray | None = None, **options: Any
+    column: Column,
+    overall: Distribution,
+    classes: Mapping[str, Distribution] | None,
+    weights: FloatArray | None = None,
+    bins: int | None = None,
 ) -> Reconstruction:
-    """The view of one column."""
-    overall = reconstruct_column(column, weights=weights, **options)
-    grid = column.observed_grid(overall.grid)
+    """The view of one column; the released values are counted in cells about as wide as those reported."""
+    grid = observed_grid(column, bins)
     counts = Counts.of([grid], [column.locate(grid)], weights).table
+    if grid.edges is not None:
+        widths = (np.median(np.diff(g.finite_edges)) for g in (overall.grid, grid))
+        each = max(1, round(float(next(widths) / next(widths))))
+        starts = np.arange(0, grid.size, each)
+        counts = np.add.reduceat(counts, starts)
+        grid = replace(grid, edges=np.append(grid.edges[starts], grid.edges[-1]))
     reported = column.channel is not None and column.channel.reports is not None
     return Reconstruction(column.attribute, overall, classes, (grid, counts), reported)
 
@@ -228,8 +250,11 @@ def reconstruct(
     views = {}
     for column in wanted:
         if column.name not in skipped:
-            classes = reconstruct_by_class(table, column.name, **options) if by_class else None
-            views[column.name] = view(column, classes, **options)
+            overall = reconstruct_column(column, **options)
+            classes = None
+            if by_class:
+                classes = reconstruct_by_class(table, column.name, grid=overall.grid, **options)
+            views[column.name] = view(column, overall, classes, bins=options.get("bins"))
     return Reconstructions(views, skipped)
 
 
@@ -238,20 +263,18 @@ def _from_counts(
 ) -> Reconstructions:
     table = counted.table
     wanted = [c for c in table.columns if names is None or c.name in names]
-    bins = options.get("bins")
-    tables = count_columns(wanted, table.labels, counted.fold, bins=bins, by_class=by_class)
+    tables = count_columns(wanted, counted.fold, bins=options.get("bins"))
     out = {}
-    skipped = {name: NO_VALUE for name, counts in tables.items() if not counts.overall[1][1:].any()}
+    skipped = {name: NO_VALUE for name, counts in tables.items() if not counts.counts[:, 1:].any()}
     for name, counts in tables.items():
         if name in skipped:
             continue
-        classes = None
-        if counts.by_class is not None:
-            classes = {}
-            for label, row in zip(table.labels, counts.by_class[1][1:], strict=True):
-                if row[1:].any():
-                    column, weights = weighted_column(counts.column, counts.by_class[0], row)
-                    classes[label] = reconstruct_column(column, weights=weights, **{**options, "bins": counts.bins})
-        column, weights = weighted_column(counts.column, *counts.overall)
-        out[name] = view(column, classes, weights, **options)
+        column, weights = weighted_column(counts.column, counts.grid, counts.counts.sum(axis=0))
+        overall = reconstruct_column(column, weights=weights, moments=counts.moments, **options)
+        classes: dict[str, Distribution] | None = {} if by_class and table.labels else None
+        for label, row in zip(table.labels, counts.counts[1:], strict=True):
+            if classes is not None and row[1:].any():
+                _, rows = weighted_column(counts.column, counts.grid, row)
+                classes[label] = reconstruct_column(column, weights=rows, grid=overall.grid, **options)
+        out[name] = view(column, overall, classes, weights, options.get("bins"))
     return Reconstructions(out, skipped)

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from sfumato.channels import CellRule, Channel, Discrete, Projective, Transition
+from sfumato.channels import CellRule, Discrete, Projective, Transition
 from sfumato.counts import BoolArray, Counts, FloatArray, Grid, IntArray, Sums
 from sfumato.errors import DataError, UsageError
+from sfumato.reconstruction.bases import (
+    Basis,
+    Lattice,
+    cell_kernel,
+    join_narrow,
+    share_cells,
+)
 from sfumato.reconstruction.closed_form import fit_exact, fit_inverse, fit_projection
 from sfumato.reconstruction.distribution import Distribution, Source
 from sfumato.reconstruction.em import Fit, fit_bayes, fit_em, fit_ems
-from sfumato.reconstruction.penalised import MAX_CELLS, fit_averaged, merge_cells
+from sfumato.reconstruction.moments import Figure, Moments, Scores, Weights
+from sfumato.reconstruction.penalised import AveragedFit, Expansion, find_atoms, fit_averaged
 from sfumato.reconstruction.problem import Problem, paper_size
 from sfumato.schema import Kind, Missing
 from sfumato.table import Column, Table
@@ -57,7 +66,12 @@ def spacing(column: Column, true: Grid) -> FloatArray | None:
 
 
 def pose_problem(
-    column: Column, true: Grid, *, rule: CellRule = CellRule.EXACT, weights: FloatArray | None = None
+    column: Column,
+    true: Grid,
+    *,
+    rule: CellRule = CellRule.EXACT,
+    weights: FloatArray | None = None,
+    observed: Grid | None = None,
 ) -> Problem:
     """Return the counts of a released column, with the transition that explains them.
 
@@ -71,6 +85,8 @@ def pose_problem(
         How the probability of a cell is computed.
     weights
         How many rows each row stands for.
+    observed
+        The cells in which released values are counted; by default those that the law proposes.
 
     Examples
     --------
@@ -88,6 +104,8 @@ def pose_problem(
         transition = Transition.of(None, true)
     elif isinstance(law, Projective):
         transition = Transition.reuse(law, true, max_dense=max_dense_reports)
+    elif observed is not None:
+        transition = Transition.of(law, true, observed, rule=rule)
     else:
         transition = Transition.reuse(law, true, rule=rule)
     counts = count_cells(column, transition.observed, weights)
@@ -113,6 +131,8 @@ def reconstruct(
     kernel: CellRule | str = CellRule.EXACT,
     weights: FloatArray | None = None,
     smoothing: float = 0.02,
+    grid: Grid | None = None,
+    moments: Moments | None = None,
 ) -> Distribution:
     """Reconstruct the distribution of the true values of a released column.
 
@@ -121,22 +141,27 @@ def reconstruct(
     column
         Released values with their attribute and law; NaN where missing.
     bins
-        Cells of a numeric domain; by default m = n/100 within 10 … 100, or the bins of the law itself.
+        Cells of a numeric domain. By default as many as the rows and the noise allow: at most m = n/100 within 10 … 100,
+        none narrower than what the noise hides, or the bins of the law itself.
     method
-        ``auto``: on numbers, penalised fits averaged by held-out likelihood, through any law (see `penalised`); on
-        categories exact, projection for projective reports, or em where the matrix is neither. Or ``bayes``, ``em``,
-        ``ems``, ``inverse``, ``projection``, ``exact`` by name.
+        ``auto``: on numbers, fits on even and stretched cells, with and without atoms, averaged by held-out likelihood
+        (see `penalised`); on categories exact, projection for projective reports, or em where the matrix is neither. Or
+        ``bayes``, ``em``, ``ems``, ``inverse``, ``projection``, ``exact`` by name.
     kernel
         ``exact``, or ``midpoint`` as the 2000 paper has it.
     weights
         How many rows each row stands for.
     smoothing
         Strength of ``ems``.
+    grid
+        Report on these cells, in the place of `bins`.
+    moments
+        Sums over the rows, where `column` holds counts only (see `weighted_column`).
 
     Returns
     -------
     Distribution
-        Masses on a grid, with 95 % bands.
+        Masses on a grid with 95 % bands, and mean, variance, quantiles and shares with intervals.
 
     Examples
     --------
@@ -158,22 +183,45 @@ def reconstruct(
     missing = gaps if weights is None else float(weights[absent].sum())
     if not present > 0:
         raise DataError(f"{column.name}: no value is present, so there is nothing to reconstruct; leave the column out")
-    true = true_grid(column, bins, present)
+    true = true_grid(column, bins, present) if grid is None else grid
     if column.channel is None:
         counts = pose_problem(column, true, weights=weights).counts
         return Distribution(
-            column.name, true, counts / counts.sum(), present, "counts", stopped="released as true", missing=missing
+            column.name,
+            true,
+            counts / counts.sum(),
+            present,
+            "counts",
+            stopped="released as true",
+            missing=missing,
+            figures=_count_moments(column, weights) if moments is None else None,
         )
-    problem = pose_problem(column, true, rule=rule, weights=weights)
+    fine, law = None, weights_of(column)
+    if method == "auto" and rule is CellRule.EXACT and has_shape(column):
+        fine = FineColumn.of(column, weights, law)
+        problem = fine.problem
+    else:
+        counted = observed_grid(column) if bins is None and has_shape(column) else None
+        problem = pose_problem(column, true, rule=rule, weights=weights, observed=counted)
     if not problem.n > 0:
         raise DataError(
             f"{column.name}: none of its values can come from {column.channel.law} noise on this domain; "
             "check that the manifest belongs to the data"
         )
-    if method == "auto" and column.attribute.kind.numeric and _has_noise(problem):
-        source = _average(column.channel, true, problem, rule)
+    if fine is not None:
+        source = fine.fit()
+        if bins is None and grid is None:
+            true = fine.report(source, paper_size(present))
+        source = replace(source, collect=share_cells(true.finite_edges, fine.edges))
+    elif method == "auto" and column.attribute.kind.numeric and _has_noise(problem):
+        source = Source(problem, fit_averaged(problem))
     else:
         source = Source(problem, _fit(column.name, problem, method, smoothing))
+    figures = None
+    if law is not None:
+        sums = moments or Moments.of(law.scores, column.values[~absent], None if weights is None else weights[~absent])
+        cells = true.centres if fine is None else Grid(edges=fine.edges).centres
+        figures = sums.figures(law, cells, source.fit.mass)
     fit = source.fit
     return Distribution(
         column.name,
@@ -187,6 +235,177 @@ def reconstruct(
         missing,
         float(problem.counts.sum() - problem.n),
         source,
+        figures,
+        fine.describe(fit) if fine is not None and isinstance(fit, AveragedFit) else {},
+    )
+
+
+def weights_of(column: Column) -> Weights | None:
+    """Return the weights from which mean and variance follow without bias; None where the law has none."""
+    if column.channel is None or not column.attribute.kind.numeric:
+        return None
+    return Weights.of(column.channel, Lattice.of(column.attribute))
+
+
+def has_shape(column: Column) -> bool:
+    """Return whether the true values of a column lie on a scale with distances, and its law tells more than bins."""
+    interval = column.attribute.interval if column.attribute.kind.numeric else None
+    return interval is not None and interval.high > interval.low and not isinstance(column.channel, Discrete)
+
+
+@dataclass(frozen=True, eq=False)
+class FineColumn:
+    """A released column posed on the fine partition in which its bases are fitted (see `bases`)."""
+
+    lattice: Lattice
+    edges: FloatArray
+    problem: Problem
+    around: Expansion
+    bases: tuple[Basis, ...]
+    anchor: float
+    atoms: FloatArray
+    hidden: float
+    """The width of detail that the noise hides."""
+
+    @classmethod
+    def of(cls, column: Column, weights: FloatArray | None, law_weights: Weights | None) -> FineColumn:
+        """Pose a column: even cells first, whose pilot says where a stretched scale and atoms belong.
+
+        A variance of n^(−1/2) that of the noise is as large as its own error, so detail within n^(−1/4) of its standard
+        deviation stays hidden.
+        """
+        stretched_cells, atoms_price, atom_price = 48, 4.0, 1.0
+        law = column.channel
+        if law is None:
+            raise UsageError(f"{column.name} is released as true; count it")
+        lattice = Lattice.of(column.attribute)
+        even = even_cells(lattice)
+        observed = observed_grid(column)
+        counts = count_cells(column, observed, weights)
+        pilot = Problem.of(cell_kernel(law, even, lattice, observed), counts, np.diff(even))
+        hidden = 1.5 * law_weights.noise * max(pilot.n, 1.0) ** -0.25 if law_weights is not None else 0.0
+        if not pilot.n > 0 or pilot.size < 4:
+            basis = Basis.of_cells(np.diff(even), pilot.size)
+            around = Expansion(np.ones(pilot.size), np.ones(len(counts)), np.ones(len(counts)))
+            around = Expansion.of(pilot) if pilot.n > 0 else around
+            return cls(lattice, even, pilot, around, (basis,), lattice.low, np.empty(0), hidden)
+        around = Expansion.of(pilot)
+        centres = (even[1:] + even[:-1]) / 2
+        near = [around.pilot @ np.exp(-np.abs(centres - a) / (0.08 * lattice.width)) for a in lattice.anchors]
+        anchor = lattice.anchors[int(np.argmax(near))]
+        stretched = lattice.stretched_edges(anchor, stretched_cells)
+        sites = np.unique(np.concatenate([lattice.nearest(centres), lattice.anchors]))
+        at_sites = Transition.of(law, Grid(atoms=sites), observed).matrix.dense()
+        found_at = find_atoms(pilot.kernel.dense(), sites, at_sites, around, pilot)
+        for (
+            end
+        ) in lattice.anchors:  # an atom that the noise cannot tell from an end of the domain, or from zero, is there
+            found_at[np.abs(found_at - end) < hidden / 4] = end
+        atoms = np.unique(lattice.nearest(found_at))
+        alone = [lattice.cell_of(float(value)) for value in atoms]
+        edges = np.unique(np.concatenate([even, stretched, *alone]))
+        edges = edges[np.append(True, np.diff(edges) > 1e-9 * lattice.width)]
+        bases = [
+            Basis("even", share_cells(edges, even), np.diff(even)),
+            Basis("stretched", share_cells(edges, stretched), np.diff(lattice.stretch(stretched, anchor))),
+        ]
+        if len(atoms):
+            cells = np.hstack([share_cells(edges, cell) for cell in alone])
+            bases += [basis.with_atoms(cells, atoms_price + atom_price * len(atoms)) for basis in bases]
+        matrix = cell_kernel(law, edges, lattice, observed)
+        return cls(
+            lattice, edges, Problem.of(matrix, counts, np.diff(edges)), around, tuple(bases), anchor, atoms, hidden
+        )
+
+    def fit(self) -> Source:
+        """Fit all bases."""
+        min_weight = 0.1  # a shape with less may be passed over
+        hidden = self.hidden
+        fit = fit_averaged(self.problem, self.bases, self.around, free=True)
+        spikes: list[float] = [self.anchor] if fit.weight_of("stretched") > min_weight else []
+        if fit.weight_of("atoms") > min_weight:
+            spikes += [float(v) + off for v in self.atoms for off in (-hidden, hidden)]
+        return Source(self.problem, fit, edges=self.edges, resolution=hidden, spikes=tuple(spikes))
+
+    def report(self, source: Source, cells: int) -> Grid:
+        """Return at most `cells` cells to report: even ones, or stretched ones where these explain the data better.
+
+        Values that a spike and the noise leave indistinguishable share a cell.
+        """
+        step, hidden = self.lattice.step, self.hidden
+        if step and self.lattice.size <= cells and hidden <= step:
+            return Grid(
+                atoms=np.asarray(self.lattice.low + np.arange(round(self.lattice.size)) * step, dtype=np.float64)
+            )
+        stretched = isinstance(source.fit, AveragedFit) and source.fit.weight_of("stretched") > 0.5
+        if stretched:
+            edges = join_narrow(self.lattice.stretched_edges(self.anchor, min(cells, 48)), hidden)
+            return Grid(edges=edges, step=step)
+        return Grid(edges=self.lattice.even_edges(cells, hidden), step=step)
+
+    def describe(self, fit: AveragedFit) -> dict[str, Any]:
+        """Say which shape was chosen, and why."""
+        if fit.weights is None:
+            return {}
+        stretched, spiked = fit.weight_of("stretched"), fit.weight_of("atoms")
+        best = fit.candidates[int(np.argmax(fit.weights))]
+        out: dict[str, Any] = {
+            "scale": "stretched" if stretched > 0.5 else "even",
+            "stretched_weight": stretched,
+            "atoms_weight": spiked,
+            "smoothness": best.name,
+            "candidates": len(fit.candidates),
+        }
+        words = "values on an even scale"
+        if stretched > 0.5:
+            out["anchor"] = self.anchor
+            words = f"a narrow body near {self.anchor:g} with a long tail"
+        if spiked > 0.5:
+            alone = [share_cells(self.lattice.cell_of(float(v)), self.edges)[0] @ fit.mass for v in self.atoms]
+            atoms = [(float(v), float(s)) for v, s in zip(self.atoms, alone, strict=True) if s >= 0.01]
+            out["atoms"] = [{"value": value, "share": share} for value, share in atoms]
+            spikes = join_names([f"{100 * share:.0f} % at about {value:g}" for value, share in atoms], len(atoms))
+            words += f", and values that many rows share: {spikes}"
+        out["why"] = f"held-out values are best explained by {words}"
+        return out
+
+
+def even_cells(lattice: Lattice) -> FloatArray:
+    """Return the even cells in which a column is solved for: its single values where these are few."""
+    max_cells, max_values = 100, 112
+    return lattice.even_edges(max_values if lattice.size <= max_values else max_cells)
+
+
+def observed_grid(column: Column, bins: int | None = None) -> Grid:
+    """Return the cells in which released values are counted; they do not depend on the rows.
+
+    Parameters
+    ----------
+    column
+        The column, whose values are not used.
+    bins
+        Cells of the true values, where they were asked for.
+    """
+    if bins is None and has_shape(column):
+        lattice = Lattice.of(column.attribute)
+        return column.observed_grid(Grid(edges=even_cells(lattice), step=lattice.step))
+    return column.observed_grid(true_grid(column, bins, 1e4))
+
+
+def _count_moments(column: Column, weights: FloatArray | None) -> tuple[Figure, Figure] | None:
+    """Return mean and variance of values released as true, which leave no doubt about these rows."""
+    if not column.attribute.kind.numeric:
+        return None
+    present = ~np.isnan(column.values)
+    values = column.values[present]
+    rows = np.ones(len(values)) if weights is None else weights[present]
+    n = rows.sum()
+    mean = float(rows @ values / n)
+    squares = (values - mean) ** 2
+    variance = float(rows @ squares / max(n - 1, 1.0))
+    return (
+        Figure(mean, 0.0, population_error=math.sqrt(variance / float(n))),
+        Figure(variance, 0.0, population_error=math.sqrt(float(rows @ (squares - variance) ** 2)) / float(n)),
     )
 
 
@@ -199,6 +418,7 @@ def reconstruct_by_class(
     kernel: CellRule | str = CellRule.EXACT,
     weights: FloatArray | None = None,
     smoothing: float = 0.02,
+    grid: Grid | None = None,
 ) -> dict[str, Distribution]:
     """Reconstruct one distribution for each class that has rows, all on the same grid; rows without a class are left out.
 
@@ -210,6 +430,8 @@ def reconstruct_by_class(
         The column.
     bins, method, kernel, weights, smoothing
         As for `reconstruct`.
+    grid
+        Report on these cells; by default on those of all rows that have a class.
 
     Returns
     -------
@@ -231,24 +453,17 @@ def reconstruct_by_class(
     if table.target is None:
         raise UsageError(f"{name}: the table has no class to divide by; name a target, or reconstruct it overall")
     column = table[name]
-    rows = table.codes >= 0
-    if bins is None:
-        present = rows & ~np.isnan(column.values)
-        grid = true_grid(column, None, float(present.sum()) / max(1, len(np.unique(table.codes[present]))))
-        bins = grid.size if not isinstance(column.channel, Discrete) else None
+    options: dict[str, Any] = {"bins": bins, "method": method, "kernel": kernel, "smoothing": smoothing}
+    present: BoolArray = (table.codes >= 0) & ~np.isnan(column.values)
+    if bins is None and grid is None and present.any():
+        rows = None if weights is None else weights[present]
+        grid = reconstruct(column.take(present), weights=rows, **options).grid
     out: dict[str, Distribution] = {}
     for code, label in enumerate(table.labels):
         chosen: BoolArray = table.codes == code
-        if not (chosen & ~np.isnan(column.values)).any():
-            continue
-        out[label] = reconstruct(
-            column.take(chosen),
-            bins=bins,
-            method=method,
-            kernel=kernel,
-            weights=None if weights is None else weights[chosen],
-            smoothing=smoothing,
-        )
+        if (chosen & present).any():
+            rows = None if weights is None else weights[chosen]
+            out[label] = reconstruct(column.take(chosen), weights=rows, grid=grid, **options)
     return out
 
 
@@ -265,20 +480,6 @@ def _has_noise(problem: Problem) -> bool:
         return False
     square = problem.kernel.shape == (problem.size, problem.size)
     return not (square and np.allclose(problem.kernel.dense(), np.eye(problem.size), atol=1e-12))
-
-
-def _average(channel: Channel, true: Grid, problem: Problem, rule: CellRule) -> Source:
-    """Fit `auto` on ordered cells; where there is room, on halved cells, so that a slope within a cell is not taken for flat."""
-    max_halved = 50  # up to this many cells, halves are solved for and added up in pairs
-    if problem.size > MAX_CELLS:
-        blocks, spread = merge_cells(problem)
-        return Source(blocks, fit_averaged(blocks), collect=spread)
-    if true.edges is None or true.step or true.size > max_halved or isinstance(channel, Discrete):
-        return Source(problem, fit_averaged(problem))
-    halves = np.sort(np.concatenate([true.edges, (true.edges[1:] + true.edges[:-1]) / 2]))
-    transition = Transition.of(channel, Grid(edges=halves), problem.transition.observed, rule=rule)
-    fine = Problem(transition, problem.counts, np.diff(halves))
-    return Source(fine, fit_averaged(fine), collect=np.repeat(np.eye(true.size), 2, axis=1))
 
 
 def _fit(name: str, problem: Problem, method: str, smoothing: float) -> Fit:
@@ -309,20 +510,22 @@ class CellCounts:
     """How many rows of each class (first those without) have no value (first), or fall into each cell of a grid."""
 
     names: tuple[str, ...]
-    grids: tuple[Grid | None, ...]
-    """None: one cell for all values."""
+    grids: tuple[Grid, ...]
+    scores: tuple[Scores | None, ...] = ()
+    """Where given, the sums of `Moments` are added up as well."""
 
     def __call__(self, table: Table, rows: IntArray) -> Sums:
-        """Return one table per place in `names`."""
+        """Return one table per place in `names`, and one row of sums for each law's scores."""
         classes = np.full(len(rows), -1) if table.target is None else table.codes
         k = len(table.labels) + 1
-        out = {}
+        out: dict[Any, Any] = {}
         for place, (name, grid) in enumerate(zip(self.names, self.grids, strict=True)):
-            column = table[name]
-            cells = np.where(np.isnan(column.values), -1, 0) if grid is None else column.locate(grid)
-            size = 2 if grid is None else grid.size + 1
-            key = (classes + 1) * size + cells + 1
-            out[place] = np.bincount(key, minlength=k * size).reshape(k, size)
+            key = (classes + 1) * (grid.size + 1) + table[name].locate(grid) + 1
+            out[place] = np.bincount(key, minlength=k * (grid.size + 1)).reshape(k, grid.size + 1)
+        for place, scores in enumerate(self.scores):
+            values = table[self.names[place]].values
+            if scores is not None:
+                out["sums", place] = np.array(astuple(Moments.of(scores, values[~np.isnan(values)])))
         return Sums(out)
 
 
@@ -359,32 +562,25 @@ def weighted_column(column: Column, grid: Grid, counts: IntArray) -> tuple[Colum
 
 @dataclass(frozen=True, eq=False)
 class ColumnCounts:
-    """The counts of one column: on its grid overall, and on that of the classes, the first row for no class."""
+    """The counts of one column on its observed grid, one row per class and the first for none, and its sums."""
 
     column: Column
-    overall: tuple[Grid, IntArray]
-    by_class: tuple[Grid, IntArray] | None
-    bins: int | None
-    """Cells of the true values by class."""
+    grid: Grid
+    counts: IntArray
+    moments: Moments | None
 
 
-def count_columns(
-    columns: Sequence[Column], labels: Sequence[str], folded: Any, *, bins: int | None, by_class: bool
-) -> Mapping[str, ColumnCounts]:
-    """Count columns by two folds: how many values there are, which determines the grids; then their cells.
+def count_columns(columns: Sequence[Column], folded: Any, *, bins: int | None) -> Mapping[str, ColumnCounts]:
+    """Count columns in one fold.
 
     Parameters
     ----------
     columns
         The columns, with their attributes and laws.
-    labels
-        The classes.
     folded
         Adds up what a count makes of all rows (see `releases.CountedTable.fold`).
     bins
         Cells of the true values, as for `reconstruct`.
-    by_class
-        Whether to keep the counts of each class.
 
     Returns
     -------
@@ -392,25 +588,12 @@ def count_columns(
         The counts of each column, by its name.
     """
     names = tuple(c.name for c in columns)
-    present = folded(CellCounts(names, (None,) * len(names))).arrays
-    grids: list[Grid] = []
-    class_bins: list[int | None] = []
-    for i, column in enumerate(columns):
-        grids.append(column.observed_grid(true_grid(column, bins, float(present[i][:, 1].sum()))))
-        known = present[i][1:, 1]
-        own = bins
-        if own is None and not isinstance(column.channel, Discrete):
-            own = true_grid(column, None, float(known.sum()) / max(1, int((known > 0).sum()))).size
-        class_bins.append(own)
-        grids.append(column.observed_grid(true_grid(column, own, float(max(known.sum(), 1)))))
-    twice = tuple(n for n in names for _ in range(2))
-    counts = folded(CellCounts(twice, tuple(grids))).arrays
+    grids = tuple(observed_grid(c, bins) for c in columns)
+    laws = [weights_of(c) for c in columns]
+    arrays = folded(CellCounts(names, grids, tuple(None if law is None else law.scores for law in laws))).arrays
     return {
         column.name: ColumnCounts(
-            column,
-            (grids[2 * i], counts[2 * i].sum(axis=0)),
-            (grids[2 * i + 1], counts[2 * i + 1]) if by_class and labels else None,
-            class_bins[i],
+            column, grids[i], arrays[i], Moments(*arrays["sums", i].tolist()) if laws[i] is not None else None
         )
         for i, column in enumerate(columns)
     }

@@ -1,31 +1,59 @@
-"""The result of a reconstruction: masses on a grid, how they came about, and how sure they are."""
+"""The result of a reconstruction: masses on a grid, figures with intervals, how they came about, and how sure they are."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from sfumato.channels import Kernel
 from sfumato.counts import FloatArray, Grid, lattice_range
 from sfumato.errors import UsageError
+from sfumato.reconstruction.bases import Basis
 from sfumato.reconstruction.closed_form import gamma_of
 from sfumato.reconstruction.em import Fit
-from sfumato.reconstruction.penalised import MAX_CELLS, AveragedFit, Expansion, Family, merge_cells
+from sfumato.reconstruction.moments import Figure, Z
+from sfumato.reconstruction.penalised import MAX_CELLS, AveragedFit, Candidate, Family, averaged_covariance
 from sfumato.reconstruction.problem import Design, Problem
-from sfumato.reconstruction.quadratic import Differences
 
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """What the bands are computed from when they are first asked for."""
+    """What standard errors are computed from when they are first asked for.
+
+    Parameters
+    ----------
+    problem, fit
+        The counts, and the fit on the cells that were solved for.
+    collect : array, optional
+        Adds those cells up into the ones reported, shape (reported, solved).
+    edges : array, optional
+        The edges of the cells solved for, where they are not those reported.
+    resolution : float
+        Detail narrower than this is hidden by the noise.
+    spikes : tuple of float
+        Values at which many rows may lie without being told from others within the resolution.
+    """
 
     problem: Problem
     fit: Fit
     collect: FloatArray | None = None
+    edges: FloatArray | None = None
+    resolution: float = 0.0
+    spikes: tuple[float, ...] = ()
+
+    @cached_property
+    def covariance(self) -> FloatArray:
+        """The covariance of the masses solved for."""
+        if isinstance(self.fit, AveragedFit):
+            return averaged_covariance(self.problem, self.fit)
+        if is_invertible(self.problem, self.fit):
+            return linear_covariance(self.problem, self.fit.mass)
+        return smoothness_covariance(self.problem, self.fit.mass)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,15 +79,21 @@ class Distribution:
     impossible : float
         Released values that the stated law cannot produce, which take no part.
     source : Source, optional
-        What the bands are computed from.
+        What standard errors are computed from.
+    figures : tuple of Figure, optional
+        Mean and variance without bias, where the law allows them.
+    chosen : mapping
+        Which shape was chosen from the release alone, and `why` in a sentence.
 
     Examples
     --------
     >>> import numpy as np
     >>> from sfumato.counts import Grid
     >>> ages = Distribution("age", Grid.cells(0, 100, 4), np.array([0.1, 0.4, 0.4, 0.1]), 1000, "counts")
-    >>> ages.mean(), float(ages.quantile(0.5))
-    (50.0, 50.0)
+    >>> ages.mean(), ages.quantile(0.5)
+    (50 ± 0.64, 50 ± 0.87)
+    >>> ages.share(25, 50)
+    0.4 ± 0.015
     >>> ages.lower.round(3)
     array([0.083, 0.37 , 0.37 , 0.083])
     """
@@ -75,14 +109,13 @@ class Distribution:
     missing: float = 0.0
     impossible: float = 0.0
     source: Source | None = field(default=None, repr=False)
+    figures: tuple[Figure, Figure] | None = field(default=None, repr=False)
+    chosen: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @cached_property
     def bands(self) -> Bands:
         """Standard errors and 95 % bands, computed when first asked for."""
-        if self.source is None:
-            return multinomial_bands(self.mass, self.n)
-        s = self.source
-        return compute_bands(s.problem, s.fit, collect=s.collect)
+        return multinomial_bands(self.mass, self.n) if self.source is None else compute_bands(self.source, self.mass)
 
     @property
     def standard_error(self) -> FloatArray:
@@ -104,58 +137,145 @@ class Distribution:
         """Mass divided by the width of the cell."""
         return self.mass / np.diff(self.grid.finite_edges)
 
-    @property
-    def _numeric(self) -> Grid:
+    @cached_property
+    def fine(self) -> tuple[Grid, FloatArray]:
+        """The cells that were solved for, and their masses: those reported, unless finer ones were added up to them."""
         if self.grid.labels is not None:
             raise UsageError(f"{self.name}: its values are categories, which have no order to compute with")
-        return self.grid
+        if self.source is None or self.source.edges is None:
+            return self.grid, self.mass
+        return Grid(edges=self.source.edges, step=self.grid.step or _spacing(self.grid)), self.source.fit.mass
 
-    def mean(self) -> float:
-        """Return Σ P × centre."""
-        return float(self.mass @ self._numeric.centres)
+    @cached_property
+    def _covariance(self) -> FloatArray:
+        if self.source is None:
+            return (np.diag(self.mass) - np.outer(self.mass, self.mass)) / self.n
+        return self.source.covariance
 
-    def sd(self) -> float:
-        """Return the standard deviation, values spread evenly over each cell: its own variance is (width² − step²)/12."""
-        grid = self._numeric
-        inside = 0.0
+    def _combine(self, weights: FloatArray) -> Figure:
+        """Return Σ weight × mass over the fine cells."""
+        estimate = float(weights @ self.fine[1])
+        return Figure(estimate, math.sqrt(max(float(weights @ self._covariance @ weights), 0.0)))
+
+    def mean(self) -> Figure:
+        """Return the mean: without bias from released values and law where they allow it, else Σ P × centre."""
+        return self._combine(self.fine[0].centres) if self.figures is None else self.figures[0]
+
+    def variance(self) -> Figure:
+        """Return the variance: without bias where the law allows it, else that of values spread evenly over each cell."""
+        if self.figures is not None:
+            return self.figures[1]
+        grid, mass = self.fine
+        inside = np.zeros(grid.size)
         if grid.edges is not None:
-            inside = float(self.mass @ np.maximum(np.diff(grid.finite_edges) ** 2 - grid.step**2, 0.0)) / 12
-        between = float(self.mass @ (grid.centres - self.mean()) ** 2)
-        return float(np.sqrt(between + inside))
+            inside = np.maximum(np.diff(grid.finite_edges) ** 2 - grid.step**2, 0.0) / 12
+        spread = self._combine((grid.centres - float(mass @ grid.centres)) ** 2 + inside)
+        return Figure(spread, spread.se, max(spread.low, 0.0))
+
+    def sd(self) -> Figure:
+        """Return the standard deviation, the root of the variance."""
+        variance = self.variance()
+        root = math.sqrt(max(variance, 0.0))
+        ends = (math.sqrt(max(end, 0.0)) for end in (variance.low, variance.high))
+        return Figure(root, variance.se / (2 * root) if root else 0.0, *ends)
 
     def cdf(self, x: float | FloatArray) -> FloatArray:
         """Return P(true value ≤ x)."""
-        grid = self._numeric
+        grid, mass = self.fine
         points = np.asarray(x, dtype=np.float64)
-        below = np.concatenate([[0.0], np.cumsum(self.mass)])
+        below = np.concatenate([[0.0], np.cumsum(mass)])
         below[-1] = 1.0
         if grid.atoms is not None:
             return below[np.searchsorted(grid.atoms, points, side="right")]
+        if grid.step:  # a value of the lattice is counted whole: up to the edge half a step behind it
+            first = grid.finite_edges[0] + grid.step / 2
+            points = first + (np.floor((points - first) / grid.step + 1e-9) + 0.5) * grid.step
         return np.interp(points, grid.finite_edges, below)
 
-    def quantile(self, q: float | FloatArray) -> FloatArray:
-        """Return the smallest value that at least a share `q` of the true values does not exceed."""
-        grid = self._numeric
+    def share(self, low: float, high: float) -> Figure:
+        """Return the share of true values from `low` to `high`, both included.
+
+        Parameters
+        ----------
+        low, high
+            Ends of a range; infinite ends are allowed.
+        """
+        if not low <= high:
+            raise UsageError(f"{self.name}: the range {low:g} … {high:g} is upside down; give the lower end first")
+        grid, _ = self.fine
+        if grid.atoms is not None:
+            return _within_zero_and_one(self._combine(((grid.atoms >= low) & (grid.atoms <= high)).astype(np.float64)))
+        edges = grid.finite_edges
+        half = grid.step / 2
+        first, last = max(low - half, edges[0]), min(high + half, edges[-1])
+        covered = np.minimum(edges[1:], last) - np.maximum(edges[:-1], first)
+        return _within_zero_and_one(self._combine(np.clip(covered / np.diff(edges), 0.0, 1.0)))
+
+    @overload
+    def quantile(self, q: float) -> Figure: ...
+    @overload
+    def quantile(self, q: FloatArray) -> FloatArray: ...
+    def quantile(self, q: float | FloatArray) -> Figure | FloatArray:
+        """Return the smallest value that at least a share `q` of the true values does not exceed.
+
+        Of a single share it is a figure. Its interval holds all values whose cumulated share may be `q`, and a spike that
+        may lie so close that the noise hides the difference.
+        """
         level = np.asarray(q, dtype=np.float64)
         if ((level < 0) | (level > 1)).any():
             raise UsageError(f"{self.name}: quantile {q} must lie between 0 and 1")
-        upto = np.cumsum(self.mass)
+        grid, mass = self.fine
+        upto = np.cumsum(mass)
         upto[-1] = 1.0
         cell = np.minimum(np.searchsorted(upto, level - 1e-12, side="left"), grid.size - 1)
         if grid.atoms is not None:
-            return grid.atoms[cell]
+            places = grid.atoms[cell]
+        else:
+            edges, start = grid.finite_edges, upto[cell] - mass[cell]
+            inside = np.clip((level - start) / np.where(mass[cell] > 0, mass[cell], 1.0), 0.0, 1.0)
+            places = self._nearest(edges[cell] + inside * (edges[cell + 1] - edges[cell]))
+        if level.ndim:
+            return np.asarray(places)
+        low, high = self._quantile_interval(float(level))
+        low, high = min(low, float(places)), max(high, float(places))
+        return Figure(float(places), (high - low) / (2 * Z), low, high)
+
+    def _quantile_interval(self, level: float) -> tuple[float, float]:
+        hidden, spikes = (0.0, ()) if self.source is None else (self.source.resolution, self.source.spikes)
+        grid, mass = self.fine
         edges = grid.finite_edges
-        start = upto[cell] - self.mass[cell]
-        inside = np.clip((level - start) / np.where(self.mass[cell] > 0, self.mass[cell], 1.0), 0.0, 1.0)
-        return edges[cell] + inside * (edges[cell + 1] - edges[cell])
+        error = np.sqrt(np.maximum(np.diag(np.cumsum(np.cumsum(self._covariance, axis=0), axis=1)), 0.0))
+        calibration = 0.9  # so that quantiles of real columns are held as often as stated (benchmarks/real_columns.py)
+        below, doubt = np.cumsum(mass), calibration * Z * error
+        rising = np.arange(grid.size + 1) * 1e-12  # keeps both curves invertible where they are flat
+        most = np.maximum.accumulate(np.concatenate([[0.0], below + doubt])) + rising
+        least = np.minimum.accumulate(np.concatenate([[0.0], below - doubt])[::-1])[::-1] + rising
+        least[-1] = most[-1] = max(1.0, most[-1])
+        low, high = np.interp(level, most, edges), np.interp(level, least, edges)
+        close = [s for s in spikes if low - hidden <= s <= high + hidden]
+        low, high = np.clip([min([low, *close]), max([high, *close])], edges[0], edges[-1])
+        if grid.atoms is not None:
+            return float(grid.atoms[grid.locate(np.array([low]))[0]]), float(
+                grid.atoms[grid.locate(np.array([high]))[0]]
+            )
+        return float(self._nearest(low)), float(self._nearest(high))
+
+    def _nearest(self, x: Any) -> Any:
+        """Return the lattice points next to `x`, where the values lie on a lattice."""
+        grid = self.fine[0]
+        if not grid.step or grid.edges is None:
+            return x
+        first, last = grid.finite_edges[0] + grid.step / 2, grid.finite_edges[-1] - grid.step / 2
+        return np.clip(first + np.round((x - first) / grid.step) * grid.step, first, last)
 
     def sample(self, n: int, seed: int = 0) -> FloatArray:
         """Draw `n` values from the distribution: codes for categories, lattice points where the values lie on a lattice."""
         rng = np.random.default_rng(seed)
-        cells = rng.choice(self.grid.size, size=n, p=self.mass / self.mass.sum())
-        if self.grid.atoms is not None:
-            return self.grid.atoms[cells]
-        edges, step = self.grid.finite_edges, self.grid.step
+        grid, mass = (self.grid, self.mass) if self.grid.labels is not None else self.fine
+        cells = rng.choice(grid.size, size=n, p=mass / mass.sum())
+        if grid.atoms is not None:
+            return grid.atoms[cells]
+        edges, step = grid.finite_edges, grid.step
         if not step:
             return edges[cells] + rng.random(n) * (edges[cells + 1] - edges[cells])
         first, last = lattice_range(edges, step)
@@ -163,7 +283,7 @@ class Distribution:
         return (first[cells] + np.floor(rng.random(n) * members[cells])) * step
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data: edges or categories, mass, band, and how it came about."""
+        """Return plain data: edges or categories, mass, bands, figures with intervals, and how it came about."""
         out: dict[str, Any] = {}
         if self.grid.labels is not None:
             out["categories"] = list(self.grid.labels)
@@ -182,6 +302,11 @@ class Distribution:
             "iterations": self.iterations,
             "stopped": self.stopped,
         }
+        if self.grid.labels is None:
+            figures = {"mean": self.mean(), "variance": self.variance(), "sd": self.sd(), "median": self.quantile(0.5)}
+            out |= {name: figure.to_dict() for name, figure in figures.items()}
+        if self.chosen:
+            out["chosen"] = dict(self.chosen)
         if self.trail:
             out["log_likelihood"] = self.trail[-1]
         if self.impossible:
@@ -189,8 +314,13 @@ class Distribution:
         return out
 
 
-Z = 1.959963984540054
-"""Standard errors on each side of a 95 % band."""
+def _spacing(grid: Grid) -> float:
+    """Return the distance between atoms, which are all values of a lattice."""
+    return float(np.diff(grid.points).min()) if grid.atoms is not None and grid.size > 1 else 0.0
+
+
+def _within_zero_and_one(share: Figure) -> Figure:
+    return Figure(min(max(share, 0.0), 1.0), share.se, max(share.low, 0.0), min(share.high, 1.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,179 +385,61 @@ def report_bands(share: FloatArray, n: float, design: Design) -> Bands:
     return Bands(error, *ends)
 
 
-def linear_bands(problem: Problem, mass: FloatArray) -> Bands:
-    """Return the bands of X̂ = K⁺y: Var X̂_p = (Σ_s L[p,s]² q_s − (L q)_p²)/n with L = K⁺ and q = K P."""
+def linear_covariance(problem: Problem, mass: FloatArray) -> FloatArray:
+    """Return the covariance of X̂ = K⁺y: (L diag(q) Lᵀ − Lq qᵀLᵀ)/n with L = K⁺ and q = K P."""
     inverse = np.linalg.pinv(problem.kernel.dense())
-    estimate = inverse @ problem.share
     q = problem.predict(mass)
     q = q / q.sum()
-    error = np.sqrt(np.maximum(inverse**2 @ q - (inverse @ q) ** 2, 0.0) / problem.n)
-    return Bands(error, np.clip(estimate - Z * error, 0.0, 1.0), np.clip(estimate + Z * error, 0.0, 1.0))
+    mean = inverse @ q
+    return np.asarray(((inverse * q) @ inverse.T - np.outer(mean, mean)) / problem.n)
 
 
-def averaged_bands(problem: Problem, fit: AveragedFit, collect: FloatArray | None = None) -> Bands:
-    """Return bands of se_p = Σ_j w_j √(Var_j(p) + (P_j(p) − P(p))²), the unconditional standard error of an average of models.
-
-    It knows only the candidates; `widen` adds what none of them shows.
-    """
-    gather = np.eye(problem.size) if collect is None else collect
-    mass = gather @ fit.mass
-    if fit.candidates is None or fit.weights is None:
-        return multinomial_bands(mass, problem.n)
-    error = np.zeros(len(mass))
-    around = Expansion.of(problem)
-    spreads = candidate_covariances(problem, fit.candidates, around)
-    for weight, candidate, covariance in zip(fit.weights, fit.candidates, spreads, strict=True):
-        error += weight * np.sqrt(_variances(covariance, gather) + (gather @ candidate - mass) ** 2)
-    return widen(_around_mass(mass, error), mass, rough_posterior(problem, around), gather)
-
-
-def widen(narrow: Bands, mass: FloatArray, posterior: Posterior, gather: FloatArray) -> Bands:
-    """Extend the bands over the interval of a rougher posterior; se_p becomes √(Var(p) + (M(p) − P(p))²) where that is larger."""
-    mean, variance = gather @ posterior.mean, _variances(posterior.covariance, gather)
-    half = Z * np.sqrt(variance)
-    return Bands(
-        np.maximum(narrow.standard_error, np.sqrt(variance + (mean - mass) ** 2)),
-        np.minimum(narrow.lower, np.clip(mean - half, 0.0, 1.0)),
-        np.maximum(narrow.upper, np.clip(mean + half, 0.0, 1.0)),
+def smoothness_covariance(problem: Problem, mass: FloatArray) -> FloatArray:
+    """Return the covariance under the priors of the default, around masses found in another way."""
+    if problem.size == 1:
+        return np.zeros((1, 1))
+    widths = problem.widths if problem.widths is not None else np.ones(problem.size)
+    basis = Basis.of_cells(widths, MAX_CELLS)
+    family = Family.on(basis.widths)
+    blocks = (basis.spread > 0).T @ mass
+    candidates = tuple(
+        Candidate(name, basis, blocks[None], strength, rows, 0.0)
+        for name, strength, rows in zip(family.names, family.strengths, family.bands, strict=True)
+    )
+    even = np.full(len(candidates), 1 / len(candidates))
+    prior = basis.spread @ blocks
+    return averaged_covariance(
+        problem, AveragedFit(mass, "", candidates=candidates, weights=even, doubts=even, prior=prior)
     )
 
 
-def smoothness_bands(problem: Problem, mass: FloatArray) -> Bands:
-    """Return bands from the same priors around masses found in another way; in blocks where the grid is too fine to invert."""
-    if problem.size == 1:
-        return multinomial_bands(mass, problem.n)
-    if problem.size > MAX_CELLS:
-        blocks, spread = merge_cells(problem)
-        factor = -(-problem.size // MAX_CELLS)
-        coarse = np.add.reduceat(mass, np.arange(0, problem.size, factor))
-        return _around_mass(mass, spread @ smoothness_bands(blocks, coarse).standard_error)
-    family = Family.on(problem.widths if problem.widths is not None else np.ones(problem.size))
-    around = Expansion.of(problem)
-    spreads = candidate_covariances(problem, np.tile(mass, (len(family.names), 1)), around)
-    gather = np.eye(problem.size)
-    narrow = _around_mass(mass, np.mean([np.sqrt(_variances(c, gather)) for c in spreads], axis=0))
-    return widen(narrow, mass, rough_posterior(problem, around), gather)
+def is_invertible(problem: Problem, fit: Fit) -> bool:
+    """Return whether the kernel can be inverted with confidence, or was inverted."""
+    max_condition = 100.0
+    if problem.widths is None or fit.method in ("inverse", "projection"):
+        return True
+    return _condition(problem.kernel) <= max_condition
 
 
-def candidate_covariances(problem: Problem, candidates: FloatArray, around: Expansion) -> list[FloatArray]:
-    """Return the covariance (A + ½λ² DᵀD + C)⁻¹ of each candidate, held to Σ P = 1.
-
-    A penalty λ|t| is the prior of a Laplace variable of variance 2/λ². With a normal one of the same variance in its place the
-    posterior is normal. Its spread holds bias as well as chance, which is why such intervals of smoothed estimates
-    cover on average over the cells (Wahba 1983, Nychka 1988). C = ½/max(P, 1/m)² is the curvature of −½ log P: positive
-    masses have a scale. The smoothed candidate, which has no penalty, borrows the spread of the last one that has.
-    """
-    family = Family.on(problem.widths if problem.widths is not None else np.ones(problem.size))
-    a = problem.n * around.curvature
-    ones = np.ones(problem.size)
-    out: list[FloatArray] = []
-    for strength, rows, mass in zip(family.strengths, family.bands, candidates, strict=False):
-        d = Differences(rows).matrix
-        inverse = np.linalg.inv(a + strength**2 / 2 * d.T @ d + np.diag(0.5 / np.maximum(mass, 1 / problem.size) ** 2))
-        column = inverse @ ones
-        out.append(inverse - np.outer(column, column) / column.sum())
-    while len(out) < len(candidates):
-        out.append(out[-1])
-    return out
-
-
-def compute_bands(problem: Problem, fit: Fit, *, collect: FloatArray | None = None) -> Bands:
-    """Return the bands that suit the kernel and the method; `collect` adds up the cells solved for into those reported."""
-    max_condition = 100.0  # a kernel with a condition number up to this is inverted with confidence
-    gamma = gamma_of(problem.kernel) if collect is None and problem.design is None else None
+def compute_bands(source: Source, mass: FloatArray) -> Bands:
+    """Return the bands that suit the kernel and the method."""
+    problem, fit = source.problem, source.fit
+    gamma = gamma_of(problem.kernel) if source.collect is None and problem.design is None else None
     if problem.design is not None:
         out = report_bands(problem.share, problem.n, problem.design)
     elif gamma is not None:
         out = gamma_bands(problem.share, problem.n, gamma)
-    elif isinstance(fit, AveragedFit):
-        out = averaged_bands(problem, fit, collect)
-    elif (
-        problem.widths is None or fit.method in ("inverse", "projection") or _condition(problem.kernel) <= max_condition
-    ):
-        out = linear_bands(problem, fit.mass)
     else:
-        out = smoothness_bands(problem, fit.mass)
-    mass = fit.mass if collect is None else collect @ fit.mass
+        gather = np.eye(problem.size) if source.collect is None else source.collect
+        error = np.sqrt(np.maximum(np.sum((gather @ source.covariance) * gather, axis=1), 0.0))
+        centre = mass
+        if not isinstance(fit, AveragedFit) and is_invertible(problem, fit):
+            centre = gather @ (np.linalg.pinv(problem.kernel.dense()) @ problem.share)
+        out = Bands(error, np.clip(centre - Z * error, 0.0, 1.0), np.clip(centre + Z * error, 0.0, 1.0))
     return Bands(out.standard_error, np.minimum(out.lower, mass), np.maximum(out.upper, mass))
-
-
-def _variances(covariance: FloatArray, gather: FloatArray) -> FloatArray:
-    return np.maximum(np.sum((gather @ covariance) * gather, axis=1), 0.0)
 
 
 def _condition(kernel: Kernel) -> float:
     if kernel.shape[0] < kernel.shape[1]:
         return math.inf
     return float(np.linalg.cond(kernel.dense()))
-
-
-def _around_mass(mass: FloatArray, error: FloatArray) -> Bands:
-    return Bands(error, np.clip(mass - Z * error, 0.0, 1.0), np.clip(mass + Z * error, 0.0, 1.0))
-
-
-@dataclass(frozen=True, eq=False)
-class Posterior:
-    """A normal distribution of the masses, held to Σ P = 1."""
-
-    mean: FloatArray
-    covariance: FloatArray
-
-
-def roughness_precision(widths: FloatArray, roughness: float = 128.0) -> FloatArray:
-    """Return DᵀS⁻¹D of the changes of slope D P, whose variance S is σ² times the width over which they happen.
-
-    σ, the roughness, is how far the slope of the density strays over a domain of length one. A density f costs ∫ f″²/(2σ²)
-    nats, a normal hump of weight w and standard deviation s 3 w²/(16 √π s⁵ σ²). With σ = 128 one of 40 % and s = 0.06 costs
-    1.3 nats and is allowed; with s = 0.03 it costs 42 and is not.
-    """
-    share = widths / widths.sum()
-    d = Differences.of(widths, 2).matrix
-    spans = np.ones(len(d))
-    spans[: len(share) - 2] = share[1:-1]
-    return np.asarray(d.T @ (d / (roughness**2 * spans)[:, None]))
-
-
-def rough_posterior(problem: Problem, around: Expansion, prior_rows: float = 5.0) -> Posterior:
-    """Return what the released values leave open: a posterior under a prior rougher than the shapes that `auto` prefers.
-
-    Noise hides a hump narrower than itself. Held-out values then favour the simplest shape, its fit is off by the whole hump,
-    and no comparison of fits can show it. A band that is to contain this bias must assume how rough the truth may be. Here
-    the slope of the density, on a domain of length one, moves like a Brownian motion of variance σ², and the masses have a
-    Dirichlet prior worth a few rows, which keeps them positive. The spread of such a posterior holds bias as well as chance,
-    so its intervals cover on average over the cells (Wahba 1983, Nychka 1988).
-
-    This is Laplace's approximation: the minimum of ½PᵀHP − gᵀP − Σ c log P on Σ P = 1, and its curvature. H is the curvature of
-    the log-likelihood plus the precision of the slopes, c the `prior_rows` spread evenly over the domain. Newton's
-    method starts from the uniform density and stays inside P > 0.
-    """
-    max_steps, min_gain = 60, 1e-2  # nats: stop when a step would gain less than half of this
-    widths = problem.widths if problem.widths is not None else np.ones(problem.size)
-    a, g = around.terms(problem)
-    h = a + roughness_precision(widths)
-    share = widths / widths.sum()
-    rows = prior_rows * share
-
-    def height(p: FloatArray) -> float:
-        return float(0.5 * p @ h @ p - g @ p - rows @ np.log(p))
-
-    p, now = share, height(share)
-    covariance = _covariance(h, rows, p)
-    for _ in range(max_steps):
-        slope = h @ p - g - rows / p
-        step = -covariance @ slope
-        gain = float(-slope @ step)
-        if gain < min_gain:
-            break
-        length = min(1.0, 0.95 / max(float(np.max(-step / p)), 1e-12))
-        while (then := height(p + length * step)) > now - 1e-4 * length * gain and length > 1e-6:
-            length /= 2
-        p, now = p + length * step, then
-        covariance = _covariance(h, rows, p)
-    return Posterior(p / p.sum(), covariance)
-
-
-def _covariance(h: FloatArray, rows: FloatArray, p: FloatArray) -> FloatArray:
-    inverse = np.linalg.inv(h + np.diag(rows / p**2))
-    column = inverse.sum(axis=1)
-    return np.asarray(inverse - np.outer(column, column) / column.sum())

@@ -2,9 +2,10 @@
 
 EM alone fits chance; one amount of smoothing rounds off edges or leaves ripples. Here the log-likelihood is maximised less
 λ times the total variation of the density (order 1: flat pieces with sharp edges), of its slope (order 2: straight pieces)
-or of its curvature (order 3: smooth pieces), for a few λ. Each candidate is scored by the log-likelihood of values held
-out from its fit, and the estimate is the mean of all candidates weighted by exp(score): where the held-out values can tell
-candidates apart the best one decides, where they cannot the candidates share.
+or of its curvature (order 3: smooth pieces), for a few λ, on each basis: even cells, cells of a stretched scale, either with
+atoms (see `bases`). EM with smoothing is a candidate too. Each is scored by the log-likelihood of values held out
+from its fit, and the estimate is the mean of all candidates weighted by exp(score − price): where the held-out values can tell
+candidates apart the best one decides, where they cannot the candidates share and the plainer weigh more.
 
 λ is in nats on a domain of length one, so it depends neither on the unit nor on the number of cells, and the same few
 values serve for a thousand rows and for a million: the data bring nats, and n of them bring n times as many.
@@ -12,50 +13,83 @@ values serve for a thousand rows and for a million: the data bring nats, and n o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from sfumato.counts import FloatArray
 from sfumato.errors import UsageError
-from sfumato.reconstruction.em import Fit, fit_ems, iterate, step_stop
+from sfumato.reconstruction.bases import Basis
+from sfumato.reconstruction.em import Fit, em_step, fit_ems, iterate, step_stop
 from sfumato.reconstruction.problem import Problem
-from sfumato.reconstruction.quadratic import Differences, solve_penalised
+from sfumato.reconstruction.quadratic import BAND, Differences, solve_penalised
 
+FREE = 0.01
+"""λ of a fit that is hardly penalised."""
 MAX_CELLS = 112
 """Finer grids are solved in blocks of cells: a solve costs the cube of their number, and noise hides finer detail anyway.
 From 128 on, LAPACK's Cholesky also begins to share such small work among threads, which can take a thousand times longer."""
 
 
 @dataclass(frozen=True, eq=False)
+class Candidate:
+    """One fit of one basis."""
+
+    name: str
+    basis: Basis
+    coefficients: FloatArray
+    """Of the fit to all rows (first) and to all but those of each part."""
+    strength: float
+    rows: FloatArray
+    """The penalty's differences, as `quadratic` takes them; the spread of a fit without one is that of a weak penalty."""
+    price: float
+
+    @property
+    def mass(self) -> FloatArray:
+        """The masses of the partition's cells, fitted to all rows."""
+        return self.basis.spread @ self.coefficients[0]
+
+
+@dataclass(frozen=True, eq=False)
 class AveragedFit(Fit):
     """A weighted mean of candidates, which are kept to say how far they disagree."""
 
-    candidates: FloatArray | None = None
+    candidates: tuple[Candidate, ...] = ()
     weights: FloatArray | None = None
-    names: tuple[str, ...] = ()
+    doubts: FloatArray | None = None
+    """Weights that also let in candidates which held-out values hardly refute; for standard errors."""
+    prior: FloatArray | None = None
+    """The mean of the candidates, before the step to the rows' own shares."""
+
+    def weight_of(self, word: str) -> float:
+        """Return the weight of all candidates whose basis has this word in its name."""
+        weights = self.weights if self.weights is not None else ()
+        return float(sum(w for w, c in zip(weights, self.candidates, strict=True) if word in c.basis.name))
 
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """The penalties of all candidates on one grid."""
+    """The penalties of all penalised candidates on one basis."""
 
     strengths: FloatArray
     bands: FloatArray
     names: tuple[str, ...]
 
     @classmethod
-    def on(cls, widths: FloatArray) -> Family:
-        """Return orders 1 to 3 (as far as the number of cells goes), each with every λ.
+    def on(cls, widths: FloatArray, atoms: int = 0, *, free: bool = False) -> Family:
+        """Return orders 1 to 3 (as far as the number of cells goes), each with its λ; atoms go free.
 
-        λ is that of order 1; order k has λ/20^(k−1), the same in cells when a domain is cut into twenty.
+        λ is that of order 1; order k has λ/20^(k−1), the same in cells when a domain is cut into twenty. With `free`, the last
+        is hardly penalised at all.
         """
-        orders, strengths = (1, 2, 3), (3.0, 10.0)
-        chosen = [(order, s) for order in orders if len(widths) > order for s in strengths]
+        shapes = ((1, 10.0), (2, 3.0), (2, 10.0), (3, 3.0), (3, 10.0))
+        chosen = [(order, s) for order, s in shapes if len(widths) > order] + [(1, FREE)] * free
         by_order = {order: Differences.of(widths, order).bands for order, _ in chosen}
+        nothing = np.zeros((atoms, BAND))
         return cls(
             np.array([s / 20.0 ** (order - 1) for order, s in chosen]),
-            np.array([by_order[order] for order, _ in chosen]),
+            np.array([np.concatenate([by_order[order], nothing]) for order, _ in chosen]),
             tuple(f"order {order}, λ {s:g}" for order, s in chosen),
         )
 
@@ -69,21 +103,22 @@ class Expansion:
     """
 
     pilot: FloatArray
+    expected: FloatArray
+    """K P₀."""
     q: FloatArray
-    curvature: FloatArray
-    """A for one value."""
 
     @classmethod
     def of(cls, problem: Problem) -> Expansion:
         """Expand around the problem's own pilot."""
         pilot = iterate(problem, step_stop(0.0), method="pilot", smoothing=0.002, most=100, accelerate=True).mass
-        q = np.maximum(problem.kernel @ pilot, 0.5 / problem.n)
-        return cls(pilot, q, (problem.kernel.T.dense() / q) @ problem.kernel.dense())
+        expected = problem.kernel @ pilot
+        return cls(pilot, expected, np.maximum(expected, 0.5 / problem.n))
 
-    def terms(self, problem: Problem) -> tuple[FloatArray, FloatArray]:
-        """Return A and g for these counts; a part of the rows is expanded around the pilot of all of them."""
-        a = problem.n * self.curvature
-        return a, problem.kernel.T @ (problem.possible / self.q) + a @ self.pilot
+    def terms(self, kernel: FloatArray, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return A and g of coefficients seen through `kernel`; a part of the rows is expanded around the pilot of all."""
+        weighted = kernel.T / self.q
+        n = counts.sum()
+        return n * weighted @ kernel, weighted @ counts + n * weighted @ self.expected
 
 
 def smoothing_for(size: int) -> float:
@@ -91,18 +126,39 @@ def smoothing_for(size: int) -> float:
     return min(0.02 * (size / 20) ** 2, 2 / 3)
 
 
-def fit_candidates(problems: list[Problem], family: Family) -> list[FloatArray]:
-    """Fit all candidates of each problem, the first of which holds all rows; their quadratic programmes run side by side."""
-    around = Expansion.of(problems[0])
-    parts = [around.terms(p) for p in problems]
-    each = len(family.names)
-    a = np.repeat(np.array([c for c, _ in parts]), each, axis=0)
-    g = np.repeat(np.array([v for _, v in parts]), each, axis=0)
-    many = len(problems)
-    solved = solve_penalised(a, g, np.tile(family.strengths, many), np.tile(family.bands, (many, 1, 1)))
-    strength = smoothing_for(problems[0].size)
-    smooth = [fit_ems(p, smoothing=strength, tolerance=1e-5, most=600).mass for p in problems]
-    return [np.vstack([solved[i * each : (i + 1) * each], smooth[i]]) for i in range(many)]
+def fit_candidates(
+    problem: Problem, basis: Basis, around: Expansion, parts: Sequence[FloatArray], *, free: bool
+) -> list[Candidate]:
+    """Fit all candidates of a basis to all rows and to all but each part; their quadratic programmes run side by side.
+
+    With `free`, one that is hardly penalised takes part too. It fits any shape, and chance with it, so it has a price where
+    the basis has more than a few cells. EM with smoothing takes part where there are no atoms.
+    """
+    few, free_price = 20, 4.0
+    kernel = problem.kernel @ basis.spread
+    counts = [problem.possible, *(problem.possible - p for p in parts)]
+    family = Family.on(basis.widths, basis.atoms, free=free and not basis.atoms)
+    each, times = len(family.names), len(counts)
+    terms = [around.terms(kernel, c) for c in counts]
+    solved = solve_penalised(
+        np.repeat(np.array([a for a, _ in terms]), each, axis=0),
+        np.repeat(np.array([g for _, g in terms]), each, axis=0),
+        np.tile(family.strengths, times),
+        np.tile(family.bands, (times, 1, 1)),
+        gap=0.02,  # nats: far below what tells candidates apart
+    ).reshape(times, each, -1)
+    price = free_price if len(basis.widths) > few else 0.0
+    out = [
+        Candidate(name, basis, solved[:, i], strength, family.bands[i], basis.price + price * (strength == FREE))
+        for i, (name, strength) in enumerate(zip(family.names, family.strengths, strict=True))
+    ]
+    if basis.atoms:
+        return out
+    inner = Problem.of(kernel, problem.possible, basis.widths)
+    smoothing = smoothing_for(inner.size)
+    smooth = [fit_ems(inner.with_counts(c), smoothing=smoothing, tolerance=1e-5, most=600).mass for c in counts]
+    like = next((c for c in out if c.name == "order 3, λ 3"), out[0])  # whose spread it is given
+    return [*out, Candidate("smoothed", basis, np.array(smooth), like.strength, like.rows, basis.price)]
 
 
 def split_counts(counts: FloatArray, number: int, seed: int = 20000) -> list[FloatArray]:
@@ -121,8 +177,21 @@ def split_counts(counts: FloatArray, number: int, seed: int = 20000) -> list[Flo
     return [*parts, left.astype(np.float64)]
 
 
-def fit_averaged(problem: Problem) -> AveragedFit:
-    """Fit the mean of the candidates, weighted by the likelihood of held-out values.
+def fit_averaged(
+    problem: Problem, bases: Sequence[Basis] = (), around: Expansion | None = None, *, free: bool = False
+) -> AveragedFit:
+    """Fit the mean of the candidates of all bases, weighted by the likelihood of held-out values.
+
+    Parameters
+    ----------
+    problem
+        The counts, and the kernel of the cells of a partition.
+    bases
+        The families that take part; by default the cells themselves.
+    around
+        Where the likelihood is expanded; by default around the problem's own pilot.
+    free
+        Whether fits that are hardly penalised take part.
 
     Examples
     --------
@@ -131,58 +200,136 @@ def fit_averaged(problem: Problem) -> AveragedFit:
     >>> fit_averaged(problem).mass.round(1)
     array([0.5, 0.5])
     """
-    folds = 4
+    folds, doubt = 4, 3.0  # for standard errors, a difference of three nats counts as one
     if problem.widths is None:
         raise UsageError("the order of unordered categories means nothing; use em, or exact for substitution")
     if problem.size == 1:
         return AveragedFit(np.ones(1), "auto", (problem.log_likelihood(np.ones(1)),))
-    if problem.size > MAX_CELLS:
-        return _spread_blocks(problem, *merge_cells(problem))
-    family = Family.on(problem.widths)
+    bases = bases or (Basis.of_cells(problem.widths, MAX_CELLS),)
+    around = around or Expansion.of(problem)
     parts = [p for p in split_counts(problem.possible, folds) if p.sum() > 0]
     held_out = parts if len(parts) == folds and problem.n >= 10 * folds else []
-    fits = fit_candidates([problem, *(problem.with_counts(problem.possible - p) for p in held_out)], family)
-    score = np.zeros(len(fits[0]))
-    for part, masses in zip(held_out, fits[1:], strict=True):
-        score += np.log(np.maximum(masses @ problem.kernel.T, 1e-12)) @ part
-    weights = np.exp(score - score.max())
-    weights /= weights.sum()
-    names = (*family.names, "smoothed")
-    mass = weights @ fits[0]
+    candidates = [c for basis in bases for c in fit_candidates(problem, basis, around, held_out, free=free)]
+    price = np.array([c.price for c in candidates])
+    score = -price
+    for i, candidate in enumerate(candidates):
+        for part, coefficients in zip(held_out, candidate.coefficients[1:], strict=True):
+            predicted = problem.kernel @ (candidate.basis.spread @ coefficients)
+            score[i] += np.log(np.maximum(predicted, 1e-12)) @ part
+    weights = _softmax(score)
+    prior = weights @ np.array([c.mass for c in candidates])
+    prior /= prior.sum()
+    # Of all tables that the fitted distribution could have brought forth, the released values tell which one it was: a last
+    # step of EM is the mean of the true rows' shares, given what was released of each.
+    mass = em_step(problem.kernel, problem.share, prior).mass
     mass /= mass.sum()
-    best = names[int(np.argmax(weights))]
+    best = candidates[int(np.argmax(weights))]
     return AveragedFit(
         mass,
         "auto",
         (problem.log_likelihood(mass),),
-        stopped=f"mean of {len(names)} fits weighted by held-out likelihood; most weight, {weights.max():.0%}, on {best}",
-        candidates=fits[0],
+        stopped=f"mean of {len(candidates)} fits weighted by held-out likelihood; most weight, {weights.max():.0%}, on "
+        f"{best.name} in {best.basis.name} cells",
+        candidates=tuple(candidates),
         weights=weights,
-        names=names,
+        doubts=(weights + _softmax((score + price) / doubt)) / 2,
+        prior=prior,
     )
 
 
-def merge_cells(problem: Problem) -> tuple[Problem, FloatArray]:
-    """Merge neighbouring cells into at most `MAX_CELLS` blocks; return also the matrix that spreads blocks over cells."""
-    widths = problem.widths if problem.widths is not None else np.ones(problem.size)
-    factor = -(-problem.size // MAX_CELLS)
-    block = np.arange(problem.size) // factor
-    total = np.bincount(block, widths).astype(np.float64)
-    spread = np.zeros((problem.size, len(total)))
-    spread[np.arange(problem.size), block] = widths / total[block]
-    return Problem.of(problem.kernel @ spread, problem.counts, total), spread
+def _softmax(score: FloatArray) -> FloatArray:
+    weights = np.exp(score - score.max())
+    return np.asarray(weights / weights.sum())
 
 
-def _spread_blocks(problem: Problem, blocks: Problem, spread: FloatArray) -> AveragedFit:
-    fit = fit_averaged(blocks)
-    inner = fit.candidates if fit.candidates is not None else fit.mass[None]
-    mass = spread @ fit.mass
-    return AveragedFit(
-        mass,
-        "auto",
-        (problem.log_likelihood(mass),),
-        stopped=fit.stopped,
-        candidates=inner @ spread.T,
-        weights=fit.weights,
-        names=fit.names,
+def find_atoms(
+    kernel: FloatArray, sites: FloatArray, at_sites: FloatArray, around: Expansion, problem: Problem
+) -> FloatArray:
+    """Return the values that seem to be shared by many rows: places where a sharp spike is cheaper than a bent density.
+
+    Each site may take mass at a price per unit; the density beside them is penalised as in `Family`. Neighbouring sites that
+    take mass are one atom, at their centre of mass.
+
+    Parameters
+    ----------
+    kernel, at_sites
+        K of the even cells, and of the sites.
+    sites
+        Values that may be atoms, in increasing order.
+    around, problem
+        Where the likelihood is expanded, and the counts on the even cells.
+    """
+    max_atoms, min_mass, min_share, reach = 8, 1e-3, 0.01, 2
+    price = 3 * np.log(problem.n)
+    cells = kernel.shape[1]
+    a, g = around.terms(np.hstack([kernel, at_sites]), problem.possible)
+    g[cells:] -= price
+    family = Family.on(np.asarray(problem.widths), len(sites))
+    shapes = [i for i, name in enumerate(family.names) if name in ("order 1, λ 10", "order 2, λ 10")]
+    solved = solve_penalised(
+        np.repeat(a[None], len(shapes), axis=0),
+        np.repeat(g[None], len(shapes), axis=0),
+        family.strengths[shapes],
+        family.bands[shapes],
     )
+    mass = solved[:, cells:].mean(axis=0)
+    active = np.flatnonzero(mass > min_mass)
+    if not len(active):
+        return np.empty(0)
+    groups = np.split(active, np.flatnonzero(np.diff(active) > reach) + 1)
+    totals = np.array([mass[g].sum() for g in groups])
+    centres = np.array([mass[g] @ sites[g] / mass[g].sum() for g in groups])
+    enough = totals > max(min_share, 2 * np.log(problem.n) / problem.n)
+    largest = np.argsort(-totals[enough])[:max_atoms]
+    return np.sort(centres[enough][largest])
+
+
+def averaged_covariance(problem: Problem, fit: AveragedFit) -> FloatArray:
+    """Return the covariance of the rows' own shares around a mean of candidates (see `rows_covariance`).
+
+    The distribution behind the rows has the covariance Σ w_j (Cov_j + (P_j − P)(P_j − P)ᵀ), P the mean of the candidates P_j.
+
+    Cov_j = (A + ½κλ² DᵀD + C)⁻¹, held to Σ P = 1. A penalty λ|t| is the prior of a Laplace variable of variance 2/λ²; with a
+    normal one in its place the posterior is normal, and its spread holds bias as well as chance (Wahba 1983, Nychka 1988).
+    κ = 0.1 lets the truth be rougher than the fit. C = c/max(P, 1/m)² is the curvature of −c log P, a Dirichlet prior worth a
+    few rows: positive masses have a scale.
+    """
+    kappa, min_weight, prior_rows = 0.1, 0.005, 20.0
+    if fit.doubts is None or fit.prior is None:
+        return np.zeros((problem.size, problem.size))
+    q = np.maximum(problem.kernel @ fit.prior, 0.5 / problem.n)
+    out = np.zeros((problem.size, problem.size))
+    curvatures: dict[int, FloatArray] = {}
+    for weight, candidate in zip(fit.doubts, fit.candidates, strict=True):
+        if weight < min_weight:
+            continue
+        basis, coefficients = candidate.basis, candidate.coefficients[0]
+        if id(basis) not in curvatures:
+            kernel = problem.kernel @ basis.spread
+            curvatures[id(basis)] = problem.n * (kernel.T / q) @ kernel
+        d = Differences(candidate.rows).matrix
+        prior = kappa * candidate.strength**2 / 2 * d.T @ d
+        scale = np.diag(prior_rows / len(coefficients) / np.maximum(coefficients, 1 / len(coefficients)) ** 2)
+        inverse = np.linalg.inv(curvatures[id(basis)] + prior + scale)
+        column = inverse.sum(axis=1)
+        off = candidate.mass - fit.prior
+        within = basis.spread @ (inverse - np.outer(column, column) / column.sum()) @ basis.spread.T
+        out += weight * (within + np.outer(off, off))
+    return rows_covariance(problem, fit.prior, out)
+
+
+def rows_covariance(problem: Problem, mass: FloatArray, covariance: FloatArray) -> FloatArray:
+    """Return the covariance of the true rows' own shares, from that of the distribution they are thought to come from.
+
+    Given the distribution P, a row released in s lies in p with probability π_s(p) = P(p) K[s, p]/(K P)(s). That leaves
+    Σ_s N(s) (diag π_s − π_s π_sᵀ)/n² of chance. Doubt about P enters through the Jacobian of the mean,
+    J = diag(Kᵀ(N/n/KP)) − Σ_s N(s)/n π_s K[s, ·]/(K P)(s), which vanishes with the noise: what is released as true leaves none.
+    """
+    kernel = problem.kernel.dense()
+    expected = problem.predict(mass)
+    belief = kernel * mass / expected[:, None]
+    ratio = problem.share / expected
+    shares = problem.share @ belief
+    chance = (np.diag(shares) - (belief.T * problem.share) @ belief) / problem.n
+    jacobian = np.diag(kernel.T @ ratio) - (belief.T * ratio) @ kernel
+    return np.asarray(chance + jacobian @ covariance @ jacobian.T)

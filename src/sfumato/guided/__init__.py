@@ -19,6 +19,7 @@ from sfumato.guided.tree import (
     ClassProbabilistic,
     ClassRandom,
     Detective,
+    Exchange,
     Framework,
     Innocent,
     LeafSwap,

@@ -23,8 +23,8 @@ from sfumato.engines import Engine
 from sfumato.errors import DataError, UsageError
 from sfumato.findings import Note
 from sfumato.guided import (
+    Exchange,
     GuidedMethod,
-    LeafSwap,
     Segments,
     TreeMethod,
     is_rare,
@@ -134,7 +134,8 @@ def draft_by_counts(
     counted = CountedTable(reader, source, engine)
     cells = {a.name: Decoder(a, a.kind in (Kind.INTEGER, Kind.DATE)) for a in plan.schema if a.released}
     work = plan, counted, gather_sample(counted, sample), owner, Decoding(cells)
-    return _swap(method, *work) if isinstance(method, LeafSwap) else _deal(method, *work)
+    exchange = method.exchange
+    return _deal(method, *work) if exchange is None else _swap(method, exchange, *work)
 
 
 def _deal(
@@ -158,7 +159,13 @@ def _deal(
 
 
 def _swap(
-    method: LeafSwap, plan: Plan, counted: CountedTable, mined: RowSample, owner: SecretKey, decoding: Decoding
+    method: TreeMethod,
+    exchange: Exchange,
+    plan: Plan,
+    counted: CountedTable,
+    mined: RowSample,
+    owner: SecretKey,
+    decoding: Decoding,
 ) -> CountedDraft:
     target = mined.table.required_target.name
     if kept := true_columns(plan):
@@ -172,10 +179,10 @@ def _swap(
     names = tuple(c.attribute.name for c in counted.reader.columns)
     cells = Cells(counted.reader, tree)
     by_class = counts.reshape(len(tree.nodes), -1).sum(axis=0)
-    gone = is_rare(by_class) & method.leaves_rare_out
+    gone = is_rare(by_class) & exchange.leaves_rare_out
     notes = (rare_note(by_class, counted.reader.labels, target),) if gone.any() else ()
     left_out = frozenset((np.flatnonzero(gone) - 1).tolist())
-    swap = Swap(owner.derive(*labels), names, method.least, method.small, left_out)
+    swap = Swap(owner.derive(*labels), names, exchange.least, exchange.small, left_out)
     source = counted.engine.exchange(cells, swap, counted.source, counted.reader.names, cells.schema)
     kernel = SwapKernel(names, target, decoding)
     return CountedDraft(

@@ -13,7 +13,7 @@ Start with class_noise: the formulas come first, then the three methods.
 """
 
 from sfumato.guided.tree._segments import Segments, similar_values
-from sfumato.guided.tree.base import Redraw, TreeMethod
+from sfumato.guided.tree.base import Exchange, Redraw, TreeMethod
 from sfumato.guided.tree.class_noise import (
     ClassAllLeaves,
     ClassNoise,

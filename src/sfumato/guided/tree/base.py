@@ -55,6 +55,17 @@ class Redraw:
 
 
 @dataclass(frozen=True)
+class Exchange:
+    """How values are exchanged among the rows of one leaf and class, where an engine brings these together."""
+
+    least: int
+    """Cells with fewer rows are small."""
+    small: str
+    """What happens to the rows of small cells."""
+    leaves_rare_out: bool
+
+
+@dataclass(frozen=True)
 class TreeMethod(Method):
     """One way to perturb a table around its decision tree. Subclasses are frozen dataclasses of their parameters."""
 
@@ -71,6 +82,11 @@ class TreeMethod(Method):
     def plan(cls, parameters: Mapping[str, Any]) -> Self:
         """Return the method with these parameters."""
         return cls.from_dict(parameters)
+
+    @property
+    def exchange(self) -> Exchange | None:
+        """How the method exchanges values between rows; None where it draws each value anew."""
+        return None
 
     def __post_init__(self) -> None:
         if self.best_of < 1:

@@ -33,7 +33,7 @@ from sfumato.findings import Note
 from sfumato.guided.base import Perturbed
 from sfumato.guided.rare_classes import STATEMENT
 from sfumato.guided.tree._partners import exchange_values
-from sfumato.guided.tree.base import TreeMethod, check_choice
+from sfumato.guided.tree.base import Exchange, TreeMethod, check_choice
 from sfumato.guided.tree.class_noise import LABELS_PERMUTED, permute_labels
 from sfumato.guided.tree.owner_tree import Leaves
 from sfumato.parameters import parameter
@@ -142,6 +142,11 @@ class LeafSwap(TreeMethod):
     def leaves_rare_out(self) -> bool:
         """Unless small cells are to be kept as they are."""
         return self.small != "keep"
+
+    @property
+    def exchange(self) -> Exchange:
+        """Return how values are exchanged within a leaf and class."""
+        return Exchange(self.least, self.small, self.leaves_rare_out)
 
     def _draw(self, table: Original, leaves: Leaves, stream: Stream) -> Perturbed:
         deal = deal_within_cells(table, leaves.number, stream, labels=self.labels)

@@ -43,8 +43,9 @@ def alone(table: Path, plan: Plan, spread: Release) -> Release:
 
 
 def test_counts_are_the_same(spark: Any, alone: Release, spread: Release) -> None:
-    column = alone.read_table()["salary"]
-    count = CellCounts(("salary", "age"), (column.observed_grid(column.true_grid(50)), None))
+    table = alone.read_table()
+    names = ("salary", "age")
+    count = CellCounts(names, tuple(table[n].observed_grid(table[n].true_grid(50)) for n in names))
     here = alone.count_table(Local()).fold(count)
     for engine, made in ((Local(2), spread), (spark, spread), (spark, alone)):
         for ours, theirs in zip(

@@ -8,6 +8,7 @@ bases         the cells a column is solved in: even, stretched, atoms
 penalised     the default on ordered values: penalised fits of all bases, averaged; quadratic solves them
 moments       mean and variance without bias
 distribution  the result: masses, figures with intervals, bands
+fine_column   a column posed on the cells of its bases
 columns       from a released column to a `Distribution`, overall and by class
 dataset       a whole table of reconstructed values
 

@@ -6,6 +6,7 @@ PY := $(V)/bin/python
 UV := $(V)/bin/uv
 COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
 OUT ?= demo
+SPLIT := --dist loadfile --no-loadscope-reorder  # a file of tests stays with one worker, so that what its tests share is made once
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast test-spark test-random check papers bench docs docs-pages docs-guides format lock clean
@@ -37,16 +38,16 @@ demo: $(V)/.run  ## release a real table, mine it, and write a report to open (O
 
 test: $(V)/.dev  ## run every check and every test
 	$(MAKE) --no-print-directory check
-	$(PY) -m pytest -n auto
+	$(PY) -m pytest -n auto $(SPLIT)
 
 test-fast: $(V)/.dev  ## run the tests that take less than a second each
-	$(PY) -m pytest -n auto -m "not slow"
+	$(PY) -m pytest -n auto $(SPLIT) -m "not slow"
 
 test-spark: $(V)/.spark  ## run the tests of the Spark engine on a real cluster of this machine (brings pyspark and, if need be, Java)
 	$(PY) -m pytest tests/spark tests/contracts/test_engines.py
 
 test-random: $(V)/.dev  ## run the property tests on a thousand random examples each (by night; the others use fixed ones)
-	HYPOTHESIS_PROFILE=random $(PY) -m pytest -n auto -m "not slow"
+	HYPOTHESIS_PROFILE=random $(PY) -m pytest -n auto $(SPLIT) -m "not slow"
 
 check: $(V)/.dev  ## lint, types, import direction
 	$(V)/bin/ruff check .

@@ -14,10 +14,9 @@ from measure import Ratio, ratios
 
 from sfumato.clusters.disclosure import nearest_neighbour_linkage
 from sfumato.clusters.kmeans import kmeans, lloyd
-from sfumato.clusters.scaling import Scaling
+from sfumato.clusters.points import Scaling
 from sfumato.guided.cluster.base import ClusterMethod
-from sfumato.guided.cluster.racc import RACCV
-from sfumato.guided.cluster.swap_v import SwapV
+from sfumato.guided.cluster.voronoi import RACCV, SwapV
 from sfumato.randomness import SecretKey, Stream
 
 COLUMNS, K = 8, 10

@@ -37,7 +37,7 @@ def perform(job: str, source: Path, folder: Path) -> None:
     import sfumato as sf
     from sfumato.engines import Local
     from sfumato.generators import get
-    from sfumato.generators.registry import plan_for
+    from sfumato.generators.base import plan_for
     from sfumato.randomness import SecretKey
 
     if job == "release":
@@ -61,7 +61,7 @@ def main(arguments: list[str] | None = None) -> list[Ratio]:
     parser.add_argument("--largest", type=int, default=10_000_000)
     parser.add_argument("--repeats", type=int, default=2, help="the best of so many runs counts")
     options = parser.parse_args(arguments)
-    from sfumato.generators.registry import generate
+    from sfumato.generators.base import generate
 
     sizes = [options.smallest]
     while sizes[-1] < options.largest:

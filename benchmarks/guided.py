@@ -15,8 +15,8 @@ from sfumato.generators import get
 from sfumato.guided.tree.class_noise import ClassRandom
 from sfumato.guided.tree.detective import Detective
 from sfumato.guided.tree.framework import Framework
-from sfumato.guided.tree.innocent import Innocent
 from sfumato.guided.tree.leaf_swap import LeafSwap
+from sfumato.guided.tree.value_noise import Innocent
 from sfumato.papers.parties import bundled_table
 from sfumato.randomness import SecretKey, Stream
 from sfumato.schema import Attribute, Categories, Interval, Kind

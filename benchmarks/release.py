@@ -21,7 +21,7 @@ from peers import python_of
 from pins import PINS
 
 from sfumato.generators import get
-from sfumato.generators.registry import generate, plan_for
+from sfumato.generators.base import generate, plan_for
 from sfumato.randomness import CELLS_PER_CHUNK, CellWords, Rows, SecretKey, entity_addresses, normal, uniform
 
 HERE = str(Path(__file__).resolve())

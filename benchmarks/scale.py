@@ -30,7 +30,7 @@ import psutil
 from measure import versions
 
 from sfumato.generators import get
-from sfumato.generators.registry import generate, plan_for
+from sfumato.generators.base import generate, plan_for
 from sfumato.randomness import SecretKey
 
 HERE = str(Path(__file__).resolve())

@@ -283,7 +283,7 @@ def verbs() -> str:
             [
                 f"`{', '.join([*p.opts, *p.secondary_opts])}`"
                 + (f" *{p.make_metavar(inner)}*" if not p.is_flag else ""),
-                _help(p),
+                _help(p, inner),
             ]
             for p in command.get_params(inner)
             if isinstance(p, click.Option) and "--help" not in p.opts
@@ -307,7 +307,8 @@ def verbs() -> str:
     return page("The command line", lead, filter(None, parts))
 
 
-def _help(option: click.Option) -> str:
+def _help(option: click.Option, context: click.Context) -> str:
+    option.get_help_record(context)  # an option that lists names looks them up only when its help is asked for
     text = option.help or ""
     if isinstance(option.show_default, str):
         return f"{text} Default: {option.show_default}."

@@ -23,6 +23,7 @@ from sfumato.schema import Attribute
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
+WordArray = NDArray[np.uint64]
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,11 @@ import numpy as np
 from sfumato.counts import FloatArray, Grid
 from sfumato.description import describe_manifest
 from sfumato.io import open_new_folder
-from sfumato.mining import Model, Reconstruction, mine, reconstruct
+from sfumato.mining import Evaluation, Model, Reconstruction, mine, reconstruct
 from sfumato.plans import Plan
 from sfumato.releases import Release, create_key, load_key, read_original
 from sfumato.releasing import release
-from sfumato.report import charts, page
+from sfumato.report import charts, page, score_tables
 from sfumato.table import Column
 from sfumato.trees import original
 from sfumato.trees import svg as tree_svg
@@ -53,6 +53,8 @@ class DemoResult:
         Of a tree from the true values, from the release, and from the release without correction.
     distance : dict
         Total variation to the true distribution, by column: of the released values, of the reconstruction.
+    scores : dict
+        Every score of the same trees, as `sfumato.evaluate` gives them.
 
     Examples
     --------
@@ -66,6 +68,7 @@ class DemoResult:
     rows: int
     accuracy: dict[str, float]
     distance: dict[str, tuple[float, float]]
+    scores: dict[str, Evaluation] = field(default_factory=dict)
 
     @property
     def headline(self) -> str:
@@ -74,12 +77,18 @@ class DemoResult:
         return (
             f"Blurred {self.rows:,} people's rows, then mined the release alone: a decision tree from it is right on "
             f"{mined:.1%} of true test rows; one from the true values on {true:.1%}, one that takes the noisy values for true "
-            f"ones on {naive:.1%}."
+            f"ones on {naive:.1%}{self._majority}."
         )
+
+    @property
+    def _majority(self) -> str:
+        if not self.scores:
+            return ""
+        return f"; always the commonest class would be right on {next(iter(self.scores.values()))['majority']:.1%}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain data."""
-        return {"rows": self.rows, "accuracy": self.accuracy, "distance": self.distance}
+        return {"rows": self.rows, "accuracy": self.accuracy, "distance": self.distance, "scores": self.scores}
 
 
 def demo(
@@ -138,7 +147,8 @@ def demo(
             "release, reconstructed": mine(made),
             "release, naive": mine(made, "randomized"),
         }
-        accuracy = {name: model.evaluate(TEST)["accuracy"] for name, model in models.items()}
+        scores = {name: model.evaluate(TEST) for name, model in models.items()}
+        accuracy = {name: float(about["accuracy"]) for name, about in scores.items()}
         best = models["release, reconstructed"]
         best.save(hidden / "model.json")
         drawn = [v.draw(alone=False, original=masses[n]) for n, v in views.items()]
@@ -146,7 +156,7 @@ def demo(
         (hidden / "tree.svg").write_text(tree_svg(best.body), "utf-8")  # type: ignore[arg-type]
         say("4/4  writing the report")
         distance = {n: _distances(v, masses[n]) for n, v in views.items()}
-        result = DemoResult(folder, made.manifest.data.rows, accuracy, distance)
+        result = DemoResult(folder, made.manifest.data.rows, accuracy, distance, scores)
         (hidden / "report.html").write_text(_report(result, made, drawn, best, next_steps), "utf-8")
     return result
 
@@ -169,7 +179,7 @@ def _distances(view: Reconstruction, truth: FloatArray) -> tuple[float, float]:
 def _report(result: DemoResult, made: Release, drawings: list[str], model: Model, next_steps: str) -> str:
     about = describe_manifest(made.manifest)
     before, after = (sum(d[i] for d in result.distance.values()) for i in (0, 1))
-    accuracy = result.accuracy
+    accuracy, mined = result.accuracy, result.scores["release, reconstructed"]
     distances = [[n, f"{a:.3f}", f"{b:.3f}"] for n, (a, b) in result.distance.items()]
     laws = [
         [n, a["what"], a["privacy"]["in_words"], a["privacy"]["epsilon_in_words"]]
@@ -184,6 +194,7 @@ def _report(result: DemoResult, made: Release, drawings: list[str], model: Model
                 (f"{accuracy['release, reconstructed']:.1%}", "accuracy of a tree grown from the release"),
                 (f"{accuracy['true values']:.1%}", "of one grown from the true values"),
                 (f"{accuracy['release, naive']:.1%}", "of one that takes the released values for true ones"),
+                (f"{mined['majority']:.1%}", "of always guessing the commonest class"),
                 (f"{before / max(after, 1e-9):.1f} ×", "closer to the true distributions after reconstruction"),
             ]
         ),
@@ -207,11 +218,25 @@ def _report(result: DemoResult, made: Release, drawings: list[str], model: Model
         ),
         page.section(
             "The tree, grown from the release alone",
-            page.cards(
-                [charts.comparison("Accuracy on 16,281 true rows", accuracy, inks=charts.TRUE_FIRST, alone=False)]
-            ),
+            page.cards(_score_charts(result.scores)),
+            page.table(*score_tables.tabulate_scores(result.scores)),
+            page.table(*score_tables.tabulate_confusion(mined["confusion"], model.labels)),
+            page.paragraph("Rows by true class, and by what the tree from the release takes them for."),
             page.paragraph(str(model.notes.get("why", ""))),
             page.code(tree_text(model.body)),  # type: ignore[arg-type]
         ),
         page.section("Now with your own table", page.code(next_steps)),
     )
+
+
+def _score_charts(scores: dict[str, Evaluation]) -> list[str]:
+    """Draw accuracy and AUC of the trees beside those of guessing, and the calibration of the tree from the release."""
+    mined = scores["release, reconstructed"]
+    accuracy = {name: about["accuracy"] for name, about in scores.items()} | {"commonest class": mined["majority"]}
+    area = {name: round(about["auc"], 3) for name, about in scores.items()} | {"guessing": 0.5}
+    rows = f"on {mined['rows']:,} true rows"
+    return [
+        charts.comparison(f"Accuracy {rows}", accuracy, inks=charts.TRUE_FIRST, alone=False),
+        charts.comparison(f"AUC {rows}", area, inks=charts.TRUE_FIRST, alone=False, percent=False),
+        score_tables.draw_calibration(mined["calibration"], alone=False),
+    ]

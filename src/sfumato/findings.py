@@ -97,360 +97,303 @@ def code_notes(notes: Iterable[str]) -> list[dict[str, Any]]:
     return [{"code": n.code, "title": FINDINGS[n.code].title, "words": str(n)} for n in notes if isinstance(n, Note)]
 
 
-ENTRIES = (
+WORDS = {
     # --- plans ---
-    Explanation(
-        "SF101",
+    "SF101": (
         "The domain was learned from the data",
-        "The plan took the ends or the labels of the column from the rows. They are published with the release, so a real "
-        "smallest and largest value, or a real rare label, becomes public.",
+        ("The plan took the ends or the labels of the column from the rows. They are published with the release, so a real "
+         "smallest and largest value, or a real rare label, becomes public."),
         'Write what is publicly known into the plan (`domain` or `categories`) and remove `domain_from = "data"`.',
     ),
-    Explanation(
-        "SF102",
+    "SF102": (
         "Neighbouring rows are alike",
         "The table looks sorted by this column. A release keeps the order of the rows, and the noise of neighbours averages out.",
         "Shuffle the rows before the release; no analysis needs their order. Audit against the same shuffled table.",
     ),
-    Explanation(
-        "SF103",
+    "SF103": (
         "The column is withheld",
         "The plan proposes to leave the column out: it identifies people, is free text, has one value only, or cannot be read.",
         "If the column should be released, declare its kind and domain in the plan and change its `consent`.",
     ),
-    Explanation(
-        "SF104",
+    "SF104": (
         "Texts were taken as missing",
         "These texts stand for a missing value in the column. Their cells stay visibly empty in the release.",
         "If one of them is an answer, remove it from `missing_values` in the plan.",
     ),
-    Explanation(
-        "SF105",
+    "SF105": (
         "Words were taken as labels",
         "Words such as None or unknown stand in a column of labels and were kept as labels, because they can be answers.",
         "If they mean that there is no value, list them under `missing_values` in the plan.",
     ),
-    Explanation(
-        "SF106",
+    "SF106": (
         "Values may mean something else",
         "Numbers that look like marks for missing (−999, 9999), or labels that look like numbers or days written in another way.",
         "List marks under `missing_values` and narrow the domain; rewrite numbers and days in the form that the message names.",
     ),
     # --- releases ---
-    Explanation(
-        "SF201",
+    "SF201": (
         "Columns are released as they are",
         "The columns hold true values. Anyone who knows them of a person can find the person's row.",
         "Withhold the columns or blur them, unless the people agreed to this.",
     ),
-    Explanation(
-        "SF202",
+    "SF202": (
         "Missing values are left missing",
         "An empty cell in the release was empty in the original, so the release shows who has no value.",
         'In a categorical column set `missing = "category"` in the plan: noise then covers absence too.',
     ),
-    Explanation(
-        "SF203",
+    "SF203": (
         "Missing values were swapped",
         "The method moved empty cells like any other value. An empty cell is usually another person's.",
         "Nothing. Do not read an empty cell as a fact about the row.",
     ),
-    Explanation(
-        "SF204",
+    "SF204": (
         "Most cells hold their true value",
         "The steps of the column's grid are wide compared with the noise, so rounding takes the noise away in most cells.",
         "Ask for more privacy, or declare the column categorical and use substitution.",
     ),
-    Explanation(
-        "SF205",
+    "SF205": (
         "No finite ε holds",
         "The law gives no bound of differential privacy for the column: some released value can rule some true value out, or nearly.",
         "Use laplace, square-wave, substitution or projective where a finite ε is needed.",
     ),
-    Explanation(
-        "SF206",
+    "SF206": (
         "No figure holds value by value",
         "A guided method changed values around a pattern of the whole table. There is no interval and no ε for a single value.",
         "Mine the release as it is. The owner runs `sfumato audit` to see what an intruder can still find out.",
     ),
-    Explanation(
-        "SF207",
+    "SF207": (
         "A limit of the guided method",
         "The method states what it does not protect, for any table it is used on.",
         "Read it before you publish, and before you draw conclusions from single rows.",
     ),
-    Explanation(
-        "SF208",
+    "SF208": (
         "The noise of several columns is correlated",
         "The noise of these columns was drawn together. One column alone may be treated as gaussian; two are not independent.",
         "Correct covariances with the published matrix: Σx = Σy − Σr.",
     ),
-    Explanation(
-        "SF209",
+    "SF209": (
         "The same rows were released before",
         "Releases of the same rows with independent noise can be averaged, which weakens the privacy stated for each of them.",
         "Keep to one release. Audit them together: `sf.audit(release, original, others=[…])`.",
     ),
-    Explanation(
-        "SF210",
+    "SF210": (
         "Noise belongs to the entity",
         "A person who appears in another release under the same law with the same value has the same noise there.",
         "Nothing: asking again teaches nothing new. Do not average over such releases.",
     ),
-    Explanation(
-        "SF221",
+    "SF221": (
         "The method left columns unchanged",
         "No value of these columns changed, so they are as public as in the original.",
         "Withhold the columns, or perturb them by another method.",
     ),
-    Explanation(
-        "SF222",
+    "SF222": (
         "The method hardly changed a column",
         "Fewer than 5 % of the values changed, which protects hardly anybody.",
         "Raise the noise, or perturb the column by another method.",
     ),
-    Explanation(
-        "SF223",
+    "SF223": (
         "Rare classes were left out",
         "A class of one or two rows does not hide its people while the class stays readable, so its rows are not in the release.",
         "Merge the class with another one in the table to have the rows in.",
     ),
-    Explanation(
-        "SF224",
+    "SF224": (
         "Values in small cells stayed",
         "Some rows are nearly alone in their leaf and class and found no row to swap these values with.",
         "The option `small=suppress` leaves such rows out.",
     ),
-    Explanation(
-        "SF225",
+    "SF225": (
         "Rows swapped with other classes",
         "Some rows found no partner of their class and exchanged values with other classes of their leaf, so their rule is weaker.",
         "The option `small=suppress` leaves such rows out.",
     ),
-    Explanation(
-        "SF226",
+    "SF226": (
         "Rows in small cells were left out",
         "Some rows had no row to swap with and are not in the release.",
         "Nothing, or the option `small=climb` to swap them further away.",
     ),
-    Explanation(
-        "SF227",
+    "SF227": (
         "Unique rows stayed as they are",
         "By chance some rows kept every value, and no other row is like them: anyone who knows the values finds the row.",
         "Run `sfumato audit`, which names the rows. Leave them out, merge rare labels, or perturb more columns.",
     ),
-    Explanation(
-        "SF228",
+    "SF228": (
         "The method takes the place of the plan's noise",
         "The plan gives these columns noise of their own, but a guided method was chosen for the whole table.",
         "Remove one of the two from the plan.",
     ),
-    Explanation(
-        "SF229",
+    "SF229": (
         "Noise relative to the value leaves zeros",
         "Noise in proportion to a value does not change a 0, and the column has many.",
         "Use additive noise: the option `noise=additive`.",
     ),
-    Explanation(
-        "SF230",
+    "SF230": (
         "Class noise hides few classes",
         "An intruder who can place a row in its leaf knows the class of most rows. Only rows of a leaf's minority are protected.",
         "Use leaf-swap, or a law, where the class itself is sensitive.",
     ),
-    Explanation(
-        "SF231",
+    "SF231": (
         "The ledger cannot recognise these rows",
         "Most rows look alike, so the ledger cannot tell whether a later table holds the same people.",
         "Keep count of releases of this table yourself, or tie the noise to people with an id column.",
     ),
     # --- mining ---
-    Explanation(
-        "SF301",
+    "SF301": (
         "A column was not reconstructed",
         "The column has no single value in the release, or cannot be reconstructed by the chosen method.",
         "Choose another method, or do without the column.",
     ),
-    Explanation(
-        "SF302",
+    "SF302": (
         "How the strategy was chosen",
         "`auto` grows trees by several strategies and compares them on held-out rows, through the noise. The note gives the figures.",
         "Nothing. A ± of 5 points or more means that this release cannot tell the strategies apart.",
     ),
-    Explanation(
-        "SF303",
+    "SF303": (
         "Rows without a known class",
         "The class of these rows is missing, or is a label the model has never seen. They are not part of the accuracy.",
         "Check the labels of the class column.",
     ),
-    Explanation(
-        "SF304",
+    "SF304": (
         "A column took no part in the clusters",
         "k-means needs complete numbers. Labels and columns with missing values take no part.",
         "Nothing, or fill the missing values before the release.",
     ),
-    Explanation(
-        "SF305",
+    "SF305": (
         "Small clusters were merged",
         "A cluster of very few rows is neither stable nor private and was merged with its neighbour.",
         "Ask for fewer clusters (`-k`).",
     ),
-    Explanation(
-        "SF306",
+    "SF306": (
         "Only part of the rows was compared",
         "The tables are larger than the sample, so the figures are those of a sample chosen by row number.",
         "Raise `sample` where memory allows.",
     ),
-    Explanation(
-        "SF307",
+    "SF307": (
         "Trees or clusters were not compared",
         "There is no class, no complete numeric column, or too few rows to compare.",
         "Name the class (`target`) when you release, or read the reason given.",
     ),
-    Explanation(
-        "SF308",
+    "SF308": (
         "A setting of the trade-off was left out",
         "The law cannot be bound to some column at this setting.",
         "Read the reason given, and choose other settings.",
     ),
-    Explanation(
-        "SF309",
+    "SF309": (
         "Another law stands in for some columns",
         "The law that is swept does not act on these columns (labels, or numbers). Another law of the same strength takes its place.",
         "Nothing, or write a plan that names a law for each column.",
     ),
     # --- audits ---
-    Explanation(
-        "SF400",
+    "SF400": (
         "A promise is narrowed or broken",
         "After an attack the interval that holds the true value is smaller than the law promises.",
         "Read which attack did it and what it was granted; ask for more privacy.",
     ),
-    Explanation(
-        "SF401",
+    "SF401": (
         "Nothing is hidden",
         "Every column is released as it is. The risk is 100 %.",
         "Release the table with noise.",
     ),
-    Explanation(
-        "SF402",
+    "SF402": (
         "Some columns are in the clear",
         "These columns are released as they are, as the plan asks.",
         "Nothing, if people agreed to it. Otherwise withhold or blur them.",
     ),
-    Explanation(
-        "SF403",
+    "SF403": (
         "A column was not measured",
         "No attack could be scored on the column, so nothing is known about it.",
         "Do not count it as kept. The reason stands beside the column.",
     ),
-    Explanation(
-        "SF404",
+    "SF404": (
         "People can be found",
         "An intruder who knows true values of a person finds the person's row more often than chance allows.",
         "Withhold columns that others may know, release fewer of them as they are, or add noise.",
     ),
-    Explanation(
-        "SF405",
+    "SF405": (
         "Rows are released unchanged",
         "Some rows kept every modified value and are like no other row: anyone who knows one finds it.",
         "Leave these rows out (leaf-swap: `small=suppress`), merge rare labels, or perturb more columns.",
     ),
-    Explanation(
-        "SF406",
+    "SF406": (
         "The ledger knows several releases of these rows",
         "The same rows were released several times with noise of their own. Anyone who holds them all can average.",
         "Release no more, and withdraw what you can.",
     ),
-    Explanation(
-        "SF407",
+    "SF407": (
         "The manifest names earlier releases",
         "The same rows were released before with independent noise, and they were not part of this audit.",
         "Audit them together (`others`), or give the key (`key`) to ask the ledger.",
     ),
-    Explanation(
-        "SF411",
+    "SF411": (
         "The column's own distribution narrows it",
         "Most people have similar values, and the release is meant to tell the distribution. Together they leave a smaller interval.",
         "Ask for more privacy, or state the smaller figure.",
     ),
-    Explanation(
-        "SF412",
+    "SF412": (
         "Other columns give it away",
         "The columns are correlated and their noise is not, so the noise can be filtered out.",
         "Release fewer of them, or use correlated noise: the method `correlated-gaussian` with `ratio=1` (or more of it).",
     ),
-    Explanation(
-        "SF413",
+    "SF413": (
         "Another column names the group",
         "A column says which group a person belongs to, and the group is narrower than the promised interval.",
         "Withhold that column, blur it (or blur it more), or state the smaller figure.",
     ),
-    Explanation(
-        "SF414",
+    "SF414": (
         "The order of the rows gives it away",
         "Neighbouring rows are alike, and their noise averages out.",
         "Shuffle the rows before you release them.",
     ),
-    Explanation(
-        "SF415",
+    "SF415": (
         "Several releases average out",
         "Releases of the same rows have independent noise. Their average is closer to the truth than any of them.",
         "Keep to one release, or tie the noise to people with an id column; withdraw what you can.",
     ),
-    Explanation(
-        "SF416",
+    "SF416": (
         "One draw of noise was used at two scales",
         "Two releases share a draw of noise at different scales, so the noise cancels out exactly.",
         "Withdraw one of the releases, and give each law its own noise.",
     ),
-    Explanation(
-        "SF417",
+    "SF417": (
         "A few known rows undo the method",
         "The same transformation was applied to all rows, and a few known rows are enough to find it.",
         "Add noise of its own to every row.",
     ),
-    Explanation(
-        "SF418",
+    "SF418": (
         "Clusters are nearly linear images",
         "Inside a cluster the release is nearly a linear function of the original, which known rows reveal.",
         "Use a method that perturbs each row by itself.",
     ),
-    Explanation(
-        "SF419",
+    "SF419": (
         "The release is a reflection",
         "Rows were mirrored about a centre, and mirroring them again gives the original.",
         "Use another method.",
     ),
-    Explanation(
-        "SF420",
+    "SF420": (
         "The low digits are true",
         "The noise lies on a coarser grid than the data, so the digits below it are the true ones.",
         "Release on the attribute's own grid.",
     ),
-    Explanation(
-        "SF421",
+    "SF421": (
         "The law undoes itself",
         "Blurring the release once more brings true values back.",
         "Use another law.",
     ),
-    Explanation(
-        "SF422",
+    "SF422": (
         "The released value is too close",
         "The released value itself is nearer to the true one than the law promises.",
         "Check that the data is the data of this manifest, and report a fault of the law.",
     ),
-    Explanation(
-        "SF423",
+    "SF423": (
         "The grid rounds the noise away",
         "The steps of the column's grid are wide compared with the noise, so most cells hold their true value.",
         "Ask for more privacy, or declare the column categorical and use substitution.",
     ),
-    Explanation(
-        "SF424",
+    "SF424": (
         "The values are nearly the true ones",
         "A guided method changed this column so little that the released values can be read as true.",
         "Use a method that changes this column, or add noise.",
     ),
-)  # fmt: skip
-FINDINGS = {entry.code: entry for entry in ENTRIES}
+}  # fmt: skip
+"""Of every finding its title, its meaning and the next step."""
+FINDINGS = {code: Explanation(code, *words) for code, words in WORDS.items()}
 """Every numbered finding by its code."""

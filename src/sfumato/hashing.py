@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-WordArray = NDArray[np.uint64]
+from sfumato.counts import WordArray
 
 GOLDEN_STEP = np.uint64(0x9E3779B97F4A7C15)
 """2⁶⁴ divided by the golden ratio: splitmix64's step from one stream to the next."""

@@ -26,14 +26,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
-from numpy.typing import NDArray
 
-from sfumato.hashing import WordArray
+from sfumato.counts import BoolArray, FloatArray, IntArray, WordArray
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FloatArray = NDArray[np.float64]
+FloatArray = FloatArray
 
 CELLS_PER_CHUNK = 8192
 """Their 128 KiB of bits stay in the cache from the cipher to the released value."""
@@ -100,7 +99,7 @@ class Rows:
         """Return the addresses `begin` to `end` of these."""
         return Rows(self.start + begin, end - begin)
 
-    def take(self, present: NDArray[np.bool_]) -> Entities:
+    def take(self, present: BoolArray) -> Entities:
         """Return the addresses of the rows that are `present`."""
         high = self.high[present]
         return Entities(high, np.zeros(len(high), np.uint64))
@@ -122,7 +121,7 @@ class Entities:
         """Return the addresses `begin` to `end` of these."""
         return Entities(self.high[begin:end], self.low[begin:end])
 
-    def take(self, present: NDArray[np.bool_]) -> Entities:
+    def take(self, present: BoolArray) -> Entities:
         """Return the addresses of the rows that are `present`."""
         return Entities(self.high[present], self.low[present])
 
@@ -193,7 +192,7 @@ def _fit_digits(ends: dict[str, int | None]) -> bool:
     return all(end is None or abs(end) < 10**MAX_ID_DIGITS for end in ends.values())
 
 
-def _integer_entities(key: SecretKey, ids: NDArray[np.int64]) -> Entities:
+def _integer_entities(key: SecretKey, ids: IntArray) -> Entities:
     place = Entities(ids.view(np.uint64), np.zeros(len(ids), np.uint64))
     words = random_words(key, place, np.zeros(len(ids)))
     return Entities(words[:, 0].copy(), words[:, 1].copy())
@@ -206,7 +205,7 @@ def uniform(words: WordArray) -> FloatArray:
     return out
 
 
-def _as_signed(words: WordArray) -> NDArray[np.int64]:
+def _as_signed(words: WordArray) -> IntArray:
     """View words below 2⁶³ as signed: processors convert signed integers to floats several times faster than unsigned ones."""
     return words.view(np.int64)
 
@@ -306,15 +305,15 @@ class Stream:
         """Return the next values of N(0, 1)."""
         return normal(self.words(int(np.prod(shape)))).reshape(shape)
 
-    def integers(self, size: int, bound: int) -> NDArray[np.int64]:
+    def integers(self, size: int, bound: int) -> IntArray:
         """Return integers, uniform on 0 … bound − 1 (the bias is at most bound/2⁵³, which is negligible)."""
         return np.floor(self.uniform(size) * bound).astype(np.int64)
 
-    def permutation(self, size: int) -> NDArray[np.int64]:
+    def permutation(self, size: int) -> IntArray:
         """Return a random order, by sorting random words."""
         return np.argsort(self.words(size), kind="stable")
 
-    def permutation_within(self, groups: NDArray[np.int64]) -> NDArray[np.int64]:
+    def permutation_within(self, groups: IntArray) -> IntArray:
         """Return, for each place, a place of the same group: a random order inside every group at once."""
         home = np.lexsort((np.arange(len(groups)), groups))
         shuffled = np.lexsort((self.words(len(groups)), groups))

@@ -9,10 +9,9 @@ from functools import cached_property
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sfumato.channels import CellRule, Channel, Transition, coarsen
-from sfumato.counts import FloatArray, Grid, IntArray, scatter
+from sfumato.channels import CellRule, Channel, CorrelatedGaussian, Transition, coarsen
+from sfumato.counts import BoolArray, FloatArray, Grid, IntArray, scatter
 from sfumato.errors import UsageError
 from sfumato.randomness import Addresses, Rows, SecretKey
 from sfumato.schema import Attribute, Categories, Kind, find_column
@@ -74,7 +73,7 @@ class Column:
         codes[np.isnan(self.values)] = -1
         return codes
 
-    def take(self, rows: NDArray[np.bool_] | IntArray) -> Column:
+    def take(self, rows: BoolArray | IntArray) -> Column:
         """Return the column of some of the rows."""
         return replace(self, values=self.values[rows])
 
@@ -176,7 +175,7 @@ class Table:
             raise UsageError("the table has no target; name the target column, or choose one with Table.with_target")
         return self.target
 
-    def take(self, rows: NDArray[np.bool_] | IntArray) -> Self:
+    def take(self, rows: BoolArray | IntArray) -> Self:
         """Return some of the rows."""
         target = None if self.target is None else self.target.take(rows)
         return replace(self, columns=tuple(c.take(rows) for c in self.columns), target=target)
@@ -225,13 +224,18 @@ def require_original(table: Table, who: str) -> Original:
     return table
 
 
-def correlated_columns(columns: Iterable[Column]) -> tuple[str, ...]:
-    """Return the names of columns whose noise a joint law drew together, where there are two or more of one law."""
-    laws: dict[object, list[str]] = {}
+def group_by_joint_law(columns: Iterable[Column]) -> dict[CorrelatedGaussian, list[str]]:
+    """Return the names of columns whose noise was drawn together, by their law."""
+    out: dict[CorrelatedGaussian, list[str]] = {}
     for column in columns:
         if column.channel is not None and (joint := column.channel.joint) is not None:
-            laws.setdefault(joint, []).append(column.name)
-    return tuple(name for names in laws.values() if len(names) > 1 for name in names)
+            out.setdefault(joint, []).append(column.name)
+    return out
+
+
+def correlated_columns(columns: Iterable[Column]) -> tuple[str, ...]:
+    """Return the names of columns whose noise a joint law drew together, where there are two or more of one law."""
+    return tuple(name for names in group_by_joint_law(columns).values() if len(names) > 1 for name in names)
 
 
 def refuse_correlated_noise(what: str, columns: Iterable[Column]) -> None:

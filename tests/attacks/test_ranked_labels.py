@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from sfumato.attacks._belief import CONFIDENCE, smallest_sets
-from sfumato.attacks._ranked_labels import RankedLabels
+from sfumato.attacks._belief import CONFIDENCE, RankedLabels, smallest_sets
 from sfumato.attacks.base import RankedSets, Sets
 from sfumato.auditing.score import DOUBT, honest_widths
 from sfumato.channels import Projective, Substitution

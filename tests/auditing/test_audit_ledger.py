@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from sfumato.attacks import View
-from sfumato.auditing.ledger_repeats import find_repeats
+from sfumato.auditing.case import find_repeats
 from sfumato.auditing.runner import audit
 from sfumato.channels import Gaussian, Substitution
 from sfumato.cli.audit import audit as audit_command

@@ -320,8 +320,16 @@ def test_the_mean_of_the_bits_is_the_information_that_the_columns_tell(noisy):
 
 def test_utility_stands_beside_the_attacks(tmp_path):
     plan = Plan.propose("iris", noise="gaussian", privacy=0.2, name="u")
-    about = audit(made("iris", plan, tmp_path / "r"), "iris", targets=30).utility
+    result = audit(made("iris", plan, tmp_path / "r"), "iris", targets=30)
+    about = result.utility
     assert about["trees"]["accuracy"]["original"] > 0.8
+    scores = about["trees"]["scores"]["reconstructed"]
+    assert scores["accuracy"] == about["trees"]["accuracy"]["reconstructed"]
+    assert np.sum(scores["confusion"]) == about["trees"]["test_rows"]
+    assert scores["auc"] > scores["without_model"]["auc"]
+    page = result.html()
+    for words in ("balanced accuracy", "Brier score", "Calibration of the predicted class", "taken for Iris-virginica"):
+        assert words in page
     assert set(about["distributions"]) == {"sepal_length", "sepal_width", "petal_length", "petal_width"}
     assert about["correlations"]["mean_error_corrected"] < about["correlations"]["mean_error_released"] + 0.02
     assert 0 < about["clusters"]["agreement"] <= 1

@@ -7,7 +7,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.auditing.redaction import MIN_PEOPLE, coarsen, least_unit, round_by_size, round_to_unit, share_unit
+from sfumato.auditing.result import (
+    MIN_PEOPLE,
+    coarsen,
+    coarsen_scores,
+    least_unit,
+    round_by_size,
+    round_to_unit,
+    share_unit,
+)
 from sfumato.auditing.runner import audit
 from sfumato.channels import Gaussian, Substitution
 from sfumato.plans import Plan
@@ -53,6 +61,37 @@ def test_differences_of_distributions_are_rounded_by_what_one_person_moves():
         {"total_variation": 0.0123, "wasserstein": 1.23, "rmse": 12.3, "rows": 300, "same": True}, 300, 100.0
     )
     assert about == {"total_variation": 0.0, "wasserstein": 0.0, "rmse": 12.5, "rows": 300, "same": True}
+
+
+def test_scores_are_rounded_by_the_rarest_class_and_come_without_counts(tmp_path):
+    table = release("iris", Plan.propose("iris", privacy=0.2), tmp_path / "r")
+    result = audit(table, "iris", targets=30)
+    trees = result.to_dict("public")["utility"]["trees"]
+    rarest = min(map(sum, result.utility["trees"]["scores"]["original"]["confusion"]))
+    for scores in trees["scores"].values():
+        assert set(scores) == {"accuracy", "balanced_accuracy", "auc", "log_loss", "brier", "without_model"}
+        chance = scores.pop("without_model")
+        three_classes = pytest.approx((1 / 3, 0.5), abs=0.001)
+        assert (chance.pop("balanced_accuracy"), chance.pop("auc")) == three_classes
+        for name, score in (*scores.items(), *chance.items()):
+            step = share_unit(trees["test_rows"] if name == "accuracy" else rarest)
+            assert score is None or round_to_unit(score, step) == score
+    page = result.html("public")
+    assert "balanced accuracy" in page
+    assert "taken for" not in page
+    assert "Calibration" not in page
+
+
+def test_a_score_that_a_handful_of_people_decide_is_not_told():
+    scores = {
+        "accuracy": 0.97,
+        "auc": 0.8,
+        "confusion": [[95, 1], [2, 2]],
+        "without_model": {"accuracy": 0.96, "auc": 0.5},
+    }
+    assert coarsen_scores(scores) == {"accuracy": 1.0, "auc": None, "without_model": {"accuracy": 1.0, "auc": 0.5}}
+    scores["confusion"] = [[950, 10], [20, 80]]
+    assert coarsen_scores(scores) == {"accuracy": 0.97, "auc": 0.8, "without_model": {"accuracy": 0.96, "auc": 0.5}}
 
 
 def test_a_small_table_does_not_tell_how_many_have_the_rare_label(clinic):

@@ -253,6 +253,40 @@ def test_evaluate_says_how_many_rows_it_left_out(iris, capsys, tmp_path):
     assert "1 rows are left out: their class is missing" in err
 
 
+def test_evaluate_shows_every_score_beside_the_commonest_class_and_draws_the_calibration(iris, capsys, tmp_path):
+    run(capsys, "mine", iris, "--strategy", "byclass", "-o", tmp_path / "m.json")
+    plot = tmp_path / "c.svg"
+    code, out, err = run(capsys, "evaluate", tmp_path / "m.json", "iris", "--plot", plot)
+    assert code == 0
+    for words in (
+        "balanced accuracy",
+        "AUC",
+        "log loss",
+        "Brier score",
+        "without a model",
+        "Calibration of the predicted",
+    ):
+        assert words in out
+    assert "taken for Iris-virginica" in out
+    assert "not above" not in out
+    assert plot.read_text().startswith("<svg")
+    assert f"drew the calibration into {plot}" in err
+    code, _, err = run(capsys, "evaluate", tmp_path / "m.json", "iris", "--plot", plot)
+    assert code == 1
+    assert "--force" in err
+
+
+def test_evaluate_says_when_accuracy_is_not_above_the_commonest_class(iris, capsys, tmp_path):
+    run(capsys, "mine", iris, "--strategy", "byclass", "-o", tmp_path / "m.json")
+    row = "5,3,1.5,.2,Iris-setosa\n"
+    (tmp_path / "t.csv").write_text(f"sepal_length,sepal_width,petal_length,petal_width,class\n{20 * row}")
+    code, out, _ = run(capsys, "evaluate", tmp_path / "m.json", tmp_path / "t.csv")
+    assert code == 0
+    assert "Accuracy is not above that of always guessing the commonest class (100.0% against 100.0%)" in out
+    code, out, _ = run(capsys, "evaluate", tmp_path / "m.json", tmp_path / "t.csv", "--json")
+    assert json.loads(out)["auc"] is None
+
+
 def test_predictions_never_replace_the_table_they_are_for(iris, capsys, tmp_path):
     run(capsys, "mine", iris, "--strategy", "byclass", "-o", tmp_path / "m.json")
     (tmp_path / "t.csv").write_text("sepal_length,sepal_width,petal_length,petal_width\n5,3,1.5,.2\n")

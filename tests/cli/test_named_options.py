@@ -1,14 +1,11 @@
 """The library names parameters in its messages; the command line shows the options that set them."""
 
 import ast
-from pathlib import Path
 
 import pytest
+from tests.support.source import TREES, place
 
-import sfumato
 from sfumato.cli.output import name_options
-
-SOURCE = Path(sfumato.__file__).parent
 
 
 @pytest.mark.parametrize(
@@ -43,10 +40,10 @@ def test_parameters_are_shown_as_options(verb: str, words: str, shown: str) -> N
 
 def test_the_library_never_mentions_an_option() -> None:
     spoken = []
-    for path in sorted(SOURCE.rglob("*.py")):
-        if "cli" in path.relative_to(SOURCE).parts:
+    for module, tree in TREES.items():
+        if module.startswith("sfumato.cli"):
             continue
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in ast.walk(tree):
             if (
                 isinstance(node, ast.Constant)
                 and isinstance(node.value, str)
@@ -57,5 +54,5 @@ def test_the_library_never_mentions_an_option() -> None:
                     for w in node.value.split()
                     if w.startswith("--") and w[2:3].isalpha() and "{" not in w and ":" not in w
                 ]
-                spoken += [f"{path.relative_to(SOURCE)}:{node.lineno} {w}" for w in words]
+                spoken += [f"{place(module, node.lineno)} {w}" for w in words]
     assert not spoken

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sfumato.cli import main
-from sfumato.io.sinks import checksum
+from sfumato.io.outputs import checksum
 
 ROWS = [
     f"{i},{20 + i % 50},{1000.5 + 13 * i:.2f},{('smith', 'clerk', 'nurse')[i % 3]},2024-01-{1 + i % 28:02d},{'AB'[i % 50 > 25]}"

@@ -5,8 +5,14 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from sfumato.clusters.agreement import Spread, agreement, fixed_point_agreement, rerun_agreement, single_start_agreement
-from sfumato.clusters.kmeans import kmeans
+from sfumato.clusters.kmeans import (
+    Spread,
+    agreement,
+    fixed_point_agreement,
+    kmeans,
+    rerun_agreement,
+    single_start_agreement,
+)
 from sfumato.errors import UsageError
 
 

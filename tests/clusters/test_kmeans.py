@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from sfumato.clusters.kmeans import kmeans, lloyd, nearest_centre, silhouette, within_scatter
-from sfumato.clusters.partition import Partition, cluster_means
-from sfumato.clusters.scaling import Scaling
+from sfumato.clusters.points import Partition, Scaling, cluster_means
 from sfumato.errors import DataError, UsageError
 
 
@@ -129,9 +128,9 @@ def test_without_scikit_learn_the_message_says_how_to_install_it(monkeypatch):
 
 def test_importing_the_methods_loads_neither_scikit_learn_nor_scipy_spatial():
     code = (
-        "import sys, sfumato.guided.cluster.swap_v, sfumato.guided.cluster.rdd, sfumato.guided.cluster.racc, "
+        "import sys, sfumato.guided.cluster.voronoi, sfumato.guided.cluster.rdd, sfumato.guided.cluster.racc, "
         "sfumato.guided.cluster.geometric, "
-        "sfumato.clusters.agreement, sfumato.clusters.disclosure;"
+        "sfumato.clusters.kmeans, sfumato.clusters.disclosure;"
         "print([m for m in ('sklearn', 'scipy.spatial', 'scipy.optimize') if m in sys.modules])"
     )
     assert (

@@ -23,10 +23,18 @@ def test_the_demo_ends_with_files_to_open_and_a_sentence(tmp_path):
     accuracy = result["accuracy"]
     assert accuracy["release, reconstructed"] > accuracy["release, naive"]
     assert accuracy["true values"] - accuracy["release, reconstructed"] < 0.03
+    scores = result["scores"]
+    assert set(scores) == set(accuracy)
+    for name, about in scores.items():
+        assert about["accuracy"] == accuracy[name]
+        assert about["auc"] > 0.7
+    assert "always the commonest class would be right on 76.4%" in done.stderr
     for name, (released, reconstructed) in result["distance"].items():
         assert reconstructed < released, name
     made = {p.name for p in (tmp_path / "demo").iterdir()}
     assert made == {"distributions.svg", "model.json", "owner.key", "release", "report.html", "tree.svg"}
     page = (tmp_path / "demo" / "report.html").read_text()
     assert "https://" not in page
+    for words in ("balanced accuracy", "AUC on 16,281 true rows", "Calibration of class &gt;50K", "taken for &gt;50K"):
+        assert words in page
     assert "Open" in done.stderr

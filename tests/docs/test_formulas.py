@@ -7,6 +7,7 @@ import re
 
 import pytest
 from tests.support.pages import DOCS, ROOT
+from tests.support.source import TREES
 
 ROWS = re.findall(
     r"^\| (.+?) \| (.+) \| ([^|]+) \| ([^|]+) \|$", (DOCS / "formulas.md").read_text("utf-8"), re.MULTILINE
@@ -17,11 +18,11 @@ TESTS = sorted({name for row in ROWS for name in re.findall(r"`(tests/[\w/]+\.py
 
 def names_in_the_source() -> set[str]:
     """Every module, function, class and method by its dotted path below sfumato."""
-    source, out = ROOT / "src" / "sfumato", set()
-    for path in source.rglob("*.py"):
-        module = ".".join(path.relative_to(source).with_suffix("").parts).removesuffix(".__init__")
+    out = set()
+    for name, tree in TREES.items():
+        module = name.removeprefix("sfumato.")
         out.add(module)
-        for node in ast.parse(path.read_text("utf-8")).body:
+        for node in tree.body:
             if isinstance(node, ast.FunctionDef | ast.ClassDef):
                 inner = node.body if isinstance(node, ast.ClassDef) else []
                 out |= {f"{module}.{node.name}"} | {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import re
 from collections.abc import Callable, Iterable
@@ -21,8 +22,10 @@ from sfumato.trees import STRATEGIES
 
 
 def test_the_pages_that_the_code_writes_are_current() -> None:
-    stale = [path for path, text in generate.pages().items() if (DOCS / path).read_text("utf-8") != text]
-    assert not stale, "run `make docs-pages`"
+    for path, text in generate.pages().items():
+        on_file = (DOCS / path).read_text("utf-8")
+        changes = difflib.unified_diff(on_file.splitlines(), text.splitlines(), path, "from the code", lineterm="", n=0)
+        assert text == on_file, "\n".join(["run `make docs-pages`", *changes])
 
 
 def test_no_page_of_a_finding_is_left_over() -> None:

@@ -11,13 +11,12 @@ import pytest
 from sfumato.clusters.kmeans import kmeans
 from sfumato.errors import DataError, UsageError
 from sfumato.guided.base import METHODS, make_method
-from sfumato.guided.cluster import geometric, racc, rdd, swap_v
-from sfumato.guided.cluster import racc as racc_v
+from sfumato.guided.cluster import geometric, racc, rdd, voronoi
 from sfumato.guided.cluster.base import ClusterMethod
 from sfumato.randomness import SecretKey, Stream
 
 KEY = SecretKey(bytes(range(4, 36)))
-MODULES = (rdd, racc, geometric, swap_v, racc_v)
+MODULES = (rdd, racc, geometric, voronoi)
 LAWS = ("rdd", "racc", "geometric", "swap-v", "racc-v")
 
 
@@ -31,7 +30,7 @@ def table() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def test_every_method_is_in_the_registry():
     assert {law for law, method in METHODS.items() if issubclass(method, ClusterMethod)} == set(LAWS)
-    assert len(MODULES) == len(LAWS)
+    assert {METHODS[law].__module__ for law in LAWS} == {module.__name__ for module in MODULES}
     with pytest.raises(UsageError, match="there is no method 'pca'"):
         make_method("pca", {})
 

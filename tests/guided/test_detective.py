@@ -7,8 +7,8 @@ import pytest
 from tests.support.owned_tables import category, mixed, table
 
 from sfumato.errors import UsageError
-from sfumato.guided.tree._segments import Segments, similar_values, value_pairs
 from sfumato.guided.tree.detective import Detective, deal_shares, expected_change
+from sfumato.guided.tree.owner_tree import Segments, similar_values, value_pairs
 from sfumato.papers.parties import synthetic_table
 from sfumato.randomness import SecretKey, Stream
 

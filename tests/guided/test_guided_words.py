@@ -7,11 +7,10 @@ import pyarrow as pa
 import pytest
 
 from sfumato.auditing.comparison import compare
-from sfumato.clusters.agreement import fixed_point_agreement
-from sfumato.clusters.kmeans import kmeans
-from sfumato.clusters.scaling import Scaling
+from sfumato.clusters.kmeans import fixed_point_agreement, kmeans
+from sfumato.clusters.points import Scaling
 from sfumato.guided.base import METHODS, Pattern
-from sfumato.guided.cluster.clustered import round_keeping_sums
+from sfumato.guided.cluster.base import round_keeping_sums
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
 from sfumato.releases import Release

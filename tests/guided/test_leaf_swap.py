@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.support.owned_tables import category, mixed, number, table
 
 from sfumato.errors import UsageError
-from sfumato.guided.rare_classes import is_rare_row
+from sfumato.guided.exposed_rows import is_rare_row
 from sfumato.guided.tree.leaf_swap import LeafSwap, deal_again_below, deal_within_cells
 from sfumato.randomness import SecretKey, Stream
 from sfumato.trees.grow.c45 import c45

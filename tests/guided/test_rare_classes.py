@@ -13,9 +13,9 @@ from sfumato.auditing.result import FOUND
 from sfumato.auditing.runner import audit
 from sfumato.engines import Local
 from sfumato.errors import DataError, UsageError
+from sfumato.guided.exposed_rows import are_single, are_unchanged, find_hardly_changed, unchanged_rows
 from sfumato.guided.tree.framework import Framework
 from sfumato.guided.tree.leaf_swap import LeafSwap
-from sfumato.guided.unchanged import are_single, are_unchanged, find_hardly_changed, unchanged_rows
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey, Stream
 from sfumato.releases import Release

@@ -7,9 +7,8 @@ import pytest
 from tests.support.owned_tables import category, mixed, number, table
 
 from sfumato.errors import UsageError
-from sfumato.guided.tree.innocent import Innocent, cells_to_perturb
 from sfumato.guided.tree.owner_tree import Leaves
-from sfumato.guided.tree.value_noise import Room, ValueNoise, percent_bell
+from sfumato.guided.tree.value_noise import Innocent, Room, ValueNoise, cells_to_perturb, percent_bell
 from sfumato.randomness import SecretKey, Stream
 from sfumato.schema import Kind
 from sfumato.trees.grow.c45 import c45

@@ -5,11 +5,9 @@ import pytest
 
 from sfumato.clusters.disclosure import linear_residual, nearest_neighbour_linkage
 from sfumato.clusters.kmeans import kmeans, lloyd, within_scatter
-from sfumato.clusters.partition import cluster_means
+from sfumato.clusters.points import cluster_means
 from sfumato.errors import DataError, UsageError
-from sfumato.guided.cluster._voronoi import inside, reach, settle, walls
-from sfumato.guided.cluster.racc import RACCV
-from sfumato.guided.cluster.swap_v import SwapV
+from sfumato.guided.cluster.voronoi import RACCV, SwapV, inside, reach, settle, walls
 from sfumato.randomness import SecretKey, Stream
 
 KEY = SecretKey(bytes(range(3, 35)))

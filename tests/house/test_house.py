@@ -11,11 +11,8 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.support.source import MODULES, ROOT, SOURCE, TREES, place
 
-import sfumato
-
-SOURCE = Path(sfumato.__file__).parent
-ROOT = SOURCE.parent.parent
 HEAVY = {
     "pandas", "pyspark", "sklearn", "matplotlib", "scipy.stats", "flask", "fastapi", "starlette", "uvicorn", "tornado",
     "aiohttp", "django", "jinja2", "plotly", "bokeh", "hypothesis", "pytest", "IPython",
@@ -58,11 +55,7 @@ def test_help_is_quick() -> None:
 
 
 def test_every_module_says_what_it_is_for() -> None:
-    assert not [path for path, text in texts() if not ast.get_docstring(ast.parse(text))]
-
-
-def texts() -> list[tuple[Path, str]]:
-    return [(path, path.read_text("utf-8")) for path in sorted(SOURCE.rglob("*.py"))]
+    assert not [module for module, tree in TREES.items() if not ast.get_docstring(tree)]
 
 
 def imported(tree: ast.AST) -> set[str]:
@@ -78,8 +71,8 @@ def imported(tree: ast.AST) -> set[str]:
     return names
 
 
-def drawing_on_weak_chance(source: str) -> set[str]:
-    found = imported(ast.parse(source))
+def drawing_on_weak_chance(tree: ast.AST) -> set[str]:
+    found = imported(tree)
     return {
         n
         for n in found
@@ -90,22 +83,22 @@ def drawing_on_weak_chance(source: str) -> set[str]:
 def test_privacy_noise_has_one_birthplace() -> None:
     """No NumPy generator and no `random` where noise hides people: only `sfumato.randomness`, keyed and secure."""
     offenders = {}
-    for path, text in texts():
-        place = path.relative_to(SOURCE)
-        if place.parts[0] not in EXPERIMENTS and (weak := drawing_on_weak_chance(text)):
-            offenders[str(place)] = weak
+    for module, tree in TREES.items():
+        room = MODULES[module].relative_to(SOURCE).parts[0]
+        if room not in EXPERIMENTS and (weak := drawing_on_weak_chance(tree)):
+            offenders[module] = weak
     assert not offenders
 
 
 def test_chance_that_hides_nobody_is_repeatable() -> None:
     """A generator has a seed, and the global one is never used."""
     harmless = ("Generator", "default_rng", "SeedSequence", "PCG64", "BitGenerator")
-    for path, text in texts():
-        for node in ast.walk(ast.parse(text)):
+    for module, tree in TREES.items():
+        for node in ast.walk(tree):
             if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("default_rng"):
-                assert node.args or node.keywords, f"{path}:{node.lineno}: a generator without a seed"
+                assert node.args or node.keywords, f"{place(module, node.lineno)}: a generator without a seed"
             if isinstance(node, ast.Attribute) and ast.unparse(node.value) in ("np.random", "numpy.random"):
-                assert node.attr in harmless, f"{path}:{node.lineno}"
+                assert node.attr in harmless, place(module, node.lineno)
 
 
 def test_the_rooms_that_hide_people_are_searched() -> None:
@@ -124,15 +117,16 @@ def test_the_search_for_weak_chance_finds_it() -> None:
         "from numpy import random",
         "def f():\n    import secrets",
     ):
-        assert drawing_on_weak_chance(source), source
-    assert not drawing_on_weak_chance("from sfumato.randomness import uniform\nimport numpy as np\nnp.linspace(0, 1)")
+        assert drawing_on_weak_chance(ast.parse(source)), source
+    sound = "from sfumato.randomness import uniform\nimport numpy as np\nnp.linspace(0, 1)"
+    assert not drawing_on_weak_chance(ast.parse(sound))
 
 
 def test_only_randomness_asks_the_system_for_entropy_and_touches_the_cipher() -> None:
-    for path, text in texts():
+    for module, path in MODULES.items():
         if path.name != "randomness.py":
-            assert "os.urandom" not in text, path
-            assert not any(n.startswith("cryptography") for n in imported(ast.parse(text))), path
+            assert "os.urandom" not in path.read_text("utf-8"), path
+            assert not any(n.startswith("cryptography") for n in imported(TREES[module])), path
 
 
 def tracked() -> list[Path]:

@@ -4,28 +4,16 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Iterator
-from pathlib import Path
 
 import click
 import pytest
+from tests.support.source import TREES, functions
 
 import sfumato as sf
 from sfumato.cli.app import VERBS, load_verb
 
-SOURCE = Path(sf.__file__).parent
-TREES = {
-    ".".join(("sfumato", *path.relative_to(SOURCE).with_suffix("").parts)): ast.parse(path.read_text("utf-8"))
-    for path in sorted(SOURCE.rglob("*.py"))
-}
-SHARED = {"app", "options", "output", "__init__"}
+SHARED = {"app", "options", "output"}
 """Modules of the command line that belong to no single verb."""
-
-
-def functions() -> Iterator[tuple[str, ast.FunctionDef]]:
-    """Every function and method, with its module."""
-    for name, tree in TREES.items():
-        yield from ((name, node) for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
 
 
 def test_every_verb_has_a_file_and_every_file_a_verb() -> None:
@@ -114,8 +102,9 @@ def test_one_registry_of_strategies() -> None:
 def test_a_strategy_by_rows_or_by_counts_is_chosen_by_the_engine(tmp_path) -> None:
     release = sf.release("iris", sf.plan("iris", privacy=0.25), tmp_path / "r")
     rows, counts = sf.engines.Local(), sf.engines.Local(gathers=False)
-    assert sf.mine(release).strategy == sf.mine(release, engine=rows).strategy == "auto"
-    assert sf.mine(release, engine=rows).body.to_dict() == sf.mine(release).body.to_dict()
+    unsaid, by_rows = sf.mine(release), sf.mine(release, engine=rows)
+    assert unsaid.strategy == by_rows.strategy == "auto"
+    assert unsaid.body.to_dict() == by_rows.body.to_dict()
     assert sf.mine(release, engine=counts).strategy == "byclass"
     assert sf.mine(release, "byclass", counts).body.to_dict() == sf.mine(release, "byclass").body.to_dict()
 

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
-import sfumato
+from tests.support.source import MODULES, SOURCE, TREES, place
 
-SOURCE = Path(sfumato.__file__).parent
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def functions() -> Iterator[tuple[str, Function]]:
-    for path in sorted(SOURCE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for module, tree in TREES.items():
+        for node in ast.walk(tree):
             if isinstance(node, Function):
-                yield f"{path.relative_to(SOURCE)}:{node.name}", node
+                yield f"{MODULES[module].relative_to(SOURCE)}:{node.name}", node
 
 
 def em_steps(function: Function) -> list[str]:
@@ -75,9 +73,9 @@ def test_the_search_finds_an_em_step_however_it_is_spelled() -> None:
 
 def test_no_kernel_is_cast_to_an_array() -> None:
     casts = [
-        f"{path.relative_to(SOURCE)}:{node.lineno}"
-        for path in sorted(SOURCE.rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        place(module, node.lineno)
+        for module, tree in TREES.items()
+        for node in ast.walk(tree)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "cast"
     ]
     assert casts == []

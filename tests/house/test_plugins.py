@@ -10,12 +10,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.support.source import MODULES, ROOT, SOURCE, TREES
 
 from sfumato.channels import CHANNELS, JOINT_LAWS
 from sfumato.guided import METHODS
 
-ROOT = Path(__file__).parents[2]
-SOURCE = ROOT / "src" / "sfumato"
 LAW = "triangular"
 REGISTER = f"import tests.support.{LAW}"
 """All that makes the law known. It runs in a process of its own, so that no other test meets the law."""
@@ -141,11 +140,11 @@ def test_no_other_room_keeps_a_list_of_laws_or_methods() -> None:
     names = {*CHANNELS, *JOINT_LAWS, *METHODS} | {m.family for m in METHODS.values() if m.family}
     assert len(names) >= 21
     found = set()
-    for path in sorted(SOURCE.rglob("*.py")):
-        place = path.relative_to(SOURCE)
+    for module, tree in TREES.items():
+        place = MODULES[module].relative_to(SOURCE)
         if place.parts[0] in ("channels", "guided", "papers"):
             continue
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in ast.walk(tree):
             if isinstance(node, ast.Constant) and node.value in names:
                 found.add((str(place), node.value))
     assert found == ALLOWED

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from sfumato.errors import OutputError
-from sfumato.io import atomic
-from sfumato.io.atomic import open_new_folder
+from sfumato.io import outputs
+from sfumato.io.outputs import open_new_folder
 
 
 def dead_process() -> int:
@@ -43,16 +43,16 @@ def fill(folder: Path) -> None:
     [
         ("{here}-{dead}", 0, False),
         ("{here}-{alive}", 0, True),
-        ("{here}-{alive}", 2 * atomic.STALE, True),
+        ("{here}-{alive}", 2 * outputs.STALE, True),
         ("0123456789ab-{dead}", 0, True),
-        ("0123456789ab-{dead}", atomic.STALE / 2, True),
-        ("0123456789ab-{dead}", 2 * atomic.STALE, False),
+        ("0123456789ab-{dead}", outputs.STALE / 2, True),
+        ("0123456789ab-{dead}", 2 * outputs.STALE, False),
         ("{dead}", 0, True),  # a mark without a machine could be anybody's
-        ("{dead}", 2 * atomic.STALE, False),
+        ("{dead}", 2 * outputs.STALE, False),
     ],
 )
 def test_a_left_over_is_judged_by_its_process_here_and_by_its_age_elsewhere(tmp_path, mark, age, kept):
-    marks = {"here": atomic.machine_digest(), "dead": dead_process(), "alive": os.getppid()}
+    marks = {"here": outputs.machine_digest(), "dead": dead_process(), "alive": os.getppid()}
     left = begun(tmp_path, mark.format(**marks), age)
     fill(tmp_path)
     assert left.exists() == kept
@@ -60,14 +60,14 @@ def test_a_left_over_is_judged_by_its_process_here_and_by_its_age_elsewhere(tmp_
 
 
 def test_a_file_that_still_grows_keeps_an_old_folder_of_another_machine(tmp_path):
-    left = begun(tmp_path, f"0123456789ab-{dead_process()}", 2 * atomic.STALE)
+    left = begun(tmp_path, f"0123456789ab-{dead_process()}", 2 * outputs.STALE)
     os.utime(left / "data.parquet" / "part-0")
     fill(tmp_path)
     assert left.exists()
 
 
 def test_another_output_of_a_similar_name_is_not_swept(tmp_path):
-    other = tmp_path / f".out[1].partial-{atomic.machine_digest()}-{dead_process()}"
+    other = tmp_path / f".out[1].partial-{outputs.machine_digest()}-{dead_process()}"
     other.mkdir()
     fill(tmp_path)
     assert other.exists()
@@ -87,13 +87,13 @@ def test_two_runs_of_one_process_do_not_take_each_others_folder(tmp_path):
 
 def test_the_mark_tells_machines_with_one_host_name_apart(monkeypatch):
     def mark(space: str) -> str:
-        atomic.machine_digest.cache_clear()
+        outputs.machine_digest.cache_clear()
         with monkeypatch.context() as patched:
-            patched.setattr(atomic.platform, "node", lambda: "localhost")
+            patched.setattr(outputs.platform, "node", lambda: "localhost")
             patched.setattr(Path, "readlink", lambda _: space)
-            return atomic.machine_digest()
+            return outputs.machine_digest()
 
     first, again, other = mark("pid:[1]"), mark("pid:[1]"), mark("pid:[2]")
-    atomic.machine_digest.cache_clear()
+    outputs.machine_digest.cache_clear()
     assert first == again
     assert first != other

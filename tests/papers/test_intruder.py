@@ -7,9 +7,8 @@ import pytest
 from tests.support.owned_tables import category, number, table
 
 from sfumato.errors import UsageError
-from sfumato.guided.tree.innocent import add_noise, cells_to_perturb
 from sfumato.guided.tree.owner_tree import Leaves
-from sfumato.guided.tree.value_noise import ValueNoise
+from sfumato.guided.tree.value_noise import ValueNoise, add_noise, cells_to_perturb
 from sfumato.papers.parties import intrude
 from sfumato.randomness import SecretKey, Stream
 from sfumato.schema import Kind

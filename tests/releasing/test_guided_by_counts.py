@@ -14,8 +14,8 @@ import pytest
 from sfumato.engines import Local
 from sfumato.errors import LedgerError, UsageError
 from sfumato.guided.base import make_method
-from sfumato.guided.tree._segments import Segments
 from sfumato.guided.tree.class_noise import expected_changes
+from sfumato.guided.tree.owner_tree import Segments
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
 from sfumato.releases import Release

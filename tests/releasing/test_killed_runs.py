@@ -120,7 +120,11 @@ def test_a_stopped_program_leaves_nothing_visible(tmp_path: Path, sign: signal.S
     pq.write_table(pa.table({f"x{i}": np.round(numbers.random(200_000), 3) for i in range(6)}), tmp_path / "in.parquet")
     program = str(Path(sys.executable).with_name("sfumato"))
     child = subprocess.Popen(
-        [program, "release", "in.parquet", "-o", "out"], cwd=tmp_path, stderr=subprocess.PIPE, text=True
+        [program, "release", "in.parquet", "-o", "out"],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # what runs behind a shell's & ignores it
     )
     while child.poll() is None and not list(tmp_path.glob(".out.partial-*/data.parquet")):
         time.sleep(0.002)

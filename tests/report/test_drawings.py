@@ -75,3 +75,17 @@ def test_an_axis_of_days_is_marked_at_firsts_of_months_and_years(low, high, days
     marks = svg.day_ticks(low, high)
     assert [text for _, text in marks] == days
     assert all(low <= at <= high for at, _ in marks)
+
+
+def test_a_calibration_chart_zooms_in_on_a_rare_class():
+    rare = {"predicted": 0.06, "observed": 0.05, "rows": 200, "interval": [0.03, 0.09]}
+    common = {"predicted": 0.83, "observed": 0.9, "rows": 20, "interval": [0.7, 0.97]}
+    title = "Calibration of class <sick> & tired"
+    near, far = (charts.calibration(title, bins) for bins in ([rare], [rare, common]))
+    for drawn in (near, far):
+        ET.fromstring(drawn)
+        assert "predicted probability" in drawn
+    assert ">0.1</text>" in near
+    assert ">1</text>" not in near
+    assert ">1</text>" in far
+    assert "6.0% predicted, 5.0% came true, 200 rows" in near

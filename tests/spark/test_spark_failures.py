@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sfumato.generators.registry import generate
+from sfumato.generators.base import generate
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
 from sfumato.releases import Release

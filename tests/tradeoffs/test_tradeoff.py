@@ -7,10 +7,12 @@ import pyarrow as pa
 import pytest
 
 from sfumato.errors import DataError, UsageError
+from sfumato.mining import Scores
 from sfumato.plans import Plan
 from sfumato.plans.document import with_consent
 from sfumato.schema import Consent
 from sfumato.tradeoffs import Point, recommend, tradeoff
+from sfumato.tradeoffs.point import average_scores
 
 
 def point(gamma, bins, accuracy, spread=0.01):
@@ -41,7 +43,7 @@ def test_substitution_is_swept_over_gamma_and_n_and_drawn():
     # Sixteen of its nuclei are missing and stay so in a release: present or missing is seen, whatever γ.
     assert all(p.epsilon is None for p in found.points)
     text = found.html()
-    assert text.count("<svg") == 3
+    assert text.count("<svg") == 5  # accuracy, error, entropy, AUC, and the calibration at the choice
     assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
 
 
@@ -146,7 +148,7 @@ def test_infinite_epsilon_is_told_for_the_settings_that_have_it():
     assert found.points[1].epsilon == pytest.approx(4 * 5.99146, rel=1e-3)
     text = found.html()
     assert "ε is infinite at privacy = 0.1: " in text
-    assert text.count("<svg") == 3
+    assert text.count("<svg") == 5  # accuracy, balanced accuracy with AUC, error, ε, and the calibration at the choice
 
 
 def test_a_constant_column_of_a_bundled_table_is_withheld():
@@ -158,3 +160,46 @@ def test_a_constant_column_of_a_bundled_table_is_withheld():
 def test_a_table_without_gaps_has_the_epsilon_of_its_columns_together():
     found = tradeoff("iris", noise="substitution", repeats=1, sweep={"gamma": (5.0,), "bins": (5,)})
     assert found.points[0].epsilon == pytest.approx(4 * math.log(5))
+
+
+def rare(rows=600):
+    """Six percent are positive, and x tells little about who."""
+    rng = np.random.default_rng(4)
+    yes = rng.random(rows) < 0.06
+    return pa.table({"x": (rng.random(rows) + 0.3 * yes).round(2), "class": np.where(yes, "yes", "no")})
+
+
+def test_a_rare_class_shows_in_balanced_accuracy_and_auc_where_accuracy_hides_it():
+    found = tradeoff(rare(), target="class", repeats=2, sweep={"privacy": (0.1, 1.0)})
+    assert found.majority > 0.9
+    for scores in (found.original_scores, *(p.scores for p in found.points)):
+        assert scores["balanced_accuracy"] < 0.75
+        assert scores["without_model"]["accuracy"] > 0.9
+        assert scores["without_model"]["balanced_accuracy"] == 0.5
+        assert scores["calibration"]["class"] == "yes"
+        assert np.sum(scores["confusion"]) == 2 * found.points[0].tested
+        assert scores["standard_error"]["auc"] > 0.01
+    assert found.choice is None
+    assert "Look at balanced accuracy and AUC" in found.why
+    head, rows = found.table()
+    assert head[:5] == ["setting", "accuracy", "±", "balanced", "AUC"]
+    assert [row[0] for row in rows] == ["(true values)", "(commonest class)", "privacy = 0.1", "privacy = 1"]
+    assert rows[1][3:5] == ["50.0%", "0.500"]
+    assert "Balanced accuracy and AUC" in found.html()
+    assert found.to_dict()["points"][0]["scores"]["brier"] == found.points[0].scores["brier"]
+
+
+def test_scores_are_means_over_the_splits_and_errors_no_less_than_chance():
+    splits = [Scores.of(np.array([[0.9, 0.1], [0.2, 0.8]]), np.array(truth)) for truth in ([0, 1], [1, 1])]
+    about = average_scores(splits, ("no", "yes"))
+    assert about["accuracy"] == 0.75
+    assert about["log_loss"] == pytest.approx(np.mean([s.log_loss for s in splits]))
+    assert about["auc"] is None  # there is none where a split has one class only
+    assert about["confusion"] == [[1, 0], [1, 2]]
+    low, high = splits[0].interval("accuracy")
+    assert about["standard_error"]["accuracy"] >= (high - low) / 3.92 / math.sqrt(2)
+
+
+def test_naive_bayes_is_swept_too():
+    found = tradeoff("iris", strategy="naive-bayes", repeats=1, sweep={"privacy": (0.25,)})
+    assert found.points[0].accuracy > 0.7

@@ -4,8 +4,7 @@ base                    what an attacker sees, what an attack is granted, what i
 column_posterior        the released value as it is, and Bayes' rule through the stated law, column by column
 conditional_posterior   Bayes' rule with the prior of a group of rows; row_order: with the prior of the rows around
 linear_filters          filters over correlated columns
-repeats                 several releases of the same rows, and one release perturbed again
-low_bits                digits below the noise
+careless_noise          several releases of the same rows, one release perturbed again, digits below the noise
 known_rows              attackers who know some rows
 linkage, inference      attackers who know some people, and look for their rows or for what they do not know
 
@@ -23,8 +22,7 @@ from sfumato.attacks.column_posterior import DISTRIBUTION, ColumnPosterior, Info
 from sfumato.attacks.conditional_posterior import ConditionalPosterior
 from sfumato.attacks.row_order import RowOrder
 from sfumato.attacks.linear_filters import PCA, BayesEstimate, Spectral, linear_view
-from sfumato.attacks.repeats import Averaging, NoiseReuse, RepeatedPerturbation
-from sfumato.attacks.low_bits import LowBits
+from sfumato.attacks.careless_noise import Averaging, LowBits, NoiseReuse, RepeatedPerturbation
 from sfumato.attacks.known_rows import (
     ClusterLinear, KnownInput, LearnedBayes, LearnedPosterior, Reflection, find_clusters, learn_beliefs,
 )  # fmt: skip

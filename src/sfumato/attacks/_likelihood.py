@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from sfumato.attacks._belief import Belief
 from sfumato.attacks.base import Targets, View
 from sfumato.channels import CorrelatedGaussian, TwoLevels
-from sfumato.counts import FloatArray, IntArray
+from sfumato.counts import BoolArray, FloatArray, IntArray
 from sfumato.errors import UsageError
+from sfumato.table import group_by_joint_law
 
 LogArray = NDArray[np.float32]
 IMPOSSIBLE = -60.0
@@ -94,7 +95,7 @@ class JointLogs:
         mine, theirs = self._gaps
         return {int(gap): self._view(np.flatnonzero(mine == gap)[0], theirs == gap) for gap in np.unique(mine)}
 
-    def _view(self, target: int, having: NDArray[np.bool_]) -> _View:
+    def _view(self, target: int, having: BoolArray) -> _View:
         rows = np.flatnonzero(having)
         kept = np.flatnonzero(~np.isnan(self.known[target]))
         names = [self.names[i] for i in kept]
@@ -284,13 +285,13 @@ class _Labels:
         inside = self.kernel.sets.pairs(np.maximum(released, 0), np.maximum(known, 0))
         return self._with_gaps(self._logs(inside), known < 0, released < 0)
 
-    def _logs(self, inside: NDArray[np.bool_]) -> LogArray:
+    def _logs(self, inside: BoolArray) -> LogArray:
         levels = self.kernel.low, self.kernel.high
         low, high = (np.float32(max(math.log(v) if v > 0 else IMPOSSIBLE, IMPOSSIBLE)) for v in levels)
         return np.where(inside, high, low)
 
     @staticmethod
-    def _with_gaps(logs: LogArray, unknown: NDArray[np.bool_], absent: NDArray[np.bool_]) -> LogArray:
+    def _with_gaps(logs: LogArray, unknown: BoolArray, absent: BoolArray) -> LogArray:
         """Absence is seen as it is: certain where both are absent, impossible where one is."""
         if not (unknown.any() or absent.any()):
             return logs
@@ -329,12 +330,12 @@ class Likelihood:
         if not targets.known:
             raise UsageError("linkage: the attacker knows no column of the targets; name at least one")
         columns: dict[str, ColumnLogs] = {}
-        joints: dict[CorrelatedGaussian, list[str]] = {}
+        joints = group_by_joint_law(view[name] for name in targets.known)
         for name, values in targets.known.items():
             column = view[name]
-            if column.channel is not None and (law := column.channel.joint) is not None:
-                joints.setdefault(law, []).append(name)
-            elif beliefs[name].clear:
+            if column.channel is not None and column.channel.joint in joints:
+                continue
+            if beliefs[name].clear:
                 absent = -1e300  # absence equals absence, and NaN equals nothing
                 columns[name] = _Clear(*(np.where(np.isnan(v), absent, v) for v in (values, column.values)))
             else:

@@ -14,11 +14,9 @@ from functools import cached_property
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sfumato.attacks._belief import CONFIDENCE, Belief
-from sfumato.attacks._ranked_labels import RankedLabels
-from sfumato.counts import FloatArray, Grid, IntArray, scatter
+from sfumato.attacks._belief import CONFIDENCE, Belief, RankedLabels
+from sfumato.counts import BoolArray, FloatArray, Grid, IntArray, scatter
 from sfumato.errors import UsageError
 from sfumato.findings import Note
 from sfumato.releases import Manifest, Release
@@ -85,7 +83,7 @@ class View:
         """Whether a column is released as it is: no law and no guided method changed it."""
         return self[name].channel is None and name not in self.guided
 
-    def take(self, rows: NDArray[np.bool_] | IntArray) -> View:
+    def take(self, rows: BoolArray | IntArray) -> View:
         """Some of the rows."""
         part = replace(self, columns=tuple(c.take(rows) for c in self.columns))
         if "beliefs" in self.__dict__:

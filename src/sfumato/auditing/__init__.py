@@ -1,12 +1,11 @@
 """Attack a release with its original at hand, and compare what is left with what was promised.
 
 runner.py         audit(), the driver: read, attack, judge, report; how an attack of each kind is run
-case.py           a release beside its original, and what attackers are granted from it
+case.py           a release beside its original and beside others of the same rows, and what attackers are granted
 score.py          compares claims with the truth; rates.py says how sure that is
 promises.py       what each column was promised, and what the strongest attack left
 exposure.py       who stands out; utility.py: what the release is still good for
-result.py         Audit and its alarms; redaction.py: its public edition
-ledger_repeats.py other releases of the same rows, as the owner's ledger knows them
+result.py         Audit, its alarms and its public edition
 comparison.py     trees and clusters of release and original
 epsilon.py        whether samples of a law keep the ε that it states
 

@@ -6,15 +6,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sfumato.auditing.case import original_of, sample_rows
 from sfumato.clusters import cluster_privacy, fixed_point_agreement, kmeans, rerun_agreement, single_start_agreement
 from sfumato.engines import Engine, Local
 from sfumato.errors import DataError, UsageError
 from sfumato.findings import Note
-from sfumato.mining import LABELS, complete_columns, scale_columns, unadjusted_table
+from sfumato.mining import LABELS, complete_columns, scale_columns, score_model, unadjusted_table
 from sfumato.releases import SAMPLE, Release, as_release, check_same_rows
+from sfumato.report import score_tables
 from sfumato.table import Original, Table, require_original
-from sfumato.trees import c45, compare_trees
+from sfumato.trees import Tree, c45, compare_trees
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,8 @@ class Comparison:
     Attributes
     ----------
     trees : tuple of dict
-        `target`, `rule_similarity`, `agreement`, `same_root` and `verdict` of each pair of trees.
+        `target`, `rule_similarity`, `agreement`, `same_root` and `verdict` of each pair of trees, and the `scores` of both on
+        the original's rows.
     clusters : dict, optional
         `agreement` of the clusters and the `verdict`; None where there is nothing to cluster.
     notes : tuple of str
@@ -39,6 +43,10 @@ class Comparison:
     trees: tuple[dict[str, Any], ...]
     clusters: dict[str, Any] | None
     notes: tuple[Note, ...] = ()
+
+    def score_table(self) -> score_tables.Rows:
+        """Return the scores of the first pair of trees, on the rows that the original's tree was grown from."""
+        return score_tables.tabulate_scores(self.trees[0]["scores"])
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -130,7 +138,15 @@ def compare(
 def _tree(original: Original, seen: Table) -> dict[str, Any]:
     first, second = c45(original), c45(seen)
     likeness = compare_trees(first, second, original, matched=True)
-    return {"target": first.target, "leaves": [first.leaves, second.leaves]} | likeness.to_dict()
+    scores = {"original": _scores(first, original), "release": _scores(second, original)}
+    return {"target": first.target, "leaves": [first.leaves, second.leaves]} | likeness.to_dict() | {"scores": scores}
+
+
+def _scores(tree: Tree, original: Original) -> dict[str, Any]:
+    """Score a tree on the original's rows; a class that the tree does not know is left out."""
+    places = {label: i for i, label in enumerate(tree.labels)}
+    codes = np.array([places.get(label, -1) for label in original.labels] + [-1])  # the last is for no class, code −1
+    return score_model(tree, original, codes[original.codes]).to_dict(tree.labels)
 
 
 def _clusters(release: Release, original: Original, seen: Table, k: int | None) -> dict[str, Any]:

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from sfumato.attacks import Belief, LearnedLinkage, Pairs, Targets, View, learn_beliefs
-from sfumato.auditing.redaction import round_to_unit, share_unit
-from sfumato.channels import CorrelatedGaussian, Marginal
+from sfumato.channels import CorrelatedGaussian
 from sfumato.counts import FloatArray, IntArray
+from sfumato.table import group_by_joint_law
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,18 +36,19 @@ class Exposure:
         """The share of rows that carry more bits than it takes to single one out."""
         return float(np.mean(self.bits > self.needed)) if len(self.bits) else 0.0
 
-    def to_dict(self, *, public: bool) -> dict[str, Any]:
-        """Plain data; the public edition names no people and rounds what is said of the whole."""
+    def of_all(self) -> dict[str, Any]:
+        """Return what can be said of all rows together, as plain data."""
         quantiles = np.quantile(self.bits, [0.5, 0.95, 0.99]) if len(self.bits) else np.zeros(3)
-        about: dict[str, Any] = {
+        return {
             "bits_needed_to_single_out": round(self.needed, 2),
             "bits_median": round(float(quantiles[0]), 1),
             "bits_95": round(float(quantiles[1]), 1),
             "bits_99": round(float(quantiles[2]), 1),
-            "share_over": round_to_unit(self.over, share_unit(len(self.bits))) if public else self.over,
+            "share_over": self.over,
         }
-        if public:
-            return about
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, the worst rows included."""
         edges, counts = self.histogram()
         worst = {
             "row": (self.worst + 1).tolist(),
@@ -56,7 +57,7 @@ class Exposure:
             "hidden_among": self.worst_effective.tolist(),
             "given_away_by": self.worst_column,
         }
-        return about | {
+        return self.of_all() | {
             "histogram": {"edges": edges.tolist(), "counts": counts.tolist()},
             "worst": [dict(zip(worst, person, strict=True)) for person in zip(*worst.values(), strict=True)],
         }
@@ -88,15 +89,6 @@ def column_bits(belief: Belief, truth: FloatArray) -> FloatArray:
     return out
 
 
-def joint_groups(view: View) -> dict[CorrelatedGaussian, list[str]]:
-    """Columns whose noise was drawn together, by their law."""
-    out: dict[CorrelatedGaussian, list[str]] = {}
-    for column in view.columns:
-        if isinstance(column.channel, Marginal) and column.channel.joint is not None:
-            out.setdefault(column.channel.joint, []).append(column.name)
-    return out
-
-
 def joint_bits(view: View, law: CorrelatedGaussian, names: list[str], truth: Mapping[str, FloatArray]) -> FloatArray:
     """log₂ f(y | x)/f(y) over columns whose noise was drawn together, y taken as normal; NaN where a value is missing."""
     x, y = (np.column_stack([table[n] for n in names]) for table in (truth, {n: view[n].values for n in names}))
@@ -124,7 +116,7 @@ def record_information(view: View, bits: Mapping[str, float]) -> dict[str, Any]:
     """
     if any(view[n].channel is None for n in view.names if n != view.target):
         return {"bits_at_most": None, "privacy_loss_at_most": None}
-    groups = joint_groups(view)
+    groups = group_by_joint_law(view.columns)
     together = [n for names in groups.values() for n in names]
     total = sum(b for n, b in bits.items() if n not in together)
     for law, names in groups.items():
@@ -146,7 +138,7 @@ def measure_exposure(view: View, truth: Mapping[str, FloatArray], pairs: Pairs, 
     """
     beliefs = {**view.beliefs, **learn_beliefs(view, pairs)}
     by_column = np.stack([column_bits(beliefs[n], truth[n]) for n in view.names])
-    for law, names in joint_groups(view).items():
+    for law, names in group_by_joint_law(view.columns).items():
         places = [view.names.index(n) for n in names]
         together = joint_bits(view, law, names, truth)
         # What the joint law says of all of them takes the place of their sum, which keeps its proportions.

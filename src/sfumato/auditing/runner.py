@@ -6,7 +6,7 @@ Here is how an attack of each kind is run and scored. What is special to one att
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,16 +14,15 @@ from typing import Any, TypeVar
 import numpy as np
 
 from sfumato.attacks import ATTACKS, Attack, LinkAttack, SecretAttack, ValueAttack, View
-from sfumato.auditing.case import Case, read_case
+from sfumato.auditing.case import Case, find_repeats, read_case
 from sfumato.auditing.exposure import measure_exposure, record_information
-from sfumato.auditing.ledger_repeats import find_repeats
 from sfumato.auditing.promises import judge_promises, remedies_taken
 from sfumato.auditing.result import Audit
 from sfumato.auditing.score import Finding, score_people, score_values
 from sfumato.auditing.utility import count_distances, measure_utility
-from sfumato.engines import Engine, Local
+from sfumato.engines import Engine, Local, Progress
 from sfumato.errors import UsageError
-from sfumato.guided import unchanged_rows
+from sfumato.guided import exposed_rows
 from sfumato.releases import Ledger, Release, as_release
 
 AnyAttack = TypeVar("AnyAttack", bound=Attack)
@@ -109,9 +108,6 @@ def _with_control(finding: Finding, control: Finding) -> Finding:
     return replace(finding, control=control.success, control_interval=control.interval)
 
 
-Progress = Callable[[int, int | None], None]
-
-
 def audit(
     release: Release | str | Path,
     original: Any,
@@ -189,7 +185,7 @@ def audit(
     findings, notes = _attack(case, progress)
     exposure = measure_exposure(case.view, case.truth, case.pairs)
     released = {c.name: c.values for c in case.view.columns}
-    unchanged = case.rows[unchanged_rows(case.truth, released, case.view.guided)]
+    unchanged = case.rows[exposed_rows.unchanged_rows(case.truth, released, case.view.guided)]
     attributes = [c.attribute for c in case.view.columns]
     useful = dict(measure_utility(case.view, case.truth, seed))
     if not engine.gathers:

@@ -20,16 +20,7 @@ from sfumato.attacks import (
     Recovery,
     smallest_sets,
 )
-from sfumato.auditing.rates import (
-    Rate,
-    advantage,
-    central_width,
-    central_width_interval,
-    mean_interval,
-    rmse_interval,
-    surprise,
-    wilson,
-)
+from sfumato.auditing import rates
 from sfumato.counts import FloatArray, IntArray
 from sfumato.schema import Attribute
 
@@ -92,7 +83,7 @@ class Finding:
     @property
     def advantage(self) -> float:
         """The share of what was unknown that the release gives away."""
-        return advantage(self.success, self.reference)
+        return rates.advantage(self.success, self.reference)
 
     @property
     def gains(self) -> bool:
@@ -102,7 +93,7 @@ class Finding:
             return self.judged
         if self.control_interval is not None and self.interval[0] <= self.control_interval[1]:
             return False
-        return self.success > self.baseline and surprise(self.success, self.trials, self.baseline) < max_chance
+        return self.success > self.baseline and rates.surprise(self.success, self.trials, self.baseline) < max_chance
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, the contract's fields first."""
@@ -162,7 +153,7 @@ def interval_left(
         return None
     if recovery.width is not None and (coverage is None or coverage >= min_coverage):
         widths = recovery.width[known]
-        claimed = (float(widths.mean()), *mean_interval(widths, seed=seed))
+        claimed = (float(widths.mean()), *rates.mean_interval(widths, seed=seed))
         if not numeric or coverage is None or coverage <= max_coverage:
             return claimed
         measured = _width_of_errors(truth[known] - recovery.mean[known], step, seed)
@@ -171,13 +162,16 @@ def interval_left(
         if recovery.sets is None:
             return None
         widths = honest_widths(recovery.sets, truth)[known]
-        return (float(widths.mean()), *mean_interval(widths, seed=seed))
+        return (float(widths.mean()), *rates.mean_interval(widths, seed=seed))
     return _width_of_errors(truth[known] - recovery.mean[known], step, seed)
 
 
 def _width_of_errors(errors: FloatArray, step: float, seed: int) -> tuple[float, float, float]:
-    width, low, high = (central_width(errors), *central_width_interval(errors, seed=seed))
-    if step and np.allclose(errors / step, np.round(errors / step), atol=1e-6):
+    on_grid = bool(step) and np.allclose(errors / step, np.round(errors / step), atol=1e-6)
+    if on_grid:
+        errors = np.round(errors / step) * step  # or the last digits of a filter would count as an error
+    width, low, high = (rates.central_width(errors), *rates.central_width_interval(errors, seed=seed))
+    if on_grid:
         width, low, high = (w + step if w > 0 else 0.0 for w in (width, low, high))
     return width, low, high
 
@@ -234,7 +228,7 @@ def _score(
         rmse = float(np.sqrt(np.mean(errors**2)))
         details = {
             "rmse": rmse,
-            "rmse_interval": list(rmse_interval(errors, seed=seed)),
+            "rmse_interval": list(rates.rmse_interval(errors, seed=seed)),
             "rmse_without_release": spread,
             "variance_explained": 1 - (rmse / spread) ** 2 if spread > 0 else None,
         }
@@ -250,7 +244,7 @@ def _score(
 
 
 def _finding(attack: Attack, scored: _Scored, notes: Mapping[str, Any], seed: int) -> Finding:
-    rate = Rate.of(scored.hits)
+    rate = rates.Rate.of(scored.hits)
     name = scored.attribute.name
     head = (type(attack), scored.title or attack.title, (name,), rate.value, scored.baseline, rate.interval)
     unit = NUMBERS if scored.attribute.kind.numeric else LABELS
@@ -270,7 +264,7 @@ def _join(attack: Attack, scored: list[_Scored], notes: Mapping[str, Any], seed:
         s.attribute.name: {"success": float(s.hits.mean()), "baseline": s.baseline} | s.details for s in scored
     }
     names = tuple(s.attribute.name for s in scored)
-    head = (type(attack), attack.title, names, success, baseline, wilson(success, rows))
+    head = (type(attack), attack.title, names, success, baseline, rates.wilson(success, rows))
     left = {s.attribute.name: s.left for s in scored if s.left is not None}
     return Finding(*head, unit, seed, rows, left=left, details={"by_attribute": by_attribute} | dict(notes))
 
@@ -286,12 +280,12 @@ def score_people(
     details: Mapping[str, Any] | None = None,
 ) -> Finding:
     """Return the finding about people found or linked; credit 1/t for a guess among t equals."""
-    rate = Rate.of(credit)
+    rate = rates.Rate.of(credit)
     value = 0.0 if math.isnan(rate.value) else rate.value
     head = (type(attack), attack.title, attributes, value, baseline, rate.interval, attack.unit, seed, rate.trials)
     if control is None:
         return Finding(*head, details=details or {})
-    shadow = Rate.of(control)
+    shadow = rates.Rate.of(control)
     return Finding(*head, shadow.value, shadow.interval, details=details or {})
 
 

@@ -11,7 +11,7 @@ from sfumato.attacks import View, linear_view
 from sfumato.auditing.case import check_rows
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.engines import Engine
-from sfumato.mining import reconstruct
+from sfumato.mining import reconstruct, score_model
 from sfumato.reconstruction import CellCounts, paper_size
 from sfumato.releases import Release, count_original
 from sfumato.table import Column, Original
@@ -106,7 +106,7 @@ def _correlation(covariance: FloatArray) -> FloatArray:
 
 
 def compare_grown_trees(view: View, truth: Mapping[str, FloatArray], seed: int) -> dict[str, Any] | None:
-    """Return the accuracy on true rows that no tree was grown from, and how alike the trees' rules are."""
+    """Return the scores on true rows that no tree was grown from, and how alike the trees' rules are."""
     from sfumato.trees import as_released, byclass, compare_trees, original
 
     table = view.classes()
@@ -123,12 +123,14 @@ def compare_grown_trees(view: View, truth: Mapping[str, FloatArray], seed: int) 
         "reconstructed": byclass(table.take(~held)),
         "naive": as_released(table.take(~held)),
     }
-    counts = np.bincount(judge.codes)
+    scores = {name: score_model(tree, judge, judge.codes) for name, tree in grown.items()}
     about: dict[str, Any] = {
         "target": view.target,
         "test_rows": int(held.sum()),
-        "majority": float(counts.max() / counts.sum()),
-        "accuracy": {name: float(np.mean(t.predict_codes(judge) == judge.codes)) for name, t in grown.items()},
+        "majority": scores["original"].majority,
+        "accuracy": {name: s.accuracy for name, s in scores.items()},
+        "labels": list(true.labels),
+        "scores": {name: s.to_dict(true.labels) for name, s in scores.items()},
         "leaves": {name: int(t.leaves) for name, t in grown.items()},
     }
     about["similarity"] = {

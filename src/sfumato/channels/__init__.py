@@ -3,13 +3,12 @@
 from sfumato.channels.additive import Additive
 from sfumato.channels.base import CHANNELS, JOINT_LAWS, MAX_BINS, CellRule, Channel, Guarantee, JointLaw, channel_class
 from sfumato.channels.correlated import CorrelatedGaussian, Marginal, Moments, rejoin
-from sfumato.channels.discrete import Discrete
 from sfumato.channels.gaussian import Gaussian
 from sfumato.channels.intervals import Intervals
 from sfumato.channels.laplace import Laplace
 from sfumato.channels.projective import Projective, best_space, report_variance, response_variance
 from sfumato.channels.square_wave import SquareWave
-from sfumato.channels.substitution import Substitution, equal_signal, gamma_of_rho
+from sfumato.channels.substitution import Discrete, Substitution, equal_signal, gamma_of_rho
 from sfumato.channels.transition import (
     MAX_CELLS_AT_ONCE,
     DenseKernel,

@@ -24,8 +24,17 @@ from sfumato.channels.base import (
 )
 from sfumato.channels.substitution import Substitution, equal_signal
 from sfumato.channels.transition import CellRule
-from sfumato.counts import MAX_OBSERVED_CELLS, FloatArray, Grid, Members, decade, differences, lattice_cut, snap
-from sfumato.hashing import WordArray
+from sfumato.counts import (
+    MAX_OBSERVED_CELLS,
+    FloatArray,
+    Grid,
+    Members,
+    WordArray,
+    decade,
+    differences,
+    lattice_cut,
+    snap,
+)
 from sfumato.schema import Attribute, Kind
 
 

@@ -23,9 +23,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 import numpy as np
 
 from sfumato.channels.transition import CellRule, TwoLevels
-from sfumato.counts import FloatArray, Grid, IntArray
+from sfumato.counts import FloatArray, Grid, IntArray, WordArray
 from sfumato.errors import UsageError
-from sfumato.hashing import WordArray
 from sfumato.randomness import CELLS_PER_CHUNK, Addresses, CellWords, SecretKey
 from sfumato.schema import MAX_EXACT_INTEGER, MAX_MAGNITUDE, Attribute, Kind, day_number
 from sfumato.text import join_names

@@ -23,11 +23,9 @@ from sfumato.channels.base import (
     fact,
     wish,
 )
-from sfumato.channels.discrete import Discrete
-from sfumato.channels.substitution import Substitution, equal_signal
-from sfumato.counts import FloatArray, Grid
+from sfumato.channels.substitution import Discrete, Substitution, equal_signal
+from sfumato.counts import FloatArray, Grid, WordArray
 from sfumato.errors import UsageError
-from sfumato.hashing import WordArray
 from sfumato.schema import Attribute
 
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from sfumato.channels.additive import Additive
 from sfumato.channels.base import Guarantee, Settled, wish
-from sfumato.counts import FloatArray, Grid, snap
-from sfumato.hashing import WordArray
+from sfumato.counts import FloatArray, Grid, WordArray, snap
 from sfumato.randomness import exponential, sign
 
 

@@ -23,12 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.channels.base import Channel, Guarantee, Settled, check_exactly_one, check_positive, fact, wish
-from sfumato.channels.discrete import Discrete
-from sfumato.channels.substitution import Substitution
+from sfumato.channels.substitution import Discrete, Substitution
 from sfumato.channels.transition import CellRule, TwoLevels
-from sfumato.counts import BoolArray, FloatArray, Grid, IntArray
+from sfumato.counts import BoolArray, FloatArray, Grid, IntArray, WordArray
 from sfumato.errors import UsageError
-from sfumato.hashing import WordArray
 from sfumato.randomness import uniform
 from sfumato.schema import Attribute
 

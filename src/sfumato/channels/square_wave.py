@@ -30,9 +30,8 @@ from sfumato.channels.base import (
 from sfumato.channels.substitution import Substitution, equal_signal
 from sfumato.channels.transition import CellRule
 from sfumato.channels.uniform import Uniform
-from sfumato.counts import MAX_OBSERVED_CELLS, FloatArray, Grid, decade, differences, lattice_cut, snap
+from sfumato.counts import MAX_OBSERVED_CELLS, FloatArray, Grid, WordArray, decade, differences, lattice_cut, snap
 from sfumato.errors import UsageError
-from sfumato.hashing import WordArray
 from sfumato.randomness import uniform
 from sfumato.schema import Attribute, Kind
 

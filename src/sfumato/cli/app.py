@@ -17,7 +17,7 @@ VERBS = {
     "reconstruct": "The true distributions behind a release, with their uncertainty.",
     "mine": "Grow a decision tree from a release.",
     "predict": "Apply a model to true values.",
-    "evaluate": "The accuracy of a model on true values.",
+    "evaluate": "Scores of a model on true values, beside guessing.",
     "audit": "Privacy promised beside privacy left after real attacks, as a report.",
     "cluster": "The clusters of a release.",
     "compare": "Trees and clusters of the original beside those of its release.",

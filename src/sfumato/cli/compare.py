@@ -36,6 +36,10 @@ def compare(engine: str, master: str | None, as_json: bool, **asked: Any) -> Non
             for t in result.trees
         ]  # fmt: skip
         table(["class", "verdict", "rules alike", "predictions alike", "same root", "leaves"], rows)
+        click.echo(
+            f"Scores for {result.trees[0]['target']} on the original's rows, from which the original's tree was grown"
+        )
+        table(*result.score_table())
         if rules := result.trees[0]["rules"][:8]:
             table(list(rules[0]), [[_cell(value) for value in rule.values()] for rule in rules])
     if result.clusters:

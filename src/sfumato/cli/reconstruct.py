@@ -51,14 +51,5 @@ def reconstruct(
     for name, one in result.items():
         rows.append([name, one.overall.method, str(one.overall.grid.size), one.shape, *one.in_words()])
         rows += [[f"  {c}", d.method, str(d.grid.size), "", one.gist(d), ""] for c, d in (one.classes or {}).items()]
-    table(
-        [
-            "column",
-            "method",
-            "cells",
-            "shape",
-            "mean and median (95 % intervals), or commonest labels",
-            "in the release",
-        ],
-        rows,
-    )
+    summary = "mean and median (95 % intervals), or commonest labels"
+    table(["column", "method", "cells", "shape", summary, "in the release"], rows)

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sfumato.clusters.partition import LabelArray, Partition, check_finite, check_labels
-from sfumato.counts import FloatArray
+from sfumato.clusters.points import Partition, check_finite, check_labels
+from sfumato.counts import FloatArray, IntArray
 from sfumato.errors import UsageError
 from sfumato.reconstruction import wilson
 
@@ -137,7 +137,7 @@ def _widen(distance: FloatArray, scale: float) -> FloatArray:
     return distance * (1 + 1e-9) + 1e-12 * scale
 
 
-def _tree_credit(targets: FloatArray, y: FloatArray, own: LabelArray) -> FloatArray:
+def _tree_credit(targets: FloatArray, y: FloatArray, own: IntArray) -> FloatArray:
     from scipy.spatial import cKDTree
 
     scale = float(np.abs(y).max())
@@ -151,7 +151,7 @@ def _tree_credit(targets: FloatArray, y: FloatArray, own: LabelArray) -> FloatAr
     return credit
 
 
-def _brute_credit(targets: FloatArray, y: FloatArray, own: LabelArray) -> FloatArray:
+def _brute_credit(targets: FloatArray, y: FloatArray, own: IntArray) -> FloatArray:
     from scipy.spatial.distance import cdist
 
     scale = float(np.abs(y).max())
@@ -182,7 +182,7 @@ def known_sample_attack(original: ArrayLike, released: ArrayLike, known: ArrayLi
     return (y - y_mean) @ (left @ right).T + x_mean
 
 
-def random_known_rows(rows: int, attributes: int, *, seed: int = 0) -> LabelArray:
+def random_known_rows(rows: int, attributes: int, *, seed: int = 0) -> IntArray:
     """Return 2d rows that an attacker is assumed to know."""
     return np.random.default_rng(seed).choice(rows, min(rows, 2 * attributes), replace=False).astype(np.int64)
 

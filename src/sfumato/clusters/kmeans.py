@@ -1,18 +1,27 @@
-"""k-means: the best of several k-means++ starts, run until it stands still, with no cluster too small to hide in."""
+"""k-means: the best of several k-means++ starts, run until it stands still, with no cluster too small to hide in.
+
+Three ways to ask how alike the clusterings of a table and its release are measure three different things:
+
+- *fixed point*: Lloyd from the original centres. Does the release still hold the clustering?
+- *rerun*: the best of ten new starts, on the stated scale. Would a careful miner find it?
+- *single start*: one start from the same rows, each table on its own min-max scale, as Weka does by default. It
+  measures k-means' own instability as much as the release.
+"""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sfumato.clusters.partition import LabelArray, check_finite, cluster_means
-from sfumato.counts import FloatArray
+from sfumato.clusters.points import Scaling, check_finite, cluster_means
+from sfumato.counts import FloatArray, IntArray
 from sfumato.errors import DataError, UsageError
 from sfumato.findings import Note
 from sfumato.text import join_names
@@ -28,7 +37,7 @@ SILHOUETTE_ROWS = 2_000
 class KMeans:
     """A clustering of a scaled table: its labels, its centres (the means of the labels), and how it was found."""
 
-    labels: LabelArray
+    labels: IntArray
     centres: FloatArray
     scatter: float
     method: str
@@ -185,7 +194,7 @@ def _treat_small(table: FloatArray, fit: KMeans, least: int, small: str) -> KMea
     return replace(fit, labels=labels, centres=centres, scatter=scatter, converged=converged, notes=tuple(notes))
 
 
-def silhouette(table: FloatArray, labels: LabelArray, seed: int = 0, sample: int = SILHOUETTE_ROWS) -> float:
+def silhouette(table: FloatArray, labels: IntArray, seed: int = 0, sample: int = SILHOUETTE_ROWS) -> float:
     """Return the mean of (b − a)/max(a, b) over a sample: a the mean distance to one's own cluster, b to the next nearest."""
     pick = np.arange(len(table))
     if len(table) > sample:
@@ -223,7 +232,7 @@ CACHED_ROWS = 65536
 """Rows worked at a time: their distances to a dozen centres stay in the cache."""
 
 
-def nearest_centre(table: FloatArray, centres: FloatArray) -> LabelArray:
+def nearest_centre(table: FloatArray, centres: FloatArray) -> IntArray:
     """Return the nearest centre of each row; the first of equally near ones."""
     # |x − c|² = |x|² − 2 x·c + |c|², and |x|² decides nothing. The common origin keeps the products small.
     origin = centres.mean(axis=0)
@@ -242,7 +251,7 @@ def nearest_centre(table: FloatArray, centres: FloatArray) -> LabelArray:
 class LloydRun:
     """Where Lloyd's iteration ended; `converged` when the last round changed no label."""
 
-    labels: LabelArray
+    labels: IntArray
     centres: FloatArray
     rounds: int
     converged: bool
@@ -261,10 +270,81 @@ def lloyd(table: FloatArray, centres: FloatArray, rounds: int = 300) -> LloydRun
     return LloydRun(labels, centres, rounds, converged=False)
 
 
-def within_scatter(table: FloatArray, labels: LabelArray, centres: FloatArray) -> float:
+def within_scatter(table: FloatArray, labels: IntArray, centres: FloatArray) -> float:
     """Return Σ |x − c(x)|², what k-means makes small."""
     total = 0.0
     for begin in range(0, len(table), CACHED_ROWS):
         part = table[begin : begin + CACHED_ROWS] - centres[labels[begin : begin + CACHED_ROWS]]
         total += float(np.einsum("ij,ij->", part, part))
     return total
+
+
+def agreement(first: ArrayLike, second: ArrayLike) -> float:
+    """Return the share of rows in matched clusters under the best one-to-one matching (Hungarian); cluster counts may differ.
+
+    >>> agreement([0, 0, 1, 1], [1, 1, 0, 1])
+    0.75
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    a, b = np.asarray(first), np.asarray(second)
+    if a.shape != b.shape or a.ndim != 1:
+        raise UsageError(f"agreement: the clusterings have shapes {a.shape} and {b.shape}; give two labels per record")
+    if not len(a):
+        raise UsageError("agreement: there are no records; it is a share of them")
+    _, i = np.unique(a, return_inverse=True)
+    _, j = np.unique(b, return_inverse=True)
+    table = np.bincount(i * (j.max() + 1) + j, minlength=(i.max() + 1) * (j.max() + 1)).reshape(i.max() + 1, -1)
+    rows, columns = linear_sum_assignment(table, maximize=True)
+    return float(table[rows, columns].sum() / len(a))
+
+
+def rerun_agreement(released: ArrayLike, labels: IntArray, k: int, *, starts: int = 10, seed: int = 0) -> float:
+    """Return the agreement of the original labels with the best of `starts` k-means++ starts on the release."""
+    return agreement(labels, kmeans(released, k, starts=starts, seed=seed, least=1).labels)
+
+
+def fixed_point_agreement(released: ArrayLike, labels: IntArray, centres: FloatArray, *, rounds: int = 300) -> float:
+    """Return the agreement after Lloyd's iteration on the release from the original centres."""
+    return agreement(labels, lloyd(check_finite(released), centres, rounds).labels)
+
+
+def single_start_agreement(
+    original: ArrayLike, released: ArrayLike, k: int, *, seed: int = 0, rounds: int = 500
+) -> float:
+    """Return the agreement of two single runs from the same k distinct rows, each table min-max scaled on its own."""
+    x, y = check_finite(original), check_finite(released)
+    if x.shape[0] != y.shape[0]:
+        raise UsageError(
+            f"single start: {len(x)} original and {len(y)} released rows; the protocol needs the same rows"
+        )
+    if len(x) < k:
+        raise UsageError(f"single start: {len(x)} rows cannot start {k} clusters; take a smaller k")
+    start = np.random.default_rng(seed).choice(len(x), k, replace=False)
+    both = [Scaling.fit(t).apply(t) for t in (x, y)]
+    runs = [lloyd(t, t[start], rounds).labels for t in both]
+    return agreement(runs[0], runs[1])
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How far single runs lie from their mean, which is never shown without it."""
+
+    mean: float
+    sd: float
+    min: float
+    median: float
+    runs: int
+
+    @classmethod
+    def of(cls, values: Iterable[float]) -> Spread:
+        """Return the spread of some runs; sd is 0 for a single one."""
+        v = np.fromiter(values, np.float64)
+        if not len(v):
+            raise UsageError("a spread needs at least one run")
+        sd = float(v.std(ddof=1)) if len(v) > 1 else 0.0
+        return cls(float(v.mean()), sd, float(v.min()), float(np.median(v)), len(v))
+
+    def to_dict(self) -> dict[str, float]:
+        """Return the five numbers."""
+        return asdict(self)

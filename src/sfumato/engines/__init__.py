@@ -1,11 +1,10 @@
 """Where blocks are worked: on this machine, or on a Spark cluster.
 
-base.py    the contract: what every engine can do, and that its answers do not depend on how rows are split
-local.py   threads or processes of this machine
+local.py   the contract: what every engine can do, and that its answers do not depend on how rows are split; this machine
 spark.py   a Spark cluster; the only module that loads the Spark library, when it is used
 worker.py  what a distant worker does with its share of the rows
 
-Start with base.py. An engine does no arithmetic: it hands blocks to functions from the rooms above and adds up what they return.
+Start with local.py. An engine does no arithmetic: it hands blocks to functions from the rooms above and adds up what they return.
 It imports tables in and out (`io`), never a law, a plan or a release.
 
 >>> from sfumato import engines
@@ -17,8 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sfumato.engines.base import Engine, Mapped, Needs, Progress, Target, first_repeat
-from sfumato.engines.local import Local
+from sfumato.engines.local import Engine, Local, Mapped, Needs, Progress, Target, first_repeat
 
 if TYPE_CHECKING:
     from sfumato.engines.spark import Spark

@@ -15,27 +15,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from sfumato.engines.base import Mapped, Progress, Target
-from sfumato.engines.worker import (
-    NUMBER,
-    OURS,
-    PART,
-    Batches,
-    Count,
-    Failed,
-    Fold,
-    Map,
-    NumberedWords,
-    Pieces,
-    Rows,
-    Write,
-    explain_wrong_number,
-    unpack,
-)
+from sfumato.engines import worker
+from sfumato.engines.local import Assign, Mapped, Progress, Target, Within, Words
 from sfumato.errors import DataError, EngineError, OutputError, UsageError
 from sfumato.io import (
     BLOCK_ROWS,
@@ -55,7 +38,7 @@ T = TypeVar("T")
 MAX_PIECE_ROWS = 1 << 20
 """One file of the release, some tens of megabytes."""
 
-RESULT_TYPE = f"{PART} bigint, result binary"
+RESULT_TYPE = f"{worker.PART} bigint, result binary"
 ENCRYPTION = "spark.io.encryption.enabled"
 WORDS_TYPE = "word bigint, row bigint"
 
@@ -119,11 +102,7 @@ class Spark:
         if (master or "local").startswith("local"):
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers on this machine run this very Python
         builder = SparkSession.builder.appName("sfumato").master(master or "local[*]")
-        ours = {
-            "spark.ui.enabled": "false",
-            ENCRYPTION: "true",
-            "spark.ui.showConsoleProgress": "false",
-        }
+        ours = {"spark.ui.enabled": "false", ENCRYPTION: "true", "spark.ui.showConsoleProgress": "false"}
         for name, value in (ours | conf).items():
             builder = builder.config(name, value)
         session = builder.getOrCreate()
@@ -141,7 +120,7 @@ class Spark:
             check_header(list(table.columns), "the DataFrame")
             if self.numbered is not None and self.numbered not in table.columns:
                 raise UsageError(f"the DataFrame has no column {self.numbered!r} of row numbers; name another")
-            if taken := [c for c in table.columns if c.lower() in OURS]:
+            if taken := [c for c in table.columns if c.lower() in worker.OURS]:
                 raise UsageError(
                     f"the DataFrame has a column {join_names(taken)}, a name kept for this engine; rename it"
                 )
@@ -173,7 +152,7 @@ class Spark:
         frame, rows = self._work(source, columns, block_rows, ordered=True)
         total: Any = None
         parts = []
-        for written, tally in self._results(frame, Write(rows, kernel, replace(target, folder=folder))):
+        for written, tally in self._results(frame, worker.Write(rows, kernel, replace(target, folder=folder))):
             parts.append(written)
             total = tally if total is None else total + tally
             path = folder / written.file
@@ -196,23 +175,18 @@ class Spark:
         """Add up the workers' sums in the order of their rows."""
         frame, rows = self._work(source, columns, block_rows)
         total: T | None = None
-        for counts in self._results(frame, Fold(rows, kernel)):
+        for counts in self._results(frame, worker.Fold(rows, kernel)):
             total = counts if total is None else total + counts
         return total
 
     def exchange(
-        self,
-        assign: Callable[[Block], pa.RecordBatch],
-        within: Callable[[pa.Table], pa.Table],
-        source: Source,
-        columns: Sequence[str],
-        schema: pa.Schema,
+        self, assign: Assign, within: Within, source: Source, columns: Sequence[str], schema: pa.Schema
     ) -> Source:
         """Bring each group to one worker by Spark's own shuffle; the rows stay on the cluster."""
         frame, rows = self._work(source, columns, BLOCK_ROWS)
         kinds = {pa.int64(): "bigint", pa.float64(): "double"}
         kind = ", ".join(f"{f.name} {kinds[f.type]}" for f in schema)
-        assigned = _map_in_arrow(frame, Map(rows, assign), kind)
+        assigned = _map_in_arrow(frame, worker.Map(rows, assign), kind)
 
         def sfumato_exchange(group: Any) -> Any:
             return within(group)
@@ -220,14 +194,12 @@ class Spark:
         exchanged = _ignore_pandas_warnings(lambda: assigned.groupBy("group").applyInArrow(sfumato_exchange, kind))
         return FrameSource(exchanged.drop("group"), "number", "the exchanged table")
 
-    def first_repeat(
-        self, words: Callable[[Block], NDArray[np.uint64]], source: Source, columns: Sequence[str]
-    ) -> tuple[int, int] | None:
+    def first_repeat(self, words: Words, source: Source, columns: Sequence[str]) -> tuple[int, int] | None:
         """Sort keyed digests, not ids, on the cluster; one pair of row numbers comes back."""
         from pyspark.sql import functions as f
 
         frame, rows = self._work(source, columns, BLOCK_ROWS)
-        digests = _map_in_arrow(frame, Map(rows, NumberedWords(words)), WORDS_TYPE)
+        digests = _map_in_arrow(frame, worker.Map(rows, worker.NumberedWords(words)), WORDS_TYPE)
         several = (
             digests.groupBy("word").agg(f.sort_array(f.collect_list("row")).alias("rows")).where(f.size("rows") > 1)
         )
@@ -247,13 +219,17 @@ class Spark:
             return
         from pyspark.sql import functions as f
 
-        number, times = f.col(NUMBER), f.col("count")
+        number, times = f.col(worker.NUMBER), f.col("count")
         frame, called = _rename_by_place(source.frame)
-        counted = frame.select(f.col(called[source.numbered]).cast("bigint").alias(NUMBER)).groupBy(NUMBER).count()
+        counted = (
+            frame.select(f.col(called[source.numbered]).cast("bigint").alias(worker.NUMBER))
+            .groupBy(worker.NUMBER)
+            .count()
+        )
         wrong = counted.where(number.isNull() | (number < 0) | (times > 1)).orderBy(number).limit(1)
         for row, several in _collect(wrong):
             if row is None or row < 0:
-                raise DataError(explain_wrong_number(source.numbered, row))
+                raise DataError(worker.explain_wrong_number(source.numbered, row))
             raise DataError(
                 f"{source.numbered}: the row number {row} occurs in {several} rows of the DataFrame, which would share their "
                 "noise; give every row its own number"
@@ -261,7 +237,7 @@ class Spark:
 
     def _work(
         self, source: Source, columns: Sequence[str], block_rows: int, *, ordered: bool = False
-    ) -> tuple[Any, Rows]:
+    ) -> tuple[Any, worker.Rows]:
         """Return what Spark maps over, and how a worker turns it into blocks."""
         if block_rows < 1:
             raise UsageError(f"a block cannot have {block_rows} rows; give at least 1")
@@ -276,9 +252,9 @@ class Spark:
             min_piece_rows = 1 << 16  # smaller pieces cost more to start than they save by using more cores
             size = min(size, max(min_piece_rows, -(-source.rows // (tasks_per_core * cores))))
         pieces = tuple(cut_into_pieces(source, size, self._count_rows))
-        return self._numbers(len(pieces)), Pieces(pieces, tuple(columns), block_rows)
+        return self._numbers(len(pieces)), worker.Pieces(pieces, tuple(columns), block_rows)
 
-    def _frame(self, source: FrameSource, columns: Sequence[str], *, ordered: bool) -> tuple[Any, Rows]:
+    def _frame(self, source: FrameSource, columns: Sequence[str], *, ordered: bool) -> tuple[Any, worker.Rows]:
         from pyspark.sql import functions as f
 
         frame, called = _rename_by_place(source.frame)
@@ -286,24 +262,24 @@ class Spark:
         if source.numbered is not None:
             number = f.col(called[source.numbered])
             frame = frame.orderBy(number) if ordered else frame
-            chosen.append(number.cast("bigint").alias(NUMBER))
-        frame = frame.select(*chosen).withColumn(PART, f.spark_partition_id().cast("bigint"))
-        return frame, Batches(tuple(columns), source.numbered)
+            chosen.append(number.cast("bigint").alias(worker.NUMBER))
+        frame = frame.select(*chosen).withColumn(worker.PART, f.spark_partition_id().cast("bigint"))
+        return frame, worker.Batches(tuple(columns), source.numbered)
 
     def _numbers(self, size: int) -> Any:
         """Return the numbers 0, 1, … of the pieces, split among the cores."""
         return self.session.range(0, size, 1, max(1, size))
 
     def _count_rows(self, pieces: Sequence[Piece]) -> list[int]:
-        return list(self._results(self._numbers(len(pieces)), Count(tuple(pieces))))
+        return list(self._results(self._numbers(len(pieces)), worker.Count(tuple(pieces))))
 
     def _results(
         self, frame: Any, work: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
     ) -> Iterator[Any]:
         """Run the work everywhere, and unpack its small tables in the order of the parts."""
         rows = _collect(_map_in_arrow(frame, work, RESULT_TYPE))
-        results = [unpack(bytes(row["result"])) for row in sorted(rows, key=lambda row: row[PART])]
-        if failed := next((r for r in results if isinstance(r, Failed)), None):
+        results = [worker.unpack(bytes(row["result"])) for row in sorted(rows, key=lambda row: row[worker.PART])]
+        if failed := next((r for r in results if isinstance(r, worker.Failed)), None):
             raise failed.error
         yield from results
 

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from sfumato.engines.base import Target
+from sfumato.counts import IntArray, WordArray
+from sfumato.engines.local import Target
 from sfumato.errors import CellError, DataError, SfumatoError
 from sfumato.io import Block, Piece, Written, open_writer
 
@@ -91,13 +91,13 @@ class Batches:
             yield Block(start, own, numbers)
             done += batch.num_rows
 
-    def _numbers(self, batch: pa.RecordBatch) -> NDArray[np.int64] | None:
+    def _numbers(self, batch: pa.RecordBatch) -> IntArray | None:
         if self.numbered is None:
             return None
         column = batch.column(NUMBER)
         if column.null_count:
             raise DataError(explain_wrong_number(self.numbered, None))
-        numbers: NDArray[np.int64] = column.to_numpy().astype(np.int64)
+        numbers: IntArray = column.to_numpy().astype(np.int64)
         if len(numbers) and numbers.min() < 0:
             raise DataError(explain_wrong_number(self.numbered, int(numbers.min())))
         return numbers
@@ -181,7 +181,7 @@ class Write:
 class NumberedWords:
     """Give one word per row, with the row's number, for the cluster to find words that occur twice."""
 
-    words: Callable[[Block], NDArray[np.uint64]]
+    words: Callable[[Block], WordArray]
 
     def __call__(self, block: Block) -> pa.RecordBatch:
         """Return the words of a block."""

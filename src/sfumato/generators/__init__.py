@@ -1,10 +1,9 @@
 """Synthetic tables by name: the papers' own data, at any length, in blocks that do not fill the memory.
 
-base.py       fixed blocks, one random stream per block, what a generator is
+base.py       what a generator is: fixed blocks, one random stream per block; a table written to a file, and the plan for it
 agrawal.py    loan applicants (Agrawal & Srikant 2000)
 customers.py  the two tables of Islam & Brankovic 2005
 shapes.py     plateau and triangles, with their exact distributions
-registry.py   the generators by name; a table written to a file, and the plan that declares its domains
 
 Start with base.py. The randomness here is public and repeatable; it protects no one.
 
@@ -14,6 +13,5 @@ Start with base.py. The randomness here is public and repeatable; it protects no
 (['salary', 'commission', 'age'], 1000)
 """
 
-from sfumato.generators import shapes
-from sfumato.generators.base import ROWS_PER_BLOCK, Block, Generator
-from sfumato.generators.registry import GENERATORS, generate, get, names, plan_for
+from sfumato.generators import agrawal, customers, shapes
+from sfumato.generators.base import GENERATORS, ROWS_PER_BLOCK, Block, Generator, generate, get, names, plan_for

@@ -26,14 +26,11 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.counts import BoolArray, FloatArray, IntArray
 from sfumato.errors import UsageError
-from sfumato.generators.base import ROWS_PER_BLOCK, Block, Generator, draw_blocks, stream
+from sfumato.generators.base import ROWS_PER_BLOCK, Block, Generator, draw_blocks, enter, stream
 from sfumato.schema import Attribute, Categories, Interval, Kind
-
-Mask = NDArray[np.bool_]
-Values = NDArray[np.float64]
 
 K = 1_000.0
 
@@ -57,20 +54,20 @@ TARGET = "class"
 LABELS = ("A", "B")
 
 
-def _is_within(low: float, x: Values, high: float) -> Mask:
+def _is_within(low: float, x: FloatArray, high: float) -> BoolArray:
     return (low <= x) & (x <= high)
 
 
-def _ages(t: Block) -> tuple[Mask, Mask, Mask]:
+def _ages(t: Block) -> tuple[BoolArray, BoolArray, BoolArray]:
     """Return who is below 40, from 40 to below 60, and from 60 up."""
     age = t["age"]
     return age < 40, (age >= 40) & (age < 60), age >= 60
 
 
-def _pay_by_age(t: Block, pay: Values) -> Mask:
+def _pay_by_age(t: Block, pay: FloatArray) -> BoolArray:
     """Functions 2 and 6: each age has its own band of pay."""
     young, middle, old = _ages(t)
-    in_a: Mask = (
+    in_a: BoolArray = (
         (young & _is_within(50 * K, pay, 100 * K))
         | (middle & _is_within(75 * K, pay, 125 * K))
         | (old & _is_within(25 * K, pay, 75 * K))
@@ -78,11 +75,11 @@ def _pay_by_age(t: Block, pay: Values) -> Mask:
     return in_a
 
 
-def _function_3(t: Block) -> Mask:
+def _function_3(t: Block) -> BoolArray:
     young, middle, old = _ages(t)
     elevel = t["elevel"]
     low, mid, high = (_is_within(c - 25 * K, t["salary"], c + 25 * K) for c in (50 * K, 75 * K, 100 * K))
-    in_a: Mask = (
+    in_a: BoolArray = (
         (young & ((_is_within(0, elevel, 1) & low) | (_is_within(2, elevel, 3) & mid)))
         | (middle & ((_is_within(1, elevel, 3) & mid) | ((elevel == 4) & high)))
         | (old & ((_is_within(2, elevel, 4) & mid) | ((elevel == 1) & low)))
@@ -90,18 +87,18 @@ def _function_3(t: Block) -> Mask:
     return in_a
 
 
-def _income(t: Block) -> Values:
-    income: Values = 0.67 * (t["salary"] + t["commission"])
+def _income(t: Block) -> FloatArray:
+    income: FloatArray = 0.67 * (t["salary"] + t["commission"])
     return income
 
 
-def _equity(t: Block) -> Values:
+def _equity(t: Block) -> FloatArray:
     """A house is worth something to its owner after twenty years: 0.1 hvalue max(hyears - 20, 0)."""
-    equity: Values = 0.1 * t["hvalue"] * np.maximum(t["hyears"] - 20, 0)
+    equity: FloatArray = 0.1 * t["hvalue"] * np.maximum(t["hyears"] - 20, 0)
     return equity
 
 
-FUNCTIONS: dict[int, Callable[[Block], Mask]] = {
+FUNCTIONS: dict[int, Callable[[Block], BoolArray]] = {
     1: lambda t: (t["age"] < 40) | (t["age"] >= 60),
     2: lambda t: _pay_by_age(t, t["salary"]),
     3: _function_3,
@@ -116,7 +113,7 @@ FUNCTIONS: dict[int, Callable[[Block], Mask]] = {
 """Number to rule: who is in group A. 1 to 5 are Table 3 of the 2000 paper, 6 to 10 the older family."""
 
 
-def group_a(columns: Block, function: int) -> Mask:
+def group_a(columns: Block, function: int) -> BoolArray:
     """Return which rows of `columns` are in group A under `function`."""
     return FUNCTIONS[_check_function(function)](columns)
 
@@ -152,13 +149,13 @@ def make_blocks(rows: int, *, function: int = 1, seed: int = 0, balanced: bool =
 
 def _draw(rng: np.random.Generator) -> Block:
     """Draw a whole block of the nine attributes (Table 2), each an image of its own uniform numbers on [0, 1)."""
-    u: dict[str, Values] = dict(zip(DOMAINS, rng.random((len(DOMAINS), ROWS_PER_BLOCK)), strict=True))
+    u: dict[str, FloatArray] = dict(zip(DOMAINS, rng.random((len(DOMAINS), ROWS_PER_BLOCK)), strict=True))
 
-    def choose(name: str) -> NDArray[np.int64]:
+    def choose(name: str) -> IntArray:
         low, high = DOMAINS[name]
         return (low + np.floor(u[name] * (high - low + 1))).astype(np.int64)
 
-    def spread(name: str) -> Values:
+    def spread(name: str) -> FloatArray:
         low, high = DOMAINS[name]
         return low + (high - low) * u[name]
 
@@ -176,7 +173,7 @@ def _draw(rng: np.random.Generator) -> Block:
     }
 
 
-def _add_labels(columns: Block, in_a: Mask) -> Block:
+def _add_labels(columns: Block, in_a: BoolArray) -> Block:
     return {**columns, TARGET: np.where(in_a, *LABELS)}
 
 
@@ -210,14 +207,16 @@ def _draw_balanced_block(function: int, seed: int, number: int, size: int) -> Bl
     return _add_labels({name: values[:size] for name, values in merged.items()}, in_a[:size])
 
 
-agrawal = Generator(
-    name="agrawal",
-    about="loan applicants with nine attributes and two groups (Agrawal & Srikant 2000, Tables 2 and 3)",
-    attributes=(
-        *(Attribute(n, Kind.INTEGER if n in INTEGERS else Kind.REAL, Interval(*d)) for n, d in DOMAINS.items()),
-        Attribute(TARGET, Kind.CATEGORICAL, Categories(LABELS)),
-    ),
-    make=make_blocks,
-    options=("function", "balanced"),
-    target=TARGET,
+agrawal = enter(
+    Generator(
+        name="agrawal",
+        about="loan applicants with nine attributes and two groups (Agrawal & Srikant 2000, Tables 2 and 3)",
+        attributes=(
+            *(Attribute(n, Kind.INTEGER if n in INTEGERS else Kind.REAL, Interval(*d)) for n, d in DOMAINS.items()),
+            Attribute(TARGET, Kind.CATEGORICAL, Categories(LABELS)),
+        ),
+        make=make_blocks,
+        options=("function", "balanced"),
+        target=TARGET,
+    )
 )

@@ -22,7 +22,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.generators.base import ROWS_PER_BLOCK, Block, Generator, draw_blocks, stream
+from sfumato.generators.base import ROWS_PER_BLOCK, Block, Generator, draw_blocks, enter, stream
 from sfumato.schema import Attribute, Categories, Interval, Kind
 
 CITIES = ("Sydney", "Melbourne", "Newcastle", "Armidale")
@@ -65,19 +65,21 @@ def _draw_households(seed: int, number: int, size: int) -> Block:
     return {name: values[:size] for name, values in block.items()}
 
 
-crd = Generator(
-    name="crd",
-    about="households with four numbers, a city and a credit risk (Islam & Brankovic 2005, section III)",
-    attributes=(
-        Attribute("income", Kind.INTEGER, Interval(*INCOME)),
-        Attribute("house_rent", Kind.INTEGER, Interval(*RENT)),
-        Attribute("dependents", Kind.INTEGER, Interval(*DEPENDENTS)),
-        Attribute("job_grade", Kind.INTEGER, Interval(*GRADES)),
-        Attribute("city", Kind.CATEGORICAL, Categories(CITIES)),
-        Attribute("credit_risk", Kind.CATEGORICAL, Categories(("yes", "no"))),
-    ),
-    make=partial(draw_blocks, _draw_households),
-    target="credit_risk",
+crd = enter(
+    Generator(
+        name="crd",
+        about="households with four numbers, a city and a credit risk (Islam & Brankovic 2005, section III)",
+        attributes=(
+            Attribute("income", Kind.INTEGER, Interval(*INCOME)),
+            Attribute("house_rent", Kind.INTEGER, Interval(*RENT)),
+            Attribute("dependents", Kind.INTEGER, Interval(*DEPENDENTS)),
+            Attribute("job_grade", Kind.INTEGER, Interval(*GRADES)),
+            Attribute("city", Kind.CATEGORICAL, Categories(CITIES)),
+            Attribute("credit_risk", Kind.CATEGORICAL, Categories(("yes", "no"))),
+        ),
+        make=partial(draw_blocks, _draw_households),
+        target="credit_risk",
+    )
 )
 
 
@@ -145,17 +147,19 @@ def _shuffle_labels(counts: Mapping[str, int], rng: np.random.Generator) -> NDAr
     return labels[np.argsort(rng.random(len(labels)))]
 
 
-csd = Generator(
-    name="csd",
-    about="customers with five categorical attributes and a status, 399 a unit (Islam & Brankovic 2005, section IV)",
-    attributes=(
-        Attribute("country", Kind.CATEGORICAL, Categories(COUNTRIES)),
-        Attribute("car", Kind.CATEGORICAL, Categories(CARS)),
-        Attribute("profession", Kind.CATEGORICAL, Categories(PROFESSIONS)),
-        Attribute("parents_country", Kind.CATEGORICAL, Categories(PARENTS)),
-        Attribute("favourite_city", Kind.CATEGORICAL, Categories(TOWNS)),
-        Attribute("status", Kind.CATEGORICAL, Categories(STATUS)),
-    ),
-    make=partial(draw_blocks, _draw_customers),
-    target="status",
+csd = enter(
+    Generator(
+        name="csd",
+        about="customers with five categorical attributes and a status, 399 a unit (Islam & Brankovic 2005, section IV)",
+        attributes=(
+            Attribute("country", Kind.CATEGORICAL, Categories(COUNTRIES)),
+            Attribute("car", Kind.CATEGORICAL, Categories(CARS)),
+            Attribute("profession", Kind.CATEGORICAL, Categories(PROFESSIONS)),
+            Attribute("parents_country", Kind.CATEGORICAL, Categories(PARENTS)),
+            Attribute("favourite_city", Kind.CATEGORICAL, Categories(TOWNS)),
+            Attribute("status", Kind.CATEGORICAL, Categories(STATUS)),
+        ),
+        make=partial(draw_blocks, _draw_customers),
+        target="status",
+    )
 )

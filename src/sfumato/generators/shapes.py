@@ -17,13 +17,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.counts import FloatArray
 from sfumato.errors import UsageError
-from sfumato.generators.base import ROWS_PER_BLOCK, Block, Generator, draw_blocks, stream
+from sfumato.generators.base import ROWS_PER_BLOCK, Block, Generator, draw_blocks, enter, stream
 from sfumato.schema import Attribute, Interval, Kind
-
-Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -31,8 +29,8 @@ class Shape:
     """A law on [0, 1], or on the integers 1 to `cells`: sampler and distribution function side by side."""
 
     name: str
-    cdf: Callable[[Values], Values]
-    quantile: Callable[[Values], Values]
+    cdf: Callable[[FloatArray], FloatArray]
+    quantile: Callable[[FloatArray], FloatArray]
     cells: int | None = None
 
     @property
@@ -48,7 +46,7 @@ class Shape:
         x = self.quantile(stream(seed, number).random(ROWS_PER_BLOCK))[:size]
         return {"x": x if self.cells is None else 1 + np.floor(x * self.cells).astype(np.int64)}
 
-    def true_mass(self, edges: Sequence[float] | Values) -> Values:
+    def true_mass(self, edges: Sequence[float] | FloatArray) -> FloatArray:
         """Return the probability of every interval between `edges`, from the law itself.
 
         An interval holds its left edge but not its right one, and the last holds both, as in `numpy.histogram`: that
@@ -64,26 +62,26 @@ class Shape:
         return np.diff(self.cdf(below / self.cells))
 
 
-def _plateau_cdf(x: Values) -> Values:
+def _plateau_cdf(x: FloatArray) -> FloatArray:
     return np.clip(2 * x - 0.5, 0.0, 1.0)
 
 
-def _plateau_quantile(u: Values) -> Values:
+def _plateau_quantile(u: FloatArray) -> FloatArray:
     return 0.25 + 0.5 * u
 
 
-def _triangle_cdf(t: Values) -> Values:
+def _triangle_cdf(t: FloatArray) -> FloatArray:
     """Return the distribution function of the symmetric triangle on [0, 1]."""
     t = np.clip(t, 0.0, 1.0)
     return np.where(t < 0.5, 2 * t**2, 1 - 2 * (1 - t) ** 2)
 
 
-def _triangles_cdf(x: Values) -> Values:
-    halves: Values = 0.5 * (_triangle_cdf(2 * x) + _triangle_cdf(2 * x - 1))
+def _triangles_cdf(x: FloatArray) -> FloatArray:
+    halves: FloatArray = 0.5 * (_triangle_cdf(2 * x) + _triangle_cdf(2 * x - 1))
     return halves
 
 
-def _triangles_quantile(u: Values) -> Values:
+def _triangles_quantile(u: FloatArray) -> FloatArray:
     half = np.floor(2 * u)
     v = 2 * u - half
     # 2 t^2 = v on the rising side, 1 - 2 (1 - t)^2 = v on the falling one.
@@ -91,13 +89,26 @@ def _triangles_quantile(u: Values) -> Values:
     return 0.5 * (half + t)
 
 
-plateau = Shape("plateau", _plateau_cdf, _plateau_quantile)
-triangles = Shape("triangles", _triangles_cdf, _triangles_quantile)
-plateau200 = Shape("plateau200", _plateau_cdf, _plateau_quantile, cells=200)
-triangles200 = Shape("triangles200", _triangles_cdf, _triangles_quantile, cells=200)
-
-
-def as_generator(shape: Shape, about: str) -> Generator:
-    """Return `shape` as an entry of the registry."""
+def enter_shape(shape: Shape, about: str) -> Shape:
+    """Make a shape known as a table of one column."""
     attribute = Attribute("x", Kind.REAL if shape.cells is None else Kind.INTEGER, Interval(*shape.domain))
-    return Generator(shape.name, about, (attribute,), shape.blocks)
+    enter(Generator(shape.name, about, (attribute,), shape.blocks))
+    return shape
+
+
+plateau = enter_shape(
+    Shape("plateau", _plateau_cdf, _plateau_quantile),
+    "one column, uniform on the middle half of [0, 1] (Agrawal & Srikant 2000, Figure 2)",
+)
+triangles = enter_shape(
+    Shape("triangles", _triangles_cdf, _triangles_quantile),
+    "one column, two triangles side by side on [0, 1] (Agrawal & Srikant 2000, Figure 2)",
+)
+plateau200 = enter_shape(
+    Shape("plateau200", _plateau_cdf, _plateau_quantile, cells=200),
+    "the plateau over the integers 1 to 200 (Dowd, Xu & Zhang 2006, section 5.1)",
+)
+triangles200 = enter_shape(
+    Shape("triangles200", _triangles_cdf, _triangles_quantile, cells=200),
+    "the triangles over the integers 1 to 200 (Dowd, Xu & Zhang 2006, section 5.1)",
+)

@@ -5,11 +5,12 @@ Importing the module of a method enters it in `METHODS`. Nothing else in the hou
 
 from __future__ import annotations
 
+import dataclasses
 from abc import ABC
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
@@ -18,7 +19,6 @@ from sfumato.counts import IntArray
 from sfumato.engines import Needs
 from sfumato.errors import UsageError
 from sfumato.findings import Note
-from sfumato.parameters import Parameters
 from sfumato.randomness import Stream
 from sfumato.schema import Attribute
 from sfumato.table import Original, Table
@@ -90,6 +90,11 @@ class Perturbed:
         return cls(table, changed, warnings=tuple(warnings), **more)
 
 
+def parameter(default: Any, about: str) -> Any:
+    """Return a dataclass field that a person may set; `about` says what it does."""
+    return dataclasses.field(default=default, metadata={"about": about})
+
+
 class GuidedMethod(Protocol):
     """A guided method with its parameters, ready for a whole table."""
 
@@ -106,9 +111,13 @@ class GuidedMethod(Protocol):
         """Perturb the whole table."""
 
 
-class Method(Parameters, ABC):
-    """One guided method. Subclasses are frozen dataclasses of their parameters; those with a `law` are registered."""
+class Method(ABC):
+    """One guided method. Subclasses are frozen dataclasses of their parameters, which all have defaults.
 
+    Those with a `law`, the name of the method in plans, manifests and JSON, are registered.
+    """
+
+    law: ClassVar[str]
     needs: ClassVar[Needs] = Needs.ROWS
     family: ClassVar[str | None] = None
     """One name for several methods, which their `kind` tells apart."""
@@ -126,6 +135,27 @@ class Method(Parameters, ABC):
         super().__init_subclass__(**kwargs)
         if "law" in cls.__dict__:
             METHODS[cls.law] = cls
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the method and its parameters as plain data; `from_dict` reads it back."""
+        return {"law": self.law} | {name: getattr(self, name) for name in self.parameters()}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Return the method with the given parameters; values may be texts, as a command line gives them."""
+        fields = _fields(cls)
+        if unknown := set(data) - set(fields) - {"law"}:
+            raise UsageError(
+                f"{cls.law} has no parameter {join_names(sorted(unknown))}; it has {join_names(sorted(fields), 12)}"
+            )
+        return cls(
+            **{name: _read(cls.law, name, value, fields[name].default) for name, value in data.items() if name != "law"}
+        )
+
+    @classmethod
+    def parameters(cls) -> dict[str, str]:
+        """Return what a person may set, each with its description."""
+        return {name: str(field.metadata.get("about", "")) for name, field in _fields(cls).items()}
 
     @classmethod
     def summary(cls) -> str:
@@ -191,3 +221,27 @@ def changed_shares(original: Original, released: Table) -> dict[str, float]:
         same = (before.values == after.values) | (np.isnan(before.values) & np.isnan(after.values))
         out[before.name] = float(np.mean(~same)) if len(same) else 0.0
     return out
+
+
+def _fields(of: Any) -> dict[str, dataclasses.Field[Any]]:
+    return {field.name: field for field in dataclasses.fields(of)}
+
+
+def _read(law: str, name: str, value: Any, default: Any) -> Any:
+    """Convert the value to the type of its default; raise UsageError where it does not fit."""
+    kind: Any = type(default)
+    if kind is bool and isinstance(value, str):
+        if value.lower() in ("true", "yes", "1"):
+            return True
+        if value.lower() in ("false", "no", "0"):
+            return False
+    elif kind is int and isinstance(value, float) and not value.is_integer():
+        pass
+    else:
+        try:
+            return kind(value)
+        except (TypeError, ValueError):
+            pass
+    raise UsageError(
+        f"{law}: {name} = {value!r} is not of type {kind.__name__}; see what it means in the method's parameters"
+    )

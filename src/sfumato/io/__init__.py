@@ -4,14 +4,12 @@ sources.py    where rows come from: files, folders, Arrow tables, dataframes, in
 csv_files.py  CSV files, read as the texts they hold
 pieces.py     row ranges of files, for workers that read them themselves
 cells.py      between cells and the numbers that laws act on
-sinks.py      where rows go: one file or a folder, with its checksum
-atomic.py     outputs that appear whole or not at all
+outputs.py    where rows go: files and folders that appear whole or not at all, with their checksum
 
 Start with sources.py (`open_table`, `read_blocks`) and cells.py (`Encoder`, `Decoder`). Nothing here knows a law, a plan or a
 release: this room imports schemas, counts, bundled datasets and errors, nothing above them.
 """
 
-from sfumato.io.atomic import check_outputs_free, open_new_file, open_new_folder, write_file
 from sfumato.io.cells import (
     Decoder,
     Encoder,
@@ -24,8 +22,17 @@ from sfumato.io.cells import (
     truncate_to_days,
 )
 from sfumato.io.csv_files import check_header
+from sfumato.io.outputs import (
+    Written,
+    check_outputs_free,
+    checksum,
+    open_new_file,
+    open_new_folder,
+    open_writer,
+    write_file,
+    write_table,
+)
 from sfumato.io.pieces import Piece, cut_into_pieces
-from sfumato.io.sinks import Written, checksum, open_writer, write_table
 from sfumato.io.sources import (
     BLOCK_ROWS,
     ArrowSource,

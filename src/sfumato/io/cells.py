@@ -18,14 +18,12 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from sfumato.counts import FloatArray
+from sfumato.counts import BoolArray, FloatArray
 from sfumato.errors import CellError, DataError
 from sfumato.schema import Attribute, Interval, Kind, Missing
 from sfumato.text import join_names
 
-BoolArray = NDArray[np.bool_]
 Refuse = Callable[[BoolArray, Callable[[str], str], str], None]
 """Raises CellError for the first of some wrong cells: which they are, what is wrong with their text, and the next step."""
 LIST_AS_MISSING = "fix it, or list it under missing_values in the plan"

@@ -142,14 +142,11 @@ class CsvSource:
         text = row.text if len(row.text) < 60 else row.text[:57] + "…"
         signs = SEPARATORS[self.separator]
         other = next((f"; is the table separated by {w}?" for s, w in SEPARATORS.items() if self._parts(s, row)), "")
-        return DataError(
-            f"{self.name}, {where}: {row.actual_columns} values where the header has {row.expected_columns} ({text!r}); "
-            + (
-                "close the quote that the row opens"
-                if row.text.count('"') % 2
-                else f"fix the row, or quote the values that hold {signs}{other}"
-            )
-        )
+        remedy = f"fix the row, or quote the values that hold {signs}{other}"
+        if row.text.count('"') % 2:
+            remedy = "close the quote that the row opens"
+        sizes = f"{row.actual_columns} values where the header has {row.expected_columns}"
+        return DataError(f"{self.name}, {where}: {sizes} ({text!r}); {remedy}")
 
     def _parts(self, sign: str, row: Any) -> bool:
         """Return whether `sign` separates values in the header, or in a row, where the file's own separator does not."""

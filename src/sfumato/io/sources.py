@@ -1,6 +1,6 @@
 """Tables in, in blocks: CSV, gzipped CSV, Parquet, Arrow, and any dataframe that speaks Arrow.
 
-A source yields blocks of rows in order and never holds more than one; a sink (`sinks`) takes them. Nothing here knows what the
+A source yields blocks of rows in order and never holds more than one; a sink (`outputs`) takes them. Nothing here knows what the
 columns mean: that is the part of `cells`.
 """
 
@@ -16,9 +16,9 @@ from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from sfumato import datasets
+from sfumato.counts import IntArray
 from sfumato.errors import CellError, DataError, UsageError
 from sfumato.io.csv_files import CSV_ENDINGS, CsvSource, check_header, first_line
 from sfumato.text import join_names
@@ -38,7 +38,7 @@ class Block:
 
     start: int
     batch: pa.RecordBatch
-    numbers: NDArray[np.int64] | None = None
+    numbers: IntArray | None = None
 
     @property
     def rows(self) -> int:
@@ -46,7 +46,7 @@ class Block:
         return self.batch.num_rows
 
     @property
-    def row_numbers(self) -> NDArray[np.int64]:
+    def row_numbers(self) -> IntArray:
         """The number of each row in its table."""
         return np.arange(self.start, self.start + self.rows) if self.numbers is None else self.numbers
 

@@ -1,6 +1,7 @@
 """Mine a release: distributions, models and clusters, from the released data and its manifest alone.
 
 model.py          mine: choose a strategy, grow a model; its file, its predictions, its accuracy on true values
+scores.py         what predictions are worth: one function per score; evaluation.py: the same in words and tables
 naive_bayes.py    the one model that is not a tree
 distributions.py  reconstruct: the true distributions behind a release
 clustering.py     cluster: k-means on the released numbers
@@ -11,4 +12,6 @@ Start with model.py. Nothing here sees an original value.
 
 from sfumato.mining.clustering import LABELS, cluster, complete_columns, scale_columns, unadjusted_table
 from sfumato.mining.distributions import Reconstruction, Reconstructions, reconstruct
+from sfumato.mining.evaluation import Evaluation
 from sfumato.mining.model import Model, evaluate, mine, predict
+from sfumato.mining.scores import SCORES, Z95, Score, Scores, find_score, score_model

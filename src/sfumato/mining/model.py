@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
-from sfumato.counts import FloatArray, IntArray
+from sfumato.counts import IntArray
 from sfumato.engines import Engine, Local
 from sfumato.errors import CellError, DataError, SfumatoError, UsageError
 from sfumato.io import (
@@ -26,11 +27,14 @@ from sfumato.io import (
     read_blocks,
     write_file,
 )
+from sfumato.mining.evaluation import Evaluation
 from sfumato.mining.naive_bayes import NaiveBayes
+from sfumato.mining.scores import Scores, predict_probabilities
 from sfumato.releases import Release, as_release
 from sfumato.table import Table
 from sfumato.text import join_names
 from sfumato.trees import (
+    Columns,
     Strategy,
     Tree,
     grow_counted_tree,
@@ -45,6 +49,8 @@ from sfumato.trees import (
 
 FORMAT = "sfumato-model"
 VERSION = 1
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,7 +198,7 @@ class Model:
     def predict(self, table: Any, encoding: str = "utf-8") -> pa.Table:
         """The predicted label and its probability for each row of a table of true values."""
         labels, certain = [], []
-        for shares, _ in self._shares(table, encoding, with_target=False):
+        for shares, _ in self._apply(self.body.predict_proba, table, encoding, with_target=False):
             best = np.argmax(shares, axis=1)
             labels.append(np.array(self.labels, dtype=object)[best])
             certain.append(shares[np.arange(len(best)), best])
@@ -203,39 +209,26 @@ class Model:
             }
         )
 
-    def evaluate(self, table: Any, encoding: str = "utf-8") -> dict[str, Any]:
-        """Accuracy on true values, overall and by class, with the confusion counts."""
-        confusion = np.zeros((len(self.labels), len(self.labels)), np.int64)
-        unknown = 0
-        for shares, truth in self._shares(table, encoding, with_target=True):
-            guess = np.argmax(shares, axis=1)
+    def evaluate(self, table: Any, encoding: str = "utf-8") -> Evaluation:
+        """Score the model on true values: accuracy beside the majority's, balanced accuracy, AUC, log loss, Brier score."""
+        scores, unknown = Scores.empty(len(self.labels)), 0
+        predict = partial(predict_probabilities, self.body)
+        for (probabilities, guesses), truth in self._apply(predict, table, encoding, with_target=True):
             known = truth >= 0
             unknown += int((~known).sum())
-            np.add.at(confusion, (truth[known], guess[known]), 1)
-        rows = int(confusion.sum())
-        if rows + unknown == 0:
+            scores += Scores.of(probabilities[known], truth[known], guesses[known])
+        if scores.rows + unknown == 0:
             raise DataError("the table has a header but no rows; give one with at least one row of true values")
-        if rows == 0:
+        if scores.rows == 0:
             raise DataError(
                 f"no row has a known {self.target}; the model knows {join_names(self.labels)}, so give a table with these classes"
             )
-        per_class = {
-            label: {"rows": int(confusion[i].sum()), "recall": float(confusion[i, i] / max(confusion[i].sum(), 1))}
-            for i, label in enumerate(self.labels)
-        }
-        return {
-            "target": self.target,
-            "accuracy": float(np.trace(confusion) / rows),
-            "rows": rows,
-            "rows_without_known_class": unknown,
-            "classes": per_class,
-            "majority": float(confusion.sum(axis=1).max() / rows),
-            "confusion": confusion.tolist(),
-            "strategy": self.strategy,
-        }
+        return Evaluation.of(scores, self.labels, self.target, self.strategy, unknown)
 
-    def _shares(self, table: Any, encoding: str, *, with_target: bool) -> Iterator[tuple[FloatArray, IntArray]]:
-        """The shares of the classes for each row, and the codes of the true ones, block by block."""
+    def _apply(
+        self, predict: Callable[[Columns], T], table: Any, encoding: str, *, with_target: bool
+    ) -> Iterator[tuple[T, IntArray]]:
+        """Yield what `predict` makes of the rows, and the codes of the true classes, block by block."""
         source = open_table(table, encoding)
         wanted = [*self.inputs, *([self.target] if with_target else [])] or [source.columns[0]]
         labels = {a.name: () if a.kind.numeric else a.categories for a in self.body.attributes}
@@ -248,11 +241,11 @@ class Model:
                 if not columns:
                     columns = {source.columns[0]: np.zeros(block.rows)}
                 try:
-                    shares = self.body.predict_proba(columns)
+                    predicted = predict(columns)
                 except CellError as error:
                     raise CellError(error.column, block.start + error.row, error.why) from None
                 truth = self._codes(block.batch.column(self.target)) if with_target else np.empty(0, np.int64)
-                yield shares, truth
+                yield predicted, truth
 
     def _codes(self, array: pa.Array) -> IntArray:
         places = {label: i for i, label in enumerate(self.labels)}
@@ -301,7 +294,7 @@ def predict(model: Model | str | Path, table: Any, encoding: str = "utf-8") -> p
     return as_model(model).predict(table, encoding)
 
 
-def evaluate(model: Model | str | Path, table: Any, encoding: str = "utf-8") -> dict[str, Any]:
+def evaluate(model: Model | str | Path, table: Any, encoding: str = "utf-8") -> Evaluation:
     """Compare what a model predicts with the true classes of a table.
 
     Parameters
@@ -315,8 +308,9 @@ def evaluate(model: Model | str | Path, table: Any, encoding: str = "utf-8") -> 
 
     Returns
     -------
-    dict
-        `accuracy`, `rows`, the recall of each of the `classes`, the `majority` share, and the `confusion` counts.
+    Evaluation
+        A dict: `accuracy` beside the `majority` share, `balanced_accuracy`, `auc`, `log_loss` and `brier` with their 95 %
+        `interval`, the `confusion` counts, the recall of each of the `classes`, and the `calibration`.
 
     Examples
     --------

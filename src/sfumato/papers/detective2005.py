@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.clusters import nearest_neighbour_linkage
-from sfumato.counts import FloatArray, IntArray
+from sfumato.counts import BoolArray, FloatArray, IntArray
 from sfumato.errors import UsageError
 from sfumato.guided import Detective, Framework, Segments, TreeMethod, similar_values
 from sfumato.papers.base import BEATEN, REPORTED, Bench, Cell, Results, judge
@@ -25,7 +25,6 @@ from sfumato.papers.parties import format_figures, repeatable_stream, synthetic_
 from sfumato.table import Table
 from sfumato.trees import Tree, c45, compare_trees
 
-BoolArray = NDArray[np.bool_]
 ATTRIBUTES = ("country", "car", "profession")
 TARGETS = (*ATTRIBUTES, "status")
 TABLE_4_2 = {"country": "2/0/1/0", "car": "2/1/0/0", "profession": "3/0/0/0", "status": "1/2/0/0"}

@@ -16,37 +16,11 @@ import numpy as np
 
 from sfumato.clusters import nearest_neighbour_linkage
 from sfumato.errors import UsageError
-from sfumato.guided import (
-    ClassAllLeaves,
-    ClassProbabilistic,
-    ClassRandom,
-    Innocent,
-    LeafSwap,
-    Leaves,
-    TreeMethod,
-    ValueNoise,
-    add_noise,
-    all_leaves_rate,
-    all_leaves_variance,
-    cells_to_perturb,
-    expected_changes,
-    flip_labels,
-    permute_labels,
-    probabilistic_variance,
-    random_variance,
-    redraw_labels,
-)
+from sfumato.guided import ClassAllLeaves, ClassProbabilistic, ClassRandom, Innocent, LeafSwap, Leaves, TreeMethod
+from sfumato.guided import class_noise as on_classes
+from sfumato.guided import value_noise as on_values
+from sfumato.papers import parties
 from sfumato.papers.base import BEATEN, NOT_REPRODUCED, REPORTED, REPRODUCED, Bench, Cell, Results, judge
-from sfumato.papers.parties import (
-    boston_table,
-    bundled_table,
-    format_figures,
-    intrude,
-    repeatable_stream,
-    sample,
-    standardise,
-    tree_figures,
-)
 from sfumato.table import Original
 from sfumato.trees import c45, compare_trees
 
@@ -89,10 +63,10 @@ FULL = Setting("full", 20_000, 20, 10, 5, 8)
 def table_of(data: str, path: str | None = None) -> Original:
     """Return one of the tables, complete rows only."""
     if data != "boston":
-        return bundled_table(FILES[data])
+        return parties.bundled_table(FILES[data])
     if path is None:
         raise UsageError("Boston Housing is not shipped with the software; give the path of your copy")
-    return boston_table(path)
+    return parties.boston_table(path)
 
 
 def change_counts(data: str, path: str | None, draws: int, seed: int) -> dict[str, Any]:
@@ -100,23 +74,27 @@ def change_counts(data: str, path: str | None, draws: int, seed: int) -> dict[st
     table = table_of(data, path)
     leaves = Leaves.of(c45(table), table)
     classes, leaf, counts = table.codes, leaves.number, leaves.counts
-    formulas = {"random": random_variance, "probabilistic": probabilistic_variance, "all leaves": all_leaves_variance}
-    out: dict[str, Any] = {"expected": expected_changes(counts)}
+    formulas = {
+        "random": on_classes.random_variance,
+        "probabilistic": on_classes.probabilistic_variance,
+        "all leaves": on_classes.all_leaves_variance,
+    }
+    out: dict[str, Any] = {"expected": on_classes.expected_changes(counts)}
     at_once = max(1, 100_000 // table.rows)
     for law, formula in formulas.items():
-        stream = repeatable_stream(seed, "changes", data, law)
+        stream = parties.repeatable_stream(seed, "changes", data, law)
         changes: list[int] = []
         while len(changes) < draws:
             copies = min(at_once, draws - len(changes))
             many = np.tile(classes, copies)
             if law == "random":
-                new = permute_labels(
+                new = on_classes.permute_labels(
                     many, np.tile(leaf, copies) + np.repeat(np.arange(copies), table.rows) * leaves.size, stream
                 )
             elif law == "probabilistic":
-                new = redraw_labels(np.tile(leaf, copies), counts, stream)
+                new = on_classes.redraw_labels(np.tile(leaf, copies), counts, stream)
             else:
-                new = flip_labels(many, all_leaves_rate(counts), len(table.labels), stream)
+                new = on_classes.flip_labels(many, on_classes.all_leaves_rate(counts), len(table.labels), stream)
             changes += (new != many).reshape(copies, -1).sum(axis=1).tolist()
         out[law] = {
             "mean": float(np.mean(changes)),
@@ -129,51 +107,54 @@ def change_counts(data: str, path: str | None, draws: int, seed: int) -> dict[st
 
 def class_noise(data: str, path: str | None, number: int, draws: int, seed: int) -> dict[str, Any]:
     """Compare one sample under each kind of class noise (rows 2 and 3)."""
-    table = sample(table_of(data, path), SAMPLE_ROWS[data], seed + number)
+    table = parties.sample(table_of(data, path), SAMPLE_ROWS[data], seed + number)
     tree = c45(table)
     out: dict[str, Any] = {}
     for law, method in CLASS_METHODS.items():
         for draw in range(draws):
-            done = method.perturb(table, repeatable_stream(seed, "class", data, number, law, draw), tree=tree)
+            done = method.perturb(table, parties.repeatable_stream(seed, "class", data, number, law, draw), tree=tree)
             likeness = done.similarity or compare_trees(tree, c45(done.table), table)
-            out.setdefault(law, []).append(tree_figures(likeness))
+            out.setdefault(law, []).append(parties.tree_figures(likeness))
     return out
 
 
 def attribute_noise(data: str, path: str | None, number: int, draws: int, seed: int) -> dict[str, Any]:
     """Compare one sample under the paper's noise on innocent attributes, and under leaf swap (rows 4 and 5)."""
-    table = sample(table_of(data, path), SAMPLE_ROWS[data], seed + number)
+    table = parties.sample(table_of(data, path), SAMPLE_ROWS[data], seed + number)
     tree = c45(table)
     leaves = Leaves.of(tree, table)
-    cells = cells_to_perturb(table, leaves)
+    cells = on_values.cells_to_perturb(table, leaves)
     out: dict[str, Any] = {}
     for draw in range(draws):
         for law in ("innocent", *SWAPS):
-            stream = repeatable_stream(seed, "attributes", data, number, law, draw)
+            stream = parties.repeatable_stream(seed, "attributes", data, number, law, draw)
             if law == "innocent":
-                values = add_noise(table, leaves, cells, ValueNoise(NOISE[data]), stream)
+                values = on_values.add_noise(table, leaves, cells, on_values.ValueNoise(NOISE[data]), stream)
                 released = table.with_values(values)
             else:
                 done = SWAPS[law].perturb(table, stream, tree=tree)
                 released = done.table
-            figures = tree_figures(compare_trees(tree, c45(released), table))
+            figures = parties.tree_figures(compare_trees(tree, c45(released), table))
             if law != "innocent":
                 figures["small cells"] = done.owner["small_cells"]
-            figures["link"] = nearest_neighbour_linkage(standardise(table), standardise(released, table)).rate
+            figures["link"] = nearest_neighbour_linkage(
+                parties.standardise(table), parties.standardise(released, table)
+            ).rate
             out.setdefault(law, []).append(figures)
     return out
 
 
 def intruder(data: str, path: str | None, number: int, seed: int) -> dict[str, Any]:
     """Attack one sample, every row a target, the attributes known that are innocent in the target's own leaf (row 6)."""
-    table = sample(table_of(data, path), SAMPLE_ROWS[data], seed + number)
+    table = parties.sample(table_of(data, path), SAMPLE_ROWS[data], seed + number)
     leaves = Leaves.of(c45(table), table)
-    cells = cells_to_perturb(table, leaves)
+    cells = on_values.cells_to_perturb(table, leaves)
     out: dict[str, Any] = {}
     laws = ("percent", "additive") if data == "boston" else ("percent",)
     for law in laws:
-        noise = ValueNoise(law)
-        values = add_noise(table, leaves, cells, noise, repeatable_stream(seed, "intruder", data, number, law))
+        noise = on_values.ValueNoise(law)
+        stream = parties.repeatable_stream(seed, "intruder", data, number, law)
+        values = on_values.add_noise(table, leaves, cells, noise, stream)
         released = table.with_values(values)
         for known in ("innocent", "all"):
             beliefs: dict[str, list[float]] = {}
@@ -181,7 +162,7 @@ def intruder(data: str, path: str | None, number: int, seed: int) -> dict[str, A
                 names = [c.name for c in table.columns if known == "all" or leaves.condition(leaf, c.name) is None]
                 targets = np.flatnonzero(leaves.number == leaf)
                 if names:
-                    result = intrude(table, released, leaves, cells, noise, names, targets)
+                    result = parties.intrude(table, released, leaves, cells, noise, names, targets)
                     for name in ("p_true", "effective_set", "class_certainty", "picked"):
                         beliefs.setdefault(name, []).extend(getattr(result, name).tolist())
             out[f"{law}, {known} known"] = {name: float(np.mean(v)) for name, v in beliefs.items()}
@@ -192,7 +173,7 @@ def refusal(path: str | None) -> str:
     """Return what the software says to percentages on a continuous column (row 6)."""
     table = table_of("boston", path) if path else table_of("glass")
     try:
-        Innocent(noise="percent").perturb(table, repeatable_stream(0, "refused"))
+        Innocent(noise="percent").perturb(table, parties.repeatable_stream(0, "refused"))
     except UsageError as error:
         return str(error)
     return ""
@@ -275,7 +256,7 @@ def _class_cells(data: str, samples: Sequence[dict[str, Any]], full: bool) -> li
             met = rs >= limits[law][0] and pa >= limits[law][1]
             verdict = _judge(met, BEATEN if "best" in law else REPRODUCED, full)
         head = ("row 2", f"{data}, class noise {law}", words[law])
-        out.append(Cell(*head, format_figures(figures), _format_spread(figures), *verdict))
+        out.append(Cell(*head, parties.format_figures(figures), _format_spread(figures), *verdict))
     for better, least in (("random", 0.14), ("probabilistic", 0.05)):
         gap = means[better] - means["all leaves"]
         enough = (gap > 0).sum() >= 0.7 * len(gap)
@@ -294,7 +275,7 @@ def _attribute_cells(data: str, samples: Sequence[dict[str, Any]], full: bool) -
     met = _mean(paper, "rs") >= 0.80 and _mean(paper, "root") >= 0.88
     out = [
         Cell("row 4", f"{data}, innocent noise (LIA and TIA)", "19 of 20 same root; 8 of 10 very similar",
-             format_figures(paper), _format_spread(paper), *_judge(met, REPRODUCED, full)),
+             parties.format_figures(paper), _format_spread(paper), *_judge(met, REPRODUCED, full)),
         Cell("row 5", f"{data}, nearest-neighbour linkage under innocent noise", "not measured",
              f"{_mean(paper, 'link'):.3f}", _range(paper, "link"), REPORTED),
     ]  # fmt: skip
@@ -310,7 +291,7 @@ def _attribute_cells(data: str, samples: Sequence[dict[str, Any]], full: bool) -
         # What the default is made of stands beside it, to be compared and not judged.
         verdicts = (REPORTED, "") if "one deal" in law else _judge(met, BEATEN, full)
         out += [
-            Cell("row 4", f"{data}, {law}", "-", format_figures(swap), _format_spread(swap), *verdicts),
+            Cell("row 4", f"{data}, {law}", "-", parties.format_figures(swap), _format_spread(swap), *verdicts),
             Cell("row 5", f"{data}, nearest-neighbour linkage under {law}", "-", f"{link:.3f}", _range(swap, "link"),
                  judge(link <= 0.05, BEATEN), counted),
         ]  # fmt: skip

@@ -17,7 +17,6 @@ import numpy as np
 from sfumato import datasets
 from sfumato.clusters import (
     KMeans,
-    LabelArray,
     Scaling,
     Spread,
     cluster_privacy,
@@ -29,7 +28,7 @@ from sfumato.clusters import (
     rerun_agreement,
     single_start_agreement,
 )
-from sfumato.counts import FloatArray
+from sfumato.counts import FloatArray, IntArray
 from sfumato.guided import RACC, RACCV, RDD, ClusterMethod, Geometric, SwapV
 from sfumato.papers.base import BEATEN, REPORTED, Bench, Cell, Results, judge, percent_frame
 from sfumato.papers.parties import repeatable_stream
@@ -81,7 +80,7 @@ QUICK = Setting("quick", 3, 2)
 FULL = Setting("full", 30, 10)
 
 
-def reflection(table: FloatArray, labels: LabelArray, centres: FloatArray) -> FloatArray:
+def reflection(table: FloatArray, labels: IntArray, centres: FloatArray) -> FloatArray:
     """Return the trap y = 2c − x: far from x, linked to no row, and undone by anyone who knows c."""
     return 2 * centres[labels] - table
 

@@ -15,12 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato import datasets, generators
-from sfumato.counts import FloatArray, IntArray
+from sfumato.counts import BoolArray, FloatArray, IntArray
 from sfumato.errors import DataError, UsageError
-from sfumato.guided import Leaves, Room, ValueNoise, spread_of
+from sfumato.guided import Leaves, value_noise
 from sfumato.io import Encoder
 from sfumato.randomness import SecretKey, Stream
 from sfumato.schema import Attribute, Categories, Interval, Kind
@@ -142,15 +141,15 @@ class Intrusion:
     effective_set: FloatArray
     class_certainty: FloatArray
     picked: FloatArray
-    matched: NDArray[np.bool_]
+    matched: BoolArray
 
 
 def intrude(
     original: Original,
     released: Table,
     leaves: Leaves,
-    cells: dict[str, NDArray[np.bool_]],
-    noise: ValueNoise,
+    cells: dict[str, BoolArray],
+    noise: value_noise.ValueNoise,
     known: Sequence[str],
     targets: IntArray | None = None,
 ) -> Intrusion:
@@ -192,8 +191,8 @@ def _likelihood(
     original: Original,
     released: Table,
     leaves: Leaves,
-    cells: dict[str, NDArray[np.bool_]],
-    noise: ValueNoise,
+    cells: dict[str, BoolArray],
+    noise: value_noise.ValueNoise,
     name: str,
     rows: IntArray,
 ) -> FloatArray:
@@ -207,11 +206,11 @@ def _likelihood(
         return out
     at = np.flatnonzero(noisy & ~np.isnan(y))
     have = np.flatnonzero(~np.isnan(x))
-    spread = spread_of(column)
+    spread = value_noise.spread_of(column)
     step = noise.step(column, spread)
     interval = column.attribute.interval
     low, high = leaves.interval(name, interval.low, interval.high, step or 1.0)
-    room = Room(low[leaves.number[at]], high[leaves.number[at]], step)
+    room = value_noise.Room(low[leaves.number[at]], high[leaves.number[at]], step)
     out[np.ix_(have, at)] = noise.chances(x[have], y[at], spread, room)
     return out
 

@@ -71,10 +71,8 @@ def _beyond(near: End, other: End, rows: int, sign: int, *, many: bool) -> list[
     min_share = 0.01
     # How many widths of the rest lie between it and a mark: any number, and one of nines as marks are.
     far, far_mark = 10.0, 1.0
-    min_gap, min_times = (
-        0.05,
-        3,
-    )  # of −1 where all other values are positive: in widths, or beside its neighbour's count
+    # Of −1 where all other values are positive: in widths, or beside its neighbour's count.
+    min_gap, min_times = 0.05, 3
     marks: list[tuple[float, int]] = []
     for place, ((value, count), (following, followers)) in enumerate(pairwise(near)):
         widths = [sign * (v - following) for v, _ in other[:2] if sign * (v - following) > 0]
@@ -363,11 +361,8 @@ def _readable(array: pa.Array, name: str) -> bool:
 
 def _levels(array: pa.Array, name: str) -> tuple[str, ...] | None:
     """Return the categories of an ordered categorical, unless two of them are written alike or one is nothing."""
-    if (
-        not pa.types.is_dictionary(array.type)
-        or not array.type.ordered
-        or not _readable(decode_dictionary(array.dictionary), name)
-    ):
+    ordered = pa.types.is_dictionary(array.type) and array.type.ordered
+    if not ordered or not _readable(decode_dictionary(array.dictionary), name):
         return None
     texts = format_labels(array.dictionary, name).to_pylist()
     return tuple(texts) if len(set(texts)) == len(texts) and not {None, ""} & set(texts) else None

@@ -136,12 +136,7 @@ def _guess(seen: ColumnProfile, among_labels: tuple[str, ...]) -> Proposal:
     if _is_id(seen, numeric):
         attribute = Attribute(name, Kind.INTEGER if numeric else Kind.CATEGORICAL, consent=Consent.WITHHOLD)
         return Proposal(attribute, "no value repeats: this looks like an identifier, and is withheld", absent)
-    if (
-        seen.levels is not None
-        and labels is not None
-        and labels <= set(seen.levels)
-        and len(seen.levels) <= MAX_CATEGORIES
-    ):
+    if seen.levels and labels is not None and labels <= set(seen.levels) and len(seen.levels) <= MAX_CATEGORIES:
         why = "an ordered categorical: all its categories, in their order"
         return Proposal(Attribute(name, Kind.ORDINAL, Categories(seen.levels), learned=True), why)
     if dated and seen.first_day and seen.last_day:
@@ -159,18 +154,11 @@ def _guess(seen: ColumnProfile, among_labels: tuple[str, ...]) -> Proposal:
         return Proposal(attribute, why, absent, doubt=_describe_marks(seen, attribute))
     few = labels is not None and len(labels) <= min(MAX_CATEGORIES, max(20, seen.present // 2))
     if labels is None or not (few or _are_many_codes(seen, labels)):
-        what = "codes" if numeric else "texts"
-        why = (
-            f"too many different {what} to be categories: " + ("they are" if numeric else "free text is") + " withheld"
-        )
-        return _withhold(seen, why, absent)
-    why = "categories"
-    if numeric:
-        why = (
-            "two values only"
-            if len(labels - seen.words) <= MAX_FLAGS
-            else "digits that are codes: distances between them mean nothing"
-        )
+        what, so = ("codes", "they are") if numeric else ("texts", "free text is")
+        return _withhold(seen, f"too many different {what} to be categories: {so} withheld", absent)
+    why = "digits that are codes: distances between them mean nothing" if numeric else "categories"
+    if numeric and len(labels - seen.words) <= MAX_FLAGS:
+        why = "two values only"
     return Proposal(Attribute(name, Kind.CATEGORICAL, Categories(_sort_labels(labels)), learned=True), why, absent)
 
 

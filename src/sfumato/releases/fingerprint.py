@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.counts import FloatArray
+from sfumato.counts import BoolArray, FloatArray, WordArray
 from sfumato.errors import GIVE_SAME_TABLE, DataError
-from sfumato.hashing import GOLDEN_STEP, WordArray, splitmix64
+from sfumato.hashing import GOLDEN_STEP, splitmix64
 from sfumato.randomness import CELLS_PER_CHUNK, Addresses, SecretKey
 from sfumato.schema import Attribute, Missing
 from sfumato.table import Column
@@ -284,7 +284,7 @@ def check_same_rows(columns: Iterable[Column], truth: Mapping[str, FloatArray], 
             )
 
 
-def _check_share(column: Column, wrong: NDArray[np.bool_], words: str) -> None:
+def _check_share(column: Column, wrong: BoolArray, words: str) -> None:
     max_changed = 0.01  # cells that may have been corrected since; more is another table
     if wrong.mean() > max_changed:
         raise DataError(

@@ -60,9 +60,8 @@ class ReleasedColumn:
         guided = law if channel is None and law != NONE else None
         attribute = Attribute.from_dict(entry)
         if channel is not None:
-            channel.on(
-                attribute
-            )  # refuses what no release can hold: a law without its scale, or for another kind of column
+            # Refuses what no release can hold: a law without its scale, or for another kind of column.
+            channel.on(attribute)
         return cls(attribute, channel, missing, guided, absent)
 
 

@@ -11,10 +11,9 @@ from typing import Any, Self, TypeVar
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from sfumato.channels import Channel
-from sfumato.counts import FloatArray, IntArray
+from sfumato.counts import FloatArray, IntArray, WordArray
 from sfumato.engines import Engine
 from sfumato.errors import GET_RELEASE_AGAIN, GIVE_SAME_TABLE, DataError, UsageError
 from sfumato.hashing import GOLDEN_STEP, splitmix64
@@ -274,7 +273,7 @@ class RowSample:
 
 def _smallest(table: Table, rows: IntArray, of: int, size: int, reader: Reader) -> RowSample:
     if len(rows) > size:
-        marks: NDArray[np.uint64] = splitmix64(rows.astype(np.uint64) * GOLDEN_STEP + GOLDEN_STEP)
+        marks: WordArray = splitmix64(rows.astype(np.uint64) * GOLDEN_STEP + GOLDEN_STEP)
         chosen = np.argpartition(marks, size)[:size]  # marks differ: the mixer is one-to-one
         table, rows = table.take(chosen), rows[chosen]
     order = np.argsort(rows)

@@ -18,9 +18,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.counts import FloatArray, IntArray
-from sfumato.guided import Redraw, cells_of, draw_categories
-from sfumato.hashing import WordArray
+from sfumato.counts import FloatArray, IntArray, WordArray
+from sfumato.guided import Redraw, cells_of, class_noise
 from sfumato.io import Block
 from sfumato.randomness import Entities, SecretKey, random_words, uniform
 from sfumato.releases import Reader, Sketch, content_values, sketch_of
@@ -67,7 +66,7 @@ class LeafCounts:
         return Arrays((*out, content_sum(self.content_key, table, rows)))
 
 
-def content_sum(key: SecretKey, table: Table, rows: IntArray) -> NDArray[np.uint64]:
+def content_sum(key: SecretKey, table: Table, rows: IntArray) -> WordArray:
     """Return two words for all cells of some rows, Σ F(column, row, value) mod 2^64, with F keyed by AES.
 
     The sum of the sums of blocks is that of the table, in whatever order they come; any cell that differs changes it. Counts
@@ -104,7 +103,7 @@ class Chance:
 
     key: SecretKey
 
-    def words(self, rows: IntArray, value: IntArray, *purpose: Any) -> NDArray[np.uint64]:
+    def words(self, rows: IntArray, value: IntArray, *purpose: Any) -> WordArray:
         """Return two words per row."""
         return random_words(self.key.derive(*purpose), places(rows), value.astype(np.float64))
 
@@ -172,11 +171,11 @@ class Deal:
         else:
             assert self.rule.laws is not None
             reached, place = np.unique(node, return_inverse=True)
-            out[known] = draw_categories(self.rule.laws[reached], place, uniform(words[:, 0]))
+            out[known] = class_noise.draw_categories(self.rule.laws[reached], place, uniform(words[:, 0]))
         return out
 
     def _move(
-        self, node: IntArray, dealt: IntArray, words: NDArray[np.uint64], chance: Chance, rows: IntArray, old: IntArray
+        self, node: IntArray, dealt: IntArray, words: WordArray, chance: Chance, rows: IntArray, old: IntArray
     ) -> IntArray:
         """Move values: with probability p to the majority of a random sibling, then with probability v to any value."""
         out, rule = dealt, self.rule

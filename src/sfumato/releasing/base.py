@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from sfumato.counts import FloatArray
+from sfumato.counts import FloatArray, WordArray
 from sfumato.engines import Mapped
-from sfumato.hashing import WordArray
 from sfumato.io import Block, Decoder, Source, Written
 from sfumato.releases import Entry, Making, Manifest, Sketch
 

@@ -22,40 +22,12 @@ from sfumato.counts import FloatArray
 from sfumato.engines import Engine
 from sfumato.errors import DataError, UsageError
 from sfumato.findings import Note
-from sfumato.guided import (
-    Exchange,
-    GuidedMethod,
-    Segments,
-    TreeMethod,
-    is_rare,
-    left_out_note,
-    rare_note,
-    unmoved_note,
-)
+from sfumato.guided import Exchange, GuidedMethod, Segments, TreeMethod, exposed_rows, left_out_note, unmoved_note
 from sfumato.io import Decoder, Source, Written
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
-from sfumato.releases import (
-    CountedTable,
-    Making,
-    Reader,
-    RowSample,
-    gather_sample,
-)
-from sfumato.releasing._kernels import (
-    SMALL,
-    Cells,
-    Chance,
-    Deal,
-    GuidedKernel,
-    Leaf,
-    LeafCounts,
-    RankCount,
-    Swap,
-    SwapCounts,
-    SwapKernel,
-    digest,
-)
+from sfumato.releases import CountedTable, Making, Reader, RowSample, gather_sample
+from sfumato.releasing import _kernels as kernels
 from sfumato.releasing.base import Decoding, Tally
 from sfumato.releasing.whole_table import GuidedDraft, true_columns
 from sfumato.schema import Kind
@@ -96,7 +68,7 @@ class CountedDraft(GuidedDraft):
         """Return the shares of changed cells, and how many rows were mined."""
         warnings = self.warnings
         if self.sketch is not None:
-            small = tally.changed[SMALL]
+            small = tally.changed[kernels.SMALL]
             if unmoved := small * (len(self.names) - 1):
                 warnings += (unmoved_note(unmoved, small),)
             if gone := self.sketch.rows - written.rows - self.rare_rows:
@@ -142,17 +114,17 @@ def _deal(
     method: TreeMethod, plan: Plan, counted: CountedTable, mined: RowSample, owner: SecretKey, decoding: Decoding
 ) -> CountedDraft:
     leaves = _leaves(method, mined.table)
-    *tables, content = counted.fold(LeafCounts(leaves, owner.derive("content"))).tables
+    *tables, content = counted.fold(kernels.LeafCounts(leaves, owner.derive("content"))).tables
     counts = [table.astype(np.float64) for table in tables]
-    about = digest((leaf.tree for leaf in leaves), counts, content)
+    about = kernels.digest((leaf.tree for leaf in leaves), counts, content)
     labels = ["guided by counts", plan.release_name, method.to_dict(), about]
-    chance = Chance(owner.derive(*labels))
+    chance = kernels.Chance(owner.derive(*labels))
     redraws = [method.redraw(Segments.of_counts(f.name, f.tree, c)) for f, c in zip(leaves, counts, strict=True)]
     shuffled = any(r.shuffle for r in redraws)
     cuts = _thresholds(leaves, counts, counted, chance) if shuffled else [None] * len(leaves)
-    deals = tuple(map(Deal, leaves, redraws, cuts))
+    deals = tuple(map(kernels.Deal, leaves, redraws, cuts))
     deals = tuple(d for d in deals if d.leaf.name not in true_columns(plan))
-    kernel = GuidedKernel(counted.reader, decoding, deals, chance, owner.derive("sketch"))
+    kernel = kernels.GuidedKernel(counted.reader, decoding, deals, chance, owner.derive("sketch"))
     names = counted.reader.names
     noise = owner.fingerprint(*labels)
     return CountedDraft(counted.source, names, kernel, decoding.schema, plan, method, names, noise, None, mined)
@@ -173,18 +145,18 @@ def _swap(
             f"{join_names(sorted(kept))}: to be released as true beside swapped columns; run it with engine=Local()"
         )
     tree = c45(mined.table)
-    seen = SwapCounts(tree, owner.derive("sketch"), owner.derive("content"))
+    seen = kernels.SwapCounts(tree, owner.derive("sketch"), owner.derive("content"))
     counts, content, sketch = counted.fold(seen).tables
-    labels = ["guided by counts", plan.release_name, method.to_dict(), digest([tree], [counts], content)]
+    labels = ["guided by counts", plan.release_name, method.to_dict(), kernels.digest([tree], [counts], content)]
     names = tuple(c.attribute.name for c in counted.reader.columns)
-    cells = Cells(counted.reader, tree)
+    cells = kernels.Cells(counted.reader, tree)
     by_class = counts.reshape(len(tree.nodes), -1).sum(axis=0)
-    gone = is_rare(by_class) & exchange.leaves_rare_out
-    notes = (rare_note(by_class, counted.reader.labels, target),) if gone.any() else ()
+    gone = exposed_rows.is_rare(by_class) & exchange.leaves_rare_out
+    notes = (exposed_rows.rare_note(by_class, counted.reader.labels, target),) if gone.any() else ()
     left_out = frozenset((np.flatnonzero(gone) - 1).tolist())
-    swap = Swap(owner.derive(*labels), names, exchange.least, exchange.small, left_out)
+    swap = kernels.Swap(owner.derive(*labels), names, exchange.least, exchange.small, left_out)
     source = counted.engine.exchange(cells, swap, counted.source, counted.reader.names, cells.schema)
-    kernel = SwapKernel(names, target, decoding)
+    kernel = kernels.SwapKernel(names, target, decoding)
     return CountedDraft(
         source,
         kernel.columns,
@@ -201,19 +173,19 @@ def _swap(
     )
 
 
-def _leaves(method: TreeMethod, mined: Table) -> tuple[Leaf, ...]:
+def _leaves(method: TreeMethod, mined: Table) -> tuple[kernels.Leaf, ...]:
     target = mined.required_target.name
     if not (mined.codes >= 0).any():
         raise DataError(f"{target}: no row has a class; there is no tree to grow")
     out = []
     for name in method.redrawn_columns(mined):
         view = mined if name == target else mined.with_target(name)
-        out.append(Leaf(name, c45(view), of_class=name == target, size=len(view.labels)))
+        out.append(kernels.Leaf(name, c45(view), of_class=name == target, size=len(view.labels)))
     return tuple(out)
 
 
 def _thresholds(
-    leaves: tuple[Leaf, ...], counts: list[FloatArray], counted: CountedTable, chance: Chance
+    leaves: tuple[kernels.Leaf, ...], counts: list[FloatArray], counted: CountedTable, chance: kernels.Chance
 ) -> list[CodeThresholds]:
     """Return for each leaf the rows, in keyed order, at which one value's share ends and the next begins."""
     wanted, bounds = {}, []
@@ -228,7 +200,7 @@ def _thresholds(
             wanted[i] = WantedRanks(node, ends[inner], size, low, np.full(len(size), MAX_WORD))
 
     def ask(slots: SlotsByColumn, *, gathers: bool) -> dict[int, Any]:
-        tables = counted.fold(RankCount(leaves, chance, slots, gathers)).tables
+        tables = counted.fold(kernels.RankCount(leaves, chance, slots, gathers)).tables
         return dict(zip(slots, tables, strict=True))
 
     thresholds = select(wanted, lambda s: ask(s, gathers=False), lambda s: ask(s, gathers=True))

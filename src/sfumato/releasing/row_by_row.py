@@ -11,11 +11,10 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.channels import Channel, CorrelatedGaussian
-from sfumato.counts import FloatArray
+from sfumato.counts import FloatArray, WordArray
 from sfumato.engines import Engine, first_repeat
 from sfumato.errors import CellError, DataError, UsageError
 from sfumato.findings import Note
-from sfumato.hashing import WordArray
 from sfumato.io import (
     Block,
     Decoder,
@@ -32,16 +31,7 @@ from sfumato.io import (
 )
 from sfumato.plans import Plan
 from sfumato.randomness import Addresses, Entities, Rows, SecretKey, entity_addresses
-from sfumato.releases import (
-    Entry,
-    Making,
-    Manifest,
-    ReleasedColumn,
-    content_values,
-    load_key,
-    sketch_of,
-    whole_outputs,
-)
+from sfumato.releases import Entry, Making, Manifest, ReleasedColumn, content_values, load_key, sketch_of, whole_outputs
 from sfumato.releasing.base import Draft, Released, Tally
 from sfumato.releasing.joint_noise import JointKernel, joint_law
 from sfumato.schema import Attribute
@@ -352,13 +342,8 @@ def _columns_read(source: Source, plan: Plan, kernel: ReleaseKernel) -> list[str
     """Return the columns that a release reads, after a check that the plan says something about each."""
     if unplanned := [c for c in source.columns if c not in plan.schema.names]:
         absent = [a.name for a in plan.schema if a.name not in source.columns]
-        raise UsageError(
-            f"the plan says nothing about column {join_names(unplanned)} of {source.name}"
-            + (
-                f", and speaks of {join_names(absent)}, which is not there; is it another name, or another table?"
-                if absent
-                else "; add it, or withhold it"
-            )
-        )
+        misnamed = f", and speaks of {join_names(absent)}, which is not there; is it another name, or another table?"
+        rest = misnamed if absent else "; add it, or withhold it"
+        raise UsageError(f"the plan says nothing about column {join_names(unplanned)} of {source.name}{rest}")
     names = [c.name for c in kernel.columns] + ([kernel.identifier] if kernel.identifier else [])
     return list(dict.fromkeys(names))

@@ -19,20 +19,11 @@ import pyarrow as pa
 from sfumato.counts import FloatArray
 from sfumato.errors import DataError
 from sfumato.findings import Note
-from sfumato.guided import GuidedMethod, Perturbed, find_hardly_changed, hardly_note, unchanged_note, unchanged_rows
+from sfumato.guided import GuidedMethod, Perturbed, exposed_rows
 from sfumato.io import ArrowSource, Decoder, Written
 from sfumato.plans import Plan
 from sfumato.randomness import Rows, SecretKey, Stream
-from sfumato.releases import (
-    Entry,
-    Making,
-    Manifest,
-    ReleasedColumn,
-    Sketch,
-    content_values,
-    read_original,
-    sketch_of,
-)
+from sfumato.releases import Entry, Making, Manifest, ReleasedColumn, Sketch, content_values, read_original, sketch_of
 from sfumato.releasing.base import Decoding, Draft, Tally
 from sfumato.schema import Attribute, Consent, Kind, Role
 from sfumato.table import Original, Table
@@ -135,10 +126,10 @@ def draft_whole_table(table: Any, plan: Plan, method: GuidedMethod, owner: Secre
     released = _with_true_columns(plan, truth, perturbed)
     before, after = (_all_values(t) for t in (_kept_rows(truth, perturbed), released))
     changed = _changed_columns(plan, perturbed)
-    if unchanged := int(unchanged_rows(before, after, changed).sum()):
-        warnings.append(unchanged_note(unchanged, released.rows))
-    if still := find_hardly_changed(before, after, changed & {c.name for c in truth.columns}):
-        warnings.append(hardly_note(still))
+    if unchanged := int(exposed_rows.unchanged_rows(before, after, changed).sum()):
+        warnings.append(exposed_rows.unchanged_note(unchanged, released.rows))
+    if still := exposed_rows.find_hardly_changed(before, after, changed & {c.name for c in truth.columns}):
+        warnings.append(exposed_rows.hardly_note(still))
     values = _all_values(truth)
     known = {name: content_values(plan.schema[name], column) for name, column in values.items()}
     attributes = tuple(_fit_attribute(a, after[a.name]) if a.name in after else a for a in plan.schema if a.released)

@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 
 from sfumato.findings import explain
-from sfumato.report import charts, page
+from sfumato.report import charts, page, score_tables
 from sfumato.report.audit_charts import STYLE, attack_chart, distance_chart, exposure_chart, promise_chart, width_chart
 
 PAGE_STYLE = """
@@ -115,7 +115,10 @@ def _figures(about: Mapping[str, Any]) -> str:
         out.append(_figure(f"{rate:.1%}", words, rate > 0.1, rate < 0.01))
     if trees := about["utility"]["trees"]:
         accuracy = trees["accuracy"]
-        words = f"accuracy of a tree from the release; {accuracy['original']:.1%} from the original"
+        words = (
+            f"accuracy of a tree from the release; {accuracy['original']:.1%} from the original, {trees['majority']:.1%} always "
+            "the commonest class"
+        )
         out.append(_figure(f"{accuracy['reconstructed']:.1%}", words))
     return f'<div class="figures">{"".join(out)}</div>'
 
@@ -250,6 +253,8 @@ def _usefulness(utility: Mapping[str, Any]) -> str:
         bars["majority class"] = trees["majority"]
         title = f"Accuracy on {trees['test_rows']:,} true records held out"
         drawings.append(charts.comparison(title, bars, inks=charts.TRUE_FIRST, alone=False))
+        if calibration := trees["scores"]["reconstructed"].get("calibration"):
+            drawings.append(score_tables.draw_calibration(calibration, alone=False))
         likeness = trees["similarity"]["reconstructed"]
         parts.append(
             f"The tree from the release agrees with the original's on {likeness['agreement']:.1%} of records; "
@@ -282,6 +287,7 @@ def _usefulness(utility: Mapping[str, Any]) -> str:
     return page.section(
         "What it is still good for",
         page.cards(drawings) if drawings else "",
+        _scores(utility["trees"]) if utility["trees"] else "",
         _wide(distance_chart(utility["distributions"])) if utility["distributions"] else "",
         *[page.paragraph(p) for p in parts],
         "<details><summary>Distances of reconstructed distributions</summary>"
@@ -292,6 +298,19 @@ def _usefulness(utility: Mapping[str, Any]) -> str:
         if rows
         else "",
     )
+
+
+def _scores(trees: Mapping[str, Any]) -> str:
+    """Return the scores of the trees and, where the edition has the counts, which classes the release's tree mistakes."""
+    names = {"original": "from the original", "reconstructed": "from the release", "naive": "from the release, naive"}
+    by_tree = {f"tree {words}": trees["scores"][way] for way, words in names.items()}
+    head, rows = score_tables.tabulate_scores(by_tree)
+    out = _table(head, rows, range(1, len(head)))
+    if confusion := trees["scores"]["reconstructed"].get("confusion"):
+        head, rows = score_tables.tabulate_confusion(confusion, trees["labels"])
+        summary = "What the tree from the release takes each class for"
+        out += f"<details><summary>{summary}</summary>{_table(head, rows, range(1, len(head)))}</details>"
+    return out
 
 
 def _likeness(utility: Mapping[str, Any]) -> dict[str, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
@@ -149,6 +150,44 @@ def comparison(
 def _value(frame: svg.Frame, at: float, value: float, *, percent: bool) -> str:
     text = f"{100 * value:.1f}%" if percent else svg.format_tick(value)
     return f'<text x="{svg.format_pixel(frame.px(at))}" y="{svg.format_pixel(frame.py(value) - 5)}" text-anchor="middle">{text}</text>'
+
+
+def calibration(title: str, bins: Sequence[Mapping[str, Any]], *, below: str = "", alone: bool = True) -> str:
+    """Draw the share that came true over the probability that was predicted, with 95 % intervals; both axes reach equally far.
+
+    `below` is added to the title of the lower axis. Each of the `bins` has `predicted`, `observed`, `rows` and the ends of its `interval`. Probabilities that are true lie on
+    the dashed line. The larger a dot, the more rows it stands for.
+    """
+    step = 0.1  # the axes of a rare class end at the next tenth, not at 1
+    highest = max(max(b["predicted"], b["interval"][1]) for b in bins)
+    top = min(1.0, step * math.ceil(highest / step - 1e-9))
+    names = [("accent", "predictions, 95 % interval"), ("second", "as predicted")]
+    frame = svg.Frame(
+        (0.0, top),
+        (0.0, top),
+        title=title,
+        x_title=f"predicted probability{below}",
+        y_title="share that came true",
+        height=360,
+        margins=svg.WITH_LEGEND,
+    )
+    xs = [b["predicted"] for b in bins]
+    low, high = zip(*(b["interval"] for b in bins), strict=True)
+    total = sum(b["rows"] for b in bins)
+    dots = [
+        f'<circle cx="{svg.format_pixel(frame.px(b["predicted"]))}" cy="{svg.format_pixel(frame.py(b["observed"]))}" '
+        f'r="{svg.format_pixel(2 + 3 * math.sqrt(b["rows"] / total))}" fill="{svg.colour("accent")}"><title>'
+        f"{b['predicted']:.1%} predicted, {b['observed']:.1%} came true, {b['rows']:,} rows</title></circle>"
+        for b in bins
+    ]
+    return svg.drawing(
+        frame,
+        svg.line(frame, (0.0, top), (0.0, top), ink="second", dashed=True),
+        svg.whiskers(frame, xs, low, high, ink="accent"),
+        *dots,
+        svg.legend(frame, names),
+        alone=alone,
+    )
 
 
 def note(title: str, words: str) -> str:

@@ -9,8 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import numpy as np
+
 from sfumato.channels import JOINT_LAWS
 from sfumato.findings import Note
+from sfumato.mining import Z95, Scores
+from sfumato.report import score_tables
 from sfumato.text import join_names
 from sfumato.tradeoffs.setting import AXES, Axis, in_words, plan_words
 
@@ -26,6 +30,27 @@ def standard_error(accuracy: float, spread: float, repeats: int, tested: int) ->
     share = (accuracy * tested + 1) / (tested + 2)
     chance = math.sqrt(share * (1 - share) / tested) if tested else 0.0
     return max(spread, chance) / math.sqrt(repeats)
+
+
+def average_scores(splits: Sequence[Scores], labels: Sequence[str]) -> dict[str, Any]:
+    """Return the mean of every score over random splits, with its standard error; counts and calibration are of all splits.
+
+    As with accuracy, the sd over the splits is taken to be no less than chance among the rows of one split, by its 95 %
+    interval. A row may be tested in several splits, so the intervals of the calibration are somewhat short.
+    """
+    pooled = sum(splits[1:], splits[0]).to_dict(labels)
+    each = [s.to_dict(labels) for s in splits]
+    out: dict[str, Any] = {"standard_error": {}}
+    for key in pooled["without_model"]:
+        values = [about[key] for about in each]
+        if None in values:
+            out[key] = out["standard_error"][key] = None
+            continue
+        chance = [(about["interval"][key][1] - about["interval"][key][0]) / (2 * Z95) for about in each]
+        spread = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+        out[key] = float(np.mean(values))
+        out["standard_error"][key] = max(spread, float(np.mean(chance))) / math.sqrt(len(values))
+    return out | {name: pooled[name] for name in ("without_model", "confusion", "calibration")}
 
 
 @dataclass(frozen=True)
@@ -50,6 +75,8 @@ class Point:
     """Test rows per split."""
     epsilon_reason: str | None = None
     """Why ε is infinite."""
+    scores: Mapping[str, Any] = field(default_factory=dict)
+    """Every score of the tree as a mean over the splits; confusion counts and calibration of all splits together."""
 
     @property
     def standard_error(self) -> float:
@@ -66,11 +93,17 @@ class Point:
             in_words(self.setting),
             f"{self.accuracy:.1%}",
             f"{100 * self.standard_error:.1f}",
+            *rank_cells(self.scores),
             f"{self.naive:.1%}",
             f"{self.error:.3f}",
             f"{self.interval:.0%}",
             "∞" if self.epsilon is None else f"{self.epsilon:.1f}",
         ]
+
+
+def rank_cells(scores: Mapping[str, Any]) -> list[str]:
+    """Return balanced accuracy and AUC as text: what accuracy does not say of a rare class."""
+    return [score_tables.format_score(key, scores.get(key)) for key in ("balanced_accuracy", "auc")]
 
 
 def explain_infinite(points: Sequence[Point]) -> str | None:
@@ -93,6 +126,8 @@ class Tradeoff:
         What was swept, which class was predicted, and from how many rows.
     original, original_error, majority
         The accuracy of a tree from the true values with its standard error, and that of guessing the commonest class.
+    original_scores : mapping
+        Balanced accuracy, AUC and the other scores of the tree from the true values.
     points : tuple of Point
         One per setting.
     recommended, choice, why
@@ -125,6 +160,9 @@ class Tradeoff:
     strategy: str = "byclass"
     repeats: int = REPEATS
     seed: int = 0
+    original_scores: Mapping[str, Any] = field(default_factory=dict)
+    labels: tuple[str, ...] = ()
+    """The classes."""
 
     @property
     def joint(self) -> bool:
@@ -156,9 +194,18 @@ class Tradeoff:
         return [*filter(None, [explain_infinite(self.points)]), *bins, self.why]
 
     def table(self) -> tuple[list[str], list[list[str]]]:
-        """Return headers, and one row of text per setting."""
-        figures = ["accuracy", "±", "naive", "error of distributions", "mean 95 % interval", "ε of blurred columns"]
-        return ["setting", *figures], [p.cells() for p in self.points]
+        """Return headers, and one row of text per setting, below those of the true values and of the commonest class."""
+        scores = ["accuracy", "±", "balanced", "AUC", "naive"]
+        head = ["setting", *scores, "error of distributions", "mean 95 % interval", "ε of blurred columns"]
+        error = f"{100 * self.original_error:.1f}"
+        blank = [""] * 4
+        truth = ["(true values)", f"{self.original:.1%}", error, *rank_cells(self.original_scores), *blank]
+        guess = ["(commonest class)", f"{self.majority:.1%}", "", *rank_cells(self._without_model), *blank]
+        return head, [truth, guess, *(p.cells() for p in self.points)]
+
+    @property
+    def _without_model(self) -> Mapping[str, Any]:
+        return dict(self.original_scores.get("without_model", {}))
 
     def html(self, next_step: str | None = None) -> str:
         """Return the report as one self-contained page.
@@ -191,7 +238,9 @@ class Tradeoff:
             "laws": dict(self.laws),
             "original_accuracy": self.original,
             "original_standard_error": self.original_error,
+            "original_scores": dict(self.original_scores),
             "majority": self.majority,
+            "labels": list(self.labels),
             "points": [p.to_dict() for p in self.points],
             "recommended": list(self.recommended),
             "choice": self.choice,
@@ -266,8 +315,8 @@ def choose(
     if truth - SURE * error <= majority:
         return None, (
             f"No setting is recommended: even a tree from the true values ({truth:.1%}) is not surely better than always guessing "
-            f"the commonest class ({majority:.1%}), so accuracy cannot tell settings apart. Choose by privacy alone, or name "
-            "another target."
+            f"the commonest class ({majority:.1%}), so accuracy cannot tell settings apart. Look at balanced accuracy and AUC, "
+            "choose by privacy alone, or name another target."
         )
     ladder = [smallest(mine) for mine in _by_strength(points)]
     if not axis.more_is_stronger:

@@ -17,6 +17,7 @@ from sfumato.engines import Progress
 from sfumato.errors import DataError, SfumatoError, UsageError
 from sfumato.findings import Note
 from sfumato.guided import is_guided, make_method
+from sfumato.mining import Scores, score_model
 from sfumato.plans import DEFAULT_LAW, Plan, with_consent
 from sfumato.randomness import SecretKey
 from sfumato.reconstruction import reconstruct
@@ -24,7 +25,7 @@ from sfumato.releases import read_original
 from sfumato.schema import Attribute, Consent
 from sfumato.table import Original, Table
 from sfumato.text import join_names
-from sfumato.tradeoffs.point import REPEATS, Point, Tradeoff, choose, recommend, standard_error
+from sfumato.tradeoffs.point import REPEATS, Point, Tradeoff, average_scores, choose, recommend, standard_error
 from sfumato.tradeoffs.setting import (
     Blur,
     Sweep,
@@ -122,7 +123,8 @@ def tradeoff(
     blurs, notes = _bind_settings(chosen, plan, whole)
     splits = [_split(whole, seed + i) for i in range(repeats)]
     tested = splits[0][1].rows
-    truth = [_accuracy(tree_of_truth(train), test) for train, test in splits]
+    true_scores = [_score(tree_of_truth(train), test) for train, test in splits]
+    truth = [s.accuracy for s in true_scores]
     error = standard_error(float(np.mean(truth)), _spread(truth), repeats, tested)
     majority = float(np.bincount(whole.codes).max() / whole.rows)
     points = []
@@ -149,6 +151,8 @@ def tradeoff(
         strategy,
         repeats,
         seed,
+        average_scores(true_scores, whole.labels),
+        tuple(whole.labels),
     )
 
 
@@ -249,8 +253,8 @@ def _split(table: Original, seed: int) -> Split:
     return table.take(~test), table.take(test)
 
 
-def _accuracy(tree: Any, test: Table) -> float:
-    return float(tree.accuracy(test, test.codes))
+def _score(body: Any, test: Original) -> Scores:
+    return score_model(body, test, test.codes)
 
 
 def _spread(values: Sequence[float]) -> float:
@@ -261,16 +265,17 @@ def _point(splits: Sequence[Split], blur: Blur, attributes: list[Attribute], str
     key = SecretKey(
         np.random.default_rng(seed).bytes(32)
     )  # nothing is released: this noise protects no one and is thrown away
-    accuracies, naive = [], []
+    scores, naive = [], []
     error = 0.0
     for i, (train, test) in enumerate(splits):
         seen = blur.perturb(train, key.derive(i))
-        accuracies.append(_accuracy(STRATEGIES[strategy].grow(seen)[0], test))
-        naive.append(_accuracy(STRATEGIES["randomized"].grow(seen)[0], test))
+        scores.append(_score(STRATEGIES[strategy].grow(seen)[0], test))
+        naive.append(_score(STRATEGIES["randomized"].grow(seen)[0], test).accuracy)
         if i == 0:
             distances = [_distance(seen, train, a.name) for a in attributes if not np.isnan(train[a.name].values).all()]
             error = float(np.mean(distances)) if distances else 0.0
     gaps = {a.name for a in attributes for part in splits[0] if np.isnan(part[a.name].values).any()}
+    accuracies = [s.accuracy for s in scores]
     return Point(
         setting=blur.setting,
         accuracy=float(np.mean(accuracies)),
@@ -279,6 +284,7 @@ def _point(splits: Sequence[Split], blur: Blur, attributes: list[Attribute], str
         error=error,
         repeats=len(splits),
         tested=splits[0][1].rows,
+        scores=average_scores(scores, splits[0][1].labels),
         **blur.promise(attributes, gaps),
     )
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from sfumato.report import charts, page, svg
+from sfumato.report import charts, page, score_tables, svg
 from sfumato.tradeoffs.point import SURE, Point, Tradeoff, explain_infinite
-from sfumato.tradeoffs.setting import AXES
+from sfumato.tradeoffs.setting import AXES, in_words
 
 SYMBOLS = {"gamma": "γ", "epsilon": "ε", "privacy": "privacy"}
 
@@ -17,8 +17,10 @@ def report(result: Tradeoff, next_step: str) -> str:
     grid = all("bins" in p.setting for p in result.points)
     drawn = _grid_charts(result) if grid else _line_charts(result)
     legend = (
-        "± is the standard error of the accuracy. Naive takes released values for true ones. The error is the mean total variation "
-        "of reconstructed to true distributions. The class is released as it is; ε is that of the blurred columns together."
+        "± is the standard error of the accuracy. Balanced is the mean share of each class that is recognised. AUC is the chance "
+        "that a row of a class ranks above one of another. Naive is the accuracy where released values are taken for true ones. The "
+        "error is the mean total variation of reconstructed to true distributions. The class is released as it is; ε is that of the "
+        "blurred columns together."
     )
     foot = [*filter(None, [explain_infinite(result.points)]), legend]
     return page.page(
@@ -28,6 +30,7 @@ def report(result: Tradeoff, next_step: str) -> str:
         page.section("Where to begin", *_advice(result, next_step)),
         page.section("To choose from", page.cards(drawn)),
         *([_sizes(result)] if grid else []),
+        *([_mistakes(result)] if result.choice else []),
         page.section("Every setting", page.table(*result.table()), *(page.paragraph(t) for t in foot)),
         page.section("What was blurred", page.table(["column", "law"], [[n, law] for n, law in result.laws.items()])),
     )
@@ -46,6 +49,19 @@ def _sizes(result: Tradeoff) -> str:
     head = [symbol, "smallest N within noise of the best", "accuracy", f"best accuracy at this {symbol}"]
     rows = [[f"{r[name]:g}", str(r["bins"]), f"{r['accuracy']:.1%}", f"{r['best']:.1%}"] for r in result.recommended]
     return page.section(f"Recommended N for each {symbol}", page.table(head, rows))
+
+
+def _mistakes(result: Tradeoff) -> str:
+    """Return the scores at the setting to begin with, which classes are mistaken, and whether probabilities are true."""
+    scores = next(p.scores for p in result.points if p.setting == result.choice)
+    both = {"true values": result.original_scores, "at this setting": scores}
+    return page.section(
+        f"The tree at {in_words(result.choice or {})}",
+        page.table(*score_tables.tabulate_scores(both)),
+        page.table(*score_tables.tabulate_confusion(scores["confusion"], result.labels)),
+        page.paragraph(f"Test rows of all {result.repeats} splits, by true class and by what the tree takes them for."),
+        page.cards([score_tables.draw_calibration(scores["calibration"], alone=False)]),
+    )
 
 
 def _floor(result: Tradeoff) -> float:
@@ -82,12 +98,32 @@ def _line_charts(result: Tradeoff) -> list[str]:
         at = result.choice[result.axis.parameter]
         marks.append(svg.line(frame, (at, at), frame.y, ink="third", dashed=True))
         names.append(("third", "begin here"))
-    out = [svg.drawing(frame, *marks, svg.legend(frame, names), alone=False)]
+    out = [svg.drawing(frame, *marks, svg.legend(frame, names), alone=False), *_rank_chart(result, across, xs)]
     out.append(_simple("Error of the reconstructed distributions", title, across, xs, [p.error for p in points]))
     finite = [(x, p.epsilon) for x, p in zip(xs, points, strict=True) if p.epsilon is not None]
     if finite:
         out.append(_simple("ε of the blurred columns together", title, across, *map(list, zip(*finite, strict=True))))
     return out
+
+
+def _rank_chart(result: Tradeoff, across: tuple[float, float], xs: list[float]) -> list[str]:
+    """Balanced accuracy and AUC over the one parameter, which a rare class moves as much as a common one."""
+    series = [("accent", "balanced accuracy", "balanced_accuracy"), ("third", "AUC", "auc")]
+    if any(p.scores.get(key) is None for p in result.points for _, _, key in series):
+        return []
+    heights = {key: [float(p.scores[key]) for p in result.points] for _, _, key in series}
+    levels = {key: result.original_scores[key] for key in heights}
+    least = min([*levels.values(), *(h for column in heights.values() for h in column)])
+    frame = svg.Frame(
+        across,
+        (max(0.0, math.floor(20 * least - 0.2) / 20), 1.0),
+        title="Balanced accuracy and AUC",
+        x_title=f"{result.axis.title}; dashed: true values",
+        margins=svg.WITH_LEGEND,
+    )
+    marks = [svg.line(frame, across, (levels[key],) * 2, ink=ink, dashed=True) for ink, _, key in series]
+    marks += [svg.line(frame, xs, heights[key], ink=ink, dots=True) for ink, _, key in series]
+    return [svg.drawing(frame, *marks, svg.legend(frame, [(ink, name) for ink, name, _ in series]), alone=False)]
 
 
 def _simple(title: str, x_title: str, across: tuple[float, float], xs: list[float], ys: list[float]) -> str:
@@ -116,6 +152,10 @@ def _grid_charts(result: Tradeoff) -> list[str]:
         (frame("Error of distributions", across, wrong, title), lambda p: p.setting[name], lambda p: p.error),
         (by_bits, lambda p: p.entropy or 0.0, lambda p: p.accuracy),
     ]
+    if all(p.scores.get("auc") is not None for p in result.points):
+        least = min(p.scores["auc"] for p in result.points)
+        area = frame("AUC", across, (max(0.0, math.floor(20 * least - 0.2) / 20), 1.0), title)
+        wanted.append((area, lambda p: p.setting[name], lambda p: float(p.scores["auc"])))
     out = []
     for drawn, x, y in wanted:
         marks = []

@@ -7,11 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.clusters import LabelArray
-from sfumato.counts import FloatArray
+from sfumato.counts import FloatArray, IntArray
 from sfumato.errors import UsageError
+from sfumato.guided.base import parameter
 from sfumato.guided.cluster.base import ClusterMethod
-from sfumato.parameters import parameter
 from sfumato.randomness import Stream
 
 
@@ -56,7 +55,7 @@ class Geometric(ClusterMethod):
                 f"geometric: sigma = {self.sigma} and translation = {self.translation}; give numbers from 0 on"
             )
 
-    def _release(self, table: FloatArray, labels: LabelArray, centres: FloatArray, stream: Stream) -> FloatArray:  # noqa: ARG002
+    def _release(self, table: FloatArray, labels: IntArray, centres: FloatArray, stream: Stream) -> FloatArray:  # noqa: ARG002
         attributes = table.shape[1]
         rotation = haar_rotation(attributes, stream)
         move = stream.uniform(attributes) * self.translation

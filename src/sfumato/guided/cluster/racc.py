@@ -8,12 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sfumato.clusters import LabelArray, Partition
-from sfumato.counts import FloatArray
+from sfumato.counts import FloatArray, IntArray
 from sfumato.errors import UsageError
-from sfumato.guided.cluster._voronoi import check_margin, reach, scatter, settle, walls
+from sfumato.guided.base import parameter
 from sfumato.guided.cluster.base import ClusterMethod
-from sfumato.parameters import parameter
 from sfumato.randomness import Stream
 
 ROTATIONS = ("pairs", "haar")
@@ -107,43 +105,8 @@ class RACC(ClusterMethod):
     def _pairs(self, attributes: int, stream: Stream) -> Pairs:
         return disjoint_pairs(attributes, stream) if self.rotation == "pairs" else ()
 
-    def _release(self, table: FloatArray, labels: LabelArray, centres: FloatArray, stream: Stream) -> FloatArray:
+    def _release(self, table: FloatArray, labels: IntArray, centres: FloatArray, stream: Stream) -> FloatArray:
         pairs = self._pairs(table.shape[1], stream)
         out = self._turn(table - centres[labels], pairs, stream)
         out += centres[labels]
-        return out
-
-
-@dataclass(frozen=True)
-class RACCV(RACC):
-    """Turn rows as RACC does, but keep each in its cell: labels and centres are an exact fixed point of k-means."""
-
-    law: ClassVar[str] = "racc-v"
-    words: ClassVar[str] = "rotated around the cluster's centre, every record kept in its cluster's cell"
-    keeps_labels: ClassVar[bool] = True
-    rotation: str = parameter("haar", "haar: any direction; pairs: an angle per pair of attributes")
-    margin: float = parameter(0.1, "part of the way to its cell's wall that every record stays away from it")
-    tries: int = parameter(50, "redraws of a record outside its cell before it is drawn towards the centre")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_margin(self.law, self.margin, self.tries)
-
-    def _release(self, table: FloatArray, labels: LabelArray, centres: FloatArray, stream: Stream) -> FloatArray:
-        pairs = self._pairs(table.shape[1], stream)
-        partition = Partition.of(labels, len(centres))
-        out = np.empty_like(table)
-        for i, rows in partition.groups():
-            cell = walls(centres, i)
-            original = table[rows] - centres[i]
-            offsets = self._turn(original, pairs, stream)
-            outside = np.flatnonzero(reach(offsets, cell) > 1 - self.margin)
-            for _ in range(self.tries):
-                if not len(outside):
-                    break
-                offsets[outside] = self._turn(original[outside], pairs, stream)
-                outside = outside[reach(offsets[outside], cell) > 1 - self.margin]
-            settle(offsets, cell, self.margin, scatter(original))
-            offsets += centres[i]
-            out[rows] = offsets
         return out

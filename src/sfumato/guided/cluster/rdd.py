@@ -7,15 +7,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.clusters import LabelArray
-from sfumato.counts import FloatArray
+from sfumato.counts import FloatArray, IntArray
 from sfumato.errors import UsageError
+from sfumato.guided.base import parameter
 from sfumato.guided.cluster.base import ClusterMethod
-from sfumato.parameters import parameter
 from sfumato.randomness import Stream
 
 
-def distance_domains(table: FloatArray, labels: LabelArray, centres: FloatArray) -> tuple[FloatArray, FloatArray]:
+def distance_domains(table: FloatArray, labels: IntArray, centres: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return D(i) = [least, largest] distance of cluster i's rows to its centre; [∞, −∞] for a cluster without rows."""
     distance = np.linalg.norm(table - centres[labels], axis=1)
     low, high = np.full(len(centres), np.inf), np.full(len(centres), -np.inf)
@@ -48,7 +47,7 @@ class RDD(ClusterMethod):
         if not 0 <= self.sigma < np.inf:
             raise UsageError(f"rdd: sigma = {self.sigma} is not a standard deviation; give a number from 0 on")
 
-    def _release(self, table: FloatArray, labels: LabelArray, centres: FloatArray, stream: Stream) -> FloatArray:
+    def _release(self, table: FloatArray, labels: IntArray, centres: FloatArray, stream: Stream) -> FloatArray:
         low, high = distance_domains(table, labels, centres)
         out = stream.normal(*table.shape)
         out *= self.sigma

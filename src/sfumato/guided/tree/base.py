@@ -12,17 +12,15 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sfumato.counts import FloatArray, IntArray
+from sfumato.counts import BoolArray, FloatArray, IntArray
 from sfumato.engines import Needs
 from sfumato.errors import DataError, UsageError
-from sfumato.guided.base import Method, Pattern, Perturbed
-from sfumato.guided.rare_classes import MIN_CLASS_ROWS, is_rare_row, rare_note
-from sfumato.guided.tree._segments import Segments
-from sfumato.guided.tree.owner_tree import Leaves
-from sfumato.parameters import parameter
+from sfumato.guided.base import METHODS, Method, Pattern, Perturbed, parameter
+from sfumato.guided.exposed_rows import MIN_CLASS_ROWS, is_rare_row, rare_note
+from sfumato.guided.tree.owner_tree import Leaves, Segments
 from sfumato.randomness import Stream
+from sfumato.releases import Manifest
 from sfumato.table import Original, Table, require_original
 from sfumato.trees import Similarity, Tree, c45, compare_trees
 
@@ -120,12 +118,14 @@ class TreeMethod(Method):
 
     @property
     def leaves_rare_out(self) -> bool:
-        """Whether rows of rare classes are left out (see `rare_classes`)."""
+        """Whether rows of rare classes are left out (see `exposed_rows`)."""
         return False
 
-    def _perturb_without(
-        self, rare: NDArray[np.bool_], table: Original, stream: Stream, tree: Tree | None
-    ) -> Perturbed:
+    def rows_kept(self, table: Original, *, by_counts: bool) -> BoolArray | None:  # noqa: ARG002 - what a method may ask for
+        """Return the rows that a release holds whatever is drawn; None where the method leaves none out."""
+        return ~is_rare_row(table.codes) if self.leaves_rare_out else None
+
+    def _perturb_without(self, rare: BoolArray, table: Original, stream: Stream, tree: Tree | None) -> Perturbed:
         """Perturb the table as if the rows of rare classes were not in it."""
         if rare.all():
             raise UsageError(
@@ -170,6 +170,25 @@ class TreeMethod(Method):
     @abstractmethod
     def _draw(self, table: Original, prepared: Any, stream: Stream) -> Perturbed:
         """Return one release."""
+
+
+def find_kept_rows(manifest: Manifest, original: Original) -> BoolArray | None:
+    """Return which rows of the original a release holds, as its owner can find again without the key.
+
+    Rare classes follow from the class alone; small cells that were suppressed follow from the tree, which the same table grows
+    again. None where the method leaves no row out, or where it cannot be said: it depends on a draw (labels dealt out first; a row
+    alone in its leaf whom no other leaf has anything for), or a sample chose the tree.
+    """
+    stated = manifest.method or {}
+    law = str(stated.get("law"))
+    if law not in METHODS or original.target is None:
+        return None
+    method = METHODS[law].plan({k: v for k, v in stated.items() if k != "law"})
+    if not isinstance(method, TreeMethod):
+        return None
+    by_counts = bool(manifest.extra.get("public", {}).get("by_counts"))
+    kept = method.rows_kept(original, by_counts=by_counts)
+    return kept if kept is not None and int(kept.sum()) == manifest.data.rows else None
 
 
 def check_choice(law: str, name: str, value: str, allowed: tuple[str, ...]) -> None:

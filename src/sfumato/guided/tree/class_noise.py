@@ -18,9 +18,8 @@ from sfumato.counts import FloatArray, IntArray
 from sfumato.engines import Needs
 from sfumato.findings import Note
 from sfumato.guided.base import Perturbed
-from sfumato.guided.tree._segments import Segments
 from sfumato.guided.tree.base import Redraw, TreeMethod
-from sfumato.guided.tree.owner_tree import Leaves
+from sfumato.guided.tree.owner_tree import Leaves, Segments
 from sfumato.randomness import Stream
 from sfumato.table import Original
 

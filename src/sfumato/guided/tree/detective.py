@@ -16,11 +16,10 @@ import numpy as np
 from sfumato.counts import FloatArray, IntArray
 from sfumato.engines import Needs
 from sfumato.errors import UsageError
-from sfumato.guided.base import Perturbed
-from sfumato.guided.tree._segments import Segments
+from sfumato.guided.base import Perturbed, parameter
 from sfumato.guided.tree.base import Redraw, TreeMethod, check_choice, check_probability
 from sfumato.guided.tree.class_noise import draw_categories
-from sfumato.parameters import parameter
+from sfumato.guided.tree.owner_tree import Segments
 from sfumato.randomness import Stream
 from sfumato.table import Original, Table
 from sfumato.trees import Tree

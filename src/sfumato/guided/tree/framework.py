@@ -14,18 +14,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sfumato.counts import FloatArray, IntArray
-from sfumato.guided.base import Perturbed
-from sfumato.guided.rare_classes import STATEMENT
-from sfumato.guided.tree._partners import exchange_values
-from sfumato.guided.tree._segments import Segments
+from sfumato.guided.base import Perturbed, parameter
+from sfumato.guided.exposed_rows import STATEMENT
 from sfumato.guided.tree.base import TreeMethod, check_choice
 from sfumato.guided.tree.class_noise import LABELS_PERMUTED, expected_changes, random_variance
 from sfumato.guided.tree.detective import Detective, choose_columns, expected_change
-from sfumato.guided.tree.innocent import add_noise, cells_to_perturb
-from sfumato.guided.tree.leaf_swap import cells_of, deal_values, permute_known_labels
-from sfumato.guided.tree.owner_tree import Leaves
-from sfumato.guided.tree.value_noise import SD, ValueNoise
-from sfumato.parameters import parameter
+from sfumato.guided.tree.leaf_swap import cells_of, deal_values, exchange_values, permute_known_labels
+from sfumato.guided.tree.owner_tree import Leaves, Segments
+from sfumato.guided.tree.value_noise import SD, ValueNoise, add_noise, cells_to_perturb
 from sfumato.randomness import Stream
 from sfumato.schema import Attribute, Role
 from sfumato.table import Original

@@ -11,7 +11,7 @@ What it does not do: the class stays as predictable as the leaf is pure; values 
 shows that somebody has it; relations between attributes inside a leaf are gone, and with them what other models use; and
 a leaf and class with one row has no row to swap with (`small` says what happens then).
 
-Unless small=keep, no row is released whole because it has no partner: rare classes are left out (`rare_classes`),
+Unless small=keep, no row is released whole because it has no partner: rare classes are left out (`exposed_rows`),
 a row that finds no partner of its class for any of its values exchanges them with other classes of its leaf, and one that is
 alone in its leaf, too, is left out. That chance lets a row keep all its values is not prevented: were it, the rows that
 did change could be put together again.
@@ -24,23 +24,20 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sfumato.counts import FloatArray, IntArray
+from sfumato.counts import BoolArray, FloatArray, IntArray
 from sfumato.engines import Needs
 from sfumato.errors import UsageError
 from sfumato.findings import Note
-from sfumato.guided.base import Perturbed
-from sfumato.guided.rare_classes import STATEMENT
-from sfumato.guided.tree._partners import exchange_values
+from sfumato.guided.base import Perturbed, parameter
+from sfumato.guided.exposed_rows import STATEMENT
 from sfumato.guided.tree.base import Exchange, TreeMethod, check_choice
 from sfumato.guided.tree.class_noise import LABELS_PERMUTED, permute_labels
 from sfumato.guided.tree.owner_tree import Leaves
-from sfumato.parameters import parameter
 from sfumato.randomness import Stream
 from sfumato.schema import Attribute, Role
-from sfumato.table import Original, Table
-from sfumato.trees import c45, row_similarities
+from sfumato.table import Column, Original, Table
+from sfumato.trees import Tree, c45, row_similarities
 
 SMALL = ("climb", "blind", "suppress", "keep")
 
@@ -143,6 +140,19 @@ class LeafSwap(TreeMethod):
         """Unless small cells are to be kept as they are."""
         return self.small != "keep"
 
+    def rows_kept(self, table: Original, *, by_counts: bool) -> BoolArray | None:
+        """Return the rows that are in no rare class, and in no small cell that is left out whatever is drawn."""
+        kept = super().rows_kept(table, by_counts=by_counts)
+        drawn = by_counts or self.small == "climb" or (self.small == "suppress" and self.labels)
+        if kept is None or drawn or not kept.any():
+            return kept
+        rest = table.take(kept)
+        leaf = np.unique(c45(rest).apply(rest), return_inverse=True)[1]
+        blind = self.small == "blind"
+        cell = leaf if blind else cells_of(leaf, rest.codes, len(rest.labels))
+        kept[kept] = np.bincount(cell)[cell] >= (2 if blind else self.least)
+        return kept
+
     @property
     def exchange(self) -> Exchange:
         """Return how values are exchanged within a leaf and class."""
@@ -233,13 +243,7 @@ def deal_within_cells(table: Table, leaf: IntArray, stream: Stream, *, labels: b
 
 
 def deal_again_below(
-    deal: Table,
-    table: Table,
-    among: NDArray[np.bool_],
-    leaf: IntArray,
-    stream: Stream,
-    *,
-    labels: bool,
+    deal: Table, table: Table, among: BoolArray, leaf: IntArray, stream: Stream, *, labels: bool
 ) -> Table:
     """Give an earlier deal fresh permutations in the leaves of some rows, `among`."""
     fresh = deal_within_cells(table.take(among), leaf[among], stream, labels=labels)
@@ -275,7 +279,7 @@ def deal_values(values: FloatArray, cell: IntArray, to: IntArray, stream: Stream
     return out
 
 
-def swap_blindly(values: FloatArray, leaf: IntArray, small: NDArray[np.bool_], stream: Stream) -> FloatArray:
+def swap_blindly(values: FloatArray, leaf: IntArray, small: BoolArray, stream: Stream) -> FloatArray:
     """Let each row of a small cell exchange its value with a random row of its leaf, whatever the class.
 
     The leaf's own table of the attribute stays exact; that by class moves by at most one row per exchange.
@@ -289,3 +293,91 @@ def swap_blindly(values: FloatArray, leaf: IntArray, small: NDArray[np.bool_], s
     for row, partner in zip(rows.tolist(), order[first[leaf[rows]] + places].tolist(), strict=True):
         out[row], out[partner] = out[partner], out[row]
     return out
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """For every node the run of leaves below it, leaves numbered from first to last in the tree."""
+
+    begin: IntArray
+    end: IntArray
+    parent: IntArray
+
+    @classmethod
+    def of(cls, tree: Tree) -> Family:
+        """Return leaves in the order of `Tree.paths`; a node's leaves then stand together."""
+        size = len(tree.nodes)
+        begin, end, parent = np.zeros(size, np.int64), np.zeros(size, np.int64), np.full(size, -1)
+        for place, (leaf, _) in enumerate(tree.paths()):
+            begin[leaf], end[leaf] = place, place + 1
+        for number in range(size - 1, -1, -1):  # children come after their parents
+            if children := list(tree.nodes[number].children):
+                begin[number], end[number] = begin[children].min(), end[children].max()
+                parent[children] = number
+        return cls(begin, end, parent)
+
+
+def exchange_values(
+    table: Table, values: dict[str, FloatArray], leaves: Leaves, lone: IntArray, stream: Stream
+) -> tuple[dict[str, FloatArray], IntArray]:
+    """Return the columns after every lone row has exchanged its values, and of each in how many columns it found no partner.
+
+    For each attribute on its own, a row climbs from its leaf until a node holds another row of its class such that either one's
+    value satisfies the conditions of the other's leaf. The two exchange that value. Both keep their leaf, and the tables of the
+    attribute by class stay exact in that node and everywhere above it.
+    """
+    family = Family.of(leaves.tree)
+    place = family.begin[leaves.nodes][leaves.number]
+    # Records of one class in the order of their leaves: those below a node are one run.
+    by_place = np.argsort(place, kind="stable")
+    order = {int(c): by_place[table.codes[by_place] == c] for c in np.unique(table.codes[lone])}
+    unmoved = np.zeros(len(lone), np.int64)
+    out = {}
+    for column in table.columns:
+        new = values[column.name].copy()
+        known, codes = np.unique(new, return_inverse=True)
+        allowed = _check_conditions(column, leaves, known)
+        draws = stream.uniform(len(lone))
+        for i, (row, u) in enumerate(zip(lone.tolist(), draws.tolist(), strict=True)):
+            partner = _partner(row, u, leaves, family, place, order[int(table.codes[row])], allowed, codes)
+            if partner < 0:
+                unmoved[i] += 1
+                continue
+            new[[row, partner]] = new[[partner, row]]
+            codes[[row, partner]] = codes[[partner, row]]
+        out[column.name] = new
+    return out, unmoved
+
+
+def _check_conditions(column: Column, leaves: Leaves, known: FloatArray) -> BoolArray:
+    """Return which of the values satisfy each leaf's conditions."""
+    out = np.ones((leaves.size, len(known)), bool)
+    for leaf in range(leaves.size):
+        condition = leaves.condition(leaf, column.name)
+        if condition is not None:
+            out[leaf] = condition.holds(column.attribute, known)
+    return out
+
+
+def _partner(
+    row: int,
+    u: float,
+    leaves: Leaves,
+    family: Family,
+    place: IntArray,
+    same_class: IntArray,
+    allowed: BoolArray,
+    codes: IntArray,
+) -> int:
+    """Return a random row among those of the nearest ancestor that can exchange with this one, −1 if there is none."""
+    own = int(leaves.number[row])
+    node = int(family.parent[leaves.nodes[own]])
+    places = place[same_class]
+    while node >= 0:
+        run = same_class[np.searchsorted(places, family.begin[node]) : np.searchsorted(places, family.end[node])]
+        run = run[run != row]
+        fits = run[allowed[own, codes[run]] & allowed[leaves.number[run], codes[row]]]
+        if len(fits):
+            return int(fits[int(u * len(fits))])
+        node = int(family.parent[node])
+    return -1

@@ -1,26 +1,58 @@
-"""Records that a release holds whole: as they are in every modified column, and unlike any other row of it."""
+"""Rows that a release would expose: those of classes too small to hide in, and those that it holds whole.
+
+A class stays readable where values only travel inside it. A class of one has no row to swap with, so its row would be published
+whole and true; of a class of two, either one knows which values are the other's. So their rows are left out. Records without a
+class are a class of their own.
+
+A row is held whole where it is as it was in every modified column, and unlike any other row of the release.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sfumato.counts import FloatArray, IntArray
+from sfumato.counts import BoolArray, FloatArray, IntArray
 from sfumato.findings import Note
 from sfumato.text import join_names
 
+MIN_CLASS_ROWS = 3
+"""A class with fewer rows is rare."""
 
-def are_unchanged(
-    before: Mapping[str, FloatArray], after: Mapping[str, FloatArray], names: Iterable[str]
-) -> NDArray[np.bool_]:
+STATEMENT = f"records of a class (or without one) that has fewer than {MIN_CLASS_ROWS} records are left out"
+"""What a recipient is told, whether there are such rows or not."""
+
+
+def is_rare(counts: IntArray) -> BoolArray:
+    """Return which classes are rare, given how many rows each has; an empty class is not rare."""
+    return np.asarray((counts > 0) & (counts < MIN_CLASS_ROWS))
+
+
+def is_rare_row(classes: IntArray) -> BoolArray:
+    """Return which rows are of a rare class; −1 stands for no class."""
+    counts = np.bincount(classes + 1)
+    return np.asarray(is_rare(counts)[classes + 1])
+
+
+def rare_note(counts: IntArray, labels: Sequence[str], target: str) -> Note:
+    """Return the note to the owner about rare classes: `counts` by class, first the rows without one."""
+    names = ["no class", *(f"{target} = {label}" for label in labels)]
+    rare = [f"{names[i]} ({int(counts[i])})" for i in np.flatnonzero(is_rare(counts))]
+    return Note(
+        "SF223",
+        f"left out, since a class of fewer than {MIN_CLASS_ROWS} records does not hide its people: {join_names(rare, 12)}. To have "
+        "them in the release, merge the class with another in the table, or give the records a class",
+    )
+
+
+def are_unchanged(before: Mapping[str, FloatArray], after: Mapping[str, FloatArray], names: Iterable[str]) -> BoolArray:
     """Return rows whose cells are what they were in all the named columns; missing in both is the same."""
     same = [(before[n] == after[n]) | (np.isnan(before[n]) & np.isnan(after[n])) for n in names]
     return np.asarray(np.logical_and.reduce(same)) if same else np.empty(0, np.bool_)
 
 
-def are_single(values: Mapping[str, FloatArray]) -> NDArray[np.bool_]:
+def are_single(values: Mapping[str, FloatArray]) -> BoolArray:
     """Return rows that are like no other in all columns together."""
     codes: IntArray | None = None
     for column in values.values():
@@ -34,7 +66,7 @@ def are_single(values: Mapping[str, FloatArray]) -> NDArray[np.bool_]:
 
 def unchanged_rows(
     before: Mapping[str, FloatArray], after: Mapping[str, FloatArray], modified: Iterable[str]
-) -> NDArray[np.bool_]:
+) -> BoolArray:
     """Return rows unchanged in all `modified` columns that no other row shares: who knows such a person finds a true row."""
     names = [n for n in after if n in set(modified)]
     if not names:

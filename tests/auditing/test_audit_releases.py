@@ -389,6 +389,19 @@ def test_the_report_states_every_measure_of_the_laws(noisy):
     assert record["privacy_loss_at_most"] == pytest.approx(1 - 2**-told)
 
 
+def test_the_report_marks_information_that_is_only_a_bound(noisy):
+    from sfumato.report.audit_page import audit_page
+
+    about = json.loads(json.dumps(noisy.to_dict()))
+    assert all(v["exact"] and v["reason"] is None for v in about["privacy"]["information"].values())
+    assert "≥" not in audit_page(about).partition("What the laws say of themselves")[2]
+    height = about["privacy"]["information"]["height"] | {"exact": False, "reason": "cells are wide"}
+    about["privacy"]["information"]["height"] = height
+    page = audit_page(about)
+    for words in (f"≥ {height['bits']:.2f}", "≤ ", "height: cells are wide."):
+        assert words in page
+
+
 def test_correlated_noise_is_measured_by_its_joint_law(tmp_path):
     rng = np.random.default_rng(12)
     x = 10 * rng.normal(size=(4000, 3)) @ np.array([[1, 0, 0], [0.8, 0.6, 0], [0.7, 0.4, 0.6]]).T

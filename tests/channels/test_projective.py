@@ -10,8 +10,7 @@ import pytest
 from sfumato.channels import Projective, Substitution
 from sfumato.channels.projective import ProjectiveSpace, best_space, report_variance, reports_win, response_variance
 from sfumato.errors import UsageError
-from sfumato.privacy import figures, matrix_entropy, privacy_loss
-from sfumato.privacy.formulas import entropy_privacy
+from sfumato.privacy import entropy_privacy, figures, matrix_entropy, mutual_information, privacy_loss
 from sfumato.randomness import Rows, SecretKey
 from sfumato.reconstruction.closed_form import inverse_counts, unbiased_shares
 from sfumato.schema import Attribute, Categories, Interval, Kind, Missing
@@ -130,8 +129,9 @@ def test_figures_in_closed_form_are_those_of_the_matrix(attribute, epsilon):
     assert (matrix.max(axis=1) / matrix.min(axis=1)).max() == pytest.approx(math.exp(epsilon))
     assert about["entropy_bits"] == pytest.approx(matrix_entropy(matrix))
     assert about["condition_number"] == pytest.approx(np.linalg.cond(matrix))
-    assert about["privacy_loss"] == pytest.approx(privacy_loss(prior, matrix))
-    assert about["entropy_privacy"] == pytest.approx(entropy_privacy(prior, matrix, np.ones(size)))
+    bits = mutual_information(prior, matrix)
+    assert about["privacy_loss"] == pytest.approx(privacy_loss(bits))
+    assert about["entropy_privacy"] == pytest.approx(entropy_privacy(math.log2(size), bits))
     assert about["keep_probability"] == pytest.approx(matrix.max(axis=1).sum() / size)
     posterior = np.sort(matrix / matrix.sum(axis=1, keepdims=True), axis=1)[:, ::-1]
     widths = [np.interp(0.95, np.concatenate([[0], np.cumsum(row)]), np.arange(size + 1)) for row in posterior]

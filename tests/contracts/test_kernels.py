@@ -8,7 +8,7 @@ from sfumato.channels import transition as transitions
 from sfumato.channels.projective import ProjectiveSpace
 from sfumato.channels.transition import MAX_DENSE_LABELS, TwoLevels, WithMissing, label_operator
 from sfumato.counts import Grid
-from sfumato.privacy import entropy_privacy, mutual_information
+from sfumato.privacy import mutual_information
 from sfumato.reconstruction.closed_form import gamma_of
 from sfumato.reconstruction.joint import ProductKernel, fit_separable
 from sfumato.schema import Attribute, Categories, Kind
@@ -106,8 +106,6 @@ def test_information_is_that_of_the_array(name):
     found, dense = pair(name)
     prior = RNG.dirichlet(np.full(SIZE, 0.3))
     assert mutual_information(prior, found) == pytest.approx(mutual_information(prior, dense), rel=1e-9)
-    widths = np.ones(SIZE)
-    assert entropy_privacy(prior, found, widths) == pytest.approx(entropy_privacy(prior, dense, widths), rel=1e-9)
 
 
 @LAWS

@@ -243,18 +243,20 @@ def _privacy(made: Release, view: View) -> dict[str, Any]:
     That is I(X;Z), 1 − 2^(−I) and Π = 2^h(X|Z) (Agrawal & Aggarwal 2001).
     """
     from sfumato.description import describe_manifest
-    from sfumato.privacy import entropy_privacy, mutual_information, privacy_loss
+    from sfumato.privacy import measure_information
 
     about = describe_manifest(made.manifest)
-    told = {
-        name: {
-            "bits": mutual_information(belief.prior, belief.kernel),
-            "privacy_loss": privacy_loss(belief.prior, belief.kernel),
-            "entropy_privacy": entropy_privacy(belief.prior, belief.kernel, belief.widths),
-        }
-        for name, belief in view.beliefs.items()
-        if belief.column.channel is not None
-    }
+    told: dict[str, dict[str, Any]] = {}
+    for name, belief in view.beliefs.items():
+        if (channel := belief.column.channel) is not None:
+            information = measure_information(channel, belief.grid, belief.prior)
+            told[name] = {
+                "bits": information.bits,
+                "privacy_loss": information.privacy_loss,
+                "entropy_privacy": information.entropy_privacy,
+                "exact": information.exact,
+                "reason": information.reason,
+            }
     return {
         "attributes": {n: v["privacy"] for n, v in about["attributes"].items()},
         "record": about["record"] | record_information(view, {n: v["bits"] for n, v in told.items()}),

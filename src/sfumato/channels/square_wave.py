@@ -126,6 +126,11 @@ class SquareWave(Channel):
         grown = math.exp(self._epsilon)
         return 2 * self.half_width * (grown - 1) / (2 * self.half_width * grown + 1)
 
+    @cached_property
+    def noise_near(self) -> Uniform:
+        """The noise of the near part: uniform within b of the value."""
+        return Uniform(alpha=self.half_width * self._span, step=self.step, low=self.low, high=self.high)
+
     def sample(self, values: FloatArray, words: WordArray) -> FloatArray:
         """Draw with weight 2b(p−q) near the value, else anywhere in [−b, 1+b]."""
         low, span, b = self._low, self._span, self.half_width
@@ -150,7 +155,7 @@ class SquareWave(Channel):
     def transition(self, true: Grid, observed: Grid, rule: CellRule = CellRule.EXACT) -> FloatArray:
         """Return a mixture of uniform noise of half-width b and a uniform report that knows nothing."""
         b, span = self.half_width, self._span
-        noise = Uniform(alpha=b * span, step=self.step, low=self.low, high=self.high)
+        noise = self.noise_near
         if rule is CellRule.MIDPOINT:
             nothing = np.diff(observed.finite_edges)[:, None] / (span * (1 + 2 * b))
             return self.near * noise.transition(true, observed, rule) + (1 - self.near) * nothing

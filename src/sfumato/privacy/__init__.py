@@ -25,3 +25,4 @@ from sfumato.privacy.formulas import (
     rho2_of_gamma,
     substitution_entropy,
 )
+from sfumato.privacy.information import Information, measure_information

@@ -16,7 +16,6 @@ from sfumato.channels import (
     Intervals,
     Projective,
     Substitution,
-    Transition,
     best_space,
     report_variance,
     response_variance,
@@ -25,16 +24,16 @@ from sfumato.counts import FloatArray, Grid, IntArray, snap
 from sfumato.errors import UsageError
 from sfumato.privacy.formulas import (
     condition_number,
-    entropy_privacy,
     gaussian_epsilon,
     keep_probability,
     matrix_entropy,
-    privacy_loss,
     record_gamma,
+    report_entropy,
     rho1_of_gamma,
     rho2_of_gamma,
     substitution_entropy,
 )
+from sfumato.privacy.information import measure_information
 from sfumato.schema import Attribute
 
 PRIOR = 0.05
@@ -61,7 +60,7 @@ def figures(channel: Channel, attribute: Attribute) -> dict[str, Any]:
         "rho2": rho2_of_gamma(promised.gamma, PRIOR),
         "weakest_belief_that_can_become_half": rho1_of_gamma(promised.gamma, 0.5),
     }
-    out |= _report_information(channel) if isinstance(channel, Projective) else _information(channel, attribute)
+    out |= _information(channel, attribute)
     if isinstance(channel, Gaussian) and channel.sigma:
         out["epsilon_delta"] = {"delta": delta, "epsilon": _finite(gaussian_epsilon(delta, span, channel.sigma))}
     if isinstance(channel, Substitution):
@@ -79,27 +78,24 @@ def _finite(value: float) -> float | None:
 
 def _information(channel: Channel, attribute: Attribute) -> dict[str, Any]:
     """Return Π and the loss under a uniform prior: what the release tells someone who knew nothing but the domain."""
-    grid = _grid(channel, attribute)
-    if grid is None:
-        return {"entropy_privacy": None, "privacy_loss": None}
-    prior = np.full(grid.size, 1 / grid.size)
-    kernel = Transition.of(channel, grid).matrix
-    widths = np.diff(grid.finite_edges)
-    return {"entropy_privacy": entropy_privacy(prior, kernel, widths), "privacy_loss": privacy_loss(prior, kernel)}
+    grid = _whole_domain(attribute)
+    told = measure_information(channel, grid, np.full(grid.size, 1 / grid.size))
+    return {
+        "entropy_privacy": told.entropy_privacy,
+        "privacy_loss": told.privacy_loss,
+        "entropy_exact": told.exact,
+        "entropy_reason": told.reason,
+    }
 
 
-def _grid(channel: Channel, attribute: Attribute) -> Grid | None:
-    """Return cells fine enough for the noise, or None where that would take too many.
-
-    Cells wider than the noise hide what a release tells, and Π would come out too large.
-    """
-    cells_per_interval, min_cells, max_cells = 20, 100, 1000  # of the 95 % interval, and of the domain
+def _whole_domain(attribute: Attribute) -> Grid:
+    """Return the labels, or the domain as one cell, which holds the values of its lattice if it has one."""
     if not attribute.kind.numeric:
         return Grid.categories(attribute.labels)
-    share = channel.interval_width(0.95) / attribute.interval.range
-    wanted = math.ceil(cells_per_interval / share) if share > 0 else math.inf
-    grid = Grid.over(attribute, int(min(max(wanted, min_cells), max_cells)))
-    return grid if wanted <= 4 * max_cells or grid.atoms is not None else None
+    low, high, step = attribute.interval.low, attribute.interval.high, attribute.step
+    if step:
+        low, high = (np.ceil(low / step - 1e-9) - 0.5) * step, (np.floor(high / step + 1e-9) + 0.5) * step
+    return Grid(edges=np.array([low, high]), step=step)
 
 
 def _substitution(channel: Substitution) -> dict[str, Any]:
@@ -116,20 +112,6 @@ def _substitution(channel: Substitution) -> dict[str, Any]:
         "condition_number": condition_number(gamma, size),
         "keep_probability": keep_probability(gamma, size),
     }
-
-
-def _report_information(channel: Projective) -> dict[str, Any]:
-    """Return Π and the loss under a uniform prior, from H(Y) − H(Y|X): P(y) = (γm + d − m)/(dT) for a code in m of the d sets."""
-    size = channel.bin_grid.size
-    chance = ((channel.guarantee().gamma - 1) * channel.degrees + size) / (size * channel.total)
-    told = -float(np.sum(chance * np.log2(chance))) - report_entropy(channel)
-    return {"entropy_privacy": size * 2.0**-told, "privacy_loss": 1 - 2.0**-told}
-
-
-def report_entropy(channel: Projective) -> float:
-    """Return H(Y | X) in bits: s codes of γ/T each, K − s of 1/T."""
-    gamma, total, s = channel.guarantee().gamma, channel.total, channel.space.set_size
-    return -gamma * s / total * math.log2(gamma / total) + (channel.reports - s) / total * math.log2(total)
 
 
 def _reports(channel: Projective) -> dict[str, Any]:

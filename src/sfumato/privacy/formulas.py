@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from sfumato.channels import Kernel, TwoLevels
+from sfumato.channels import Kernel, Projective, TwoLevels
 from sfumato.counts import FloatArray
 
 
@@ -71,19 +71,23 @@ def mutual_information(prior: FloatArray, kernel: Kernel | FloatArray) -> float:
     return float(np.sum(joint[some] * np.log2(joint[some] / product[some])))
 
 
-def entropy_privacy(prior: FloatArray, kernel: Kernel | FloatArray, widths: FloatArray) -> float:
-    """Return Π = 2^h(X|Z): the width of the uniform variable that is as uncertain as X is, given Z (Agrawal & Aggarwal 2001).
+def entropy_privacy(spread: float, bits: float) -> float:
+    """Return Π = 2^h(X|Z), where h(X|Z) = h(X) − I(X;Z) (Agrawal & Aggarwal 2001).
 
-    h(X) = −Σ p log₂(p/width) for a density that is constant on each cell, and h(X|Z) = h(X) − I(X;Z).
+    It is the width of the uniform variable that is as uncertain as X is, given Z.
     """
-    seen = prior > 0
-    own = -float(np.sum(prior[seen] * np.log2(prior[seen] / widths[seen])))
-    return 2.0 ** (own - mutual_information(prior, kernel))
+    return 2.0 ** (spread - bits)
 
 
-def privacy_loss(prior: FloatArray, kernel: Kernel | FloatArray) -> float:
+def privacy_loss(bits: float) -> float:
     """Return 1 − 2^(−I(X;Z)): the share of privacy that the release costs (Agrawal & Aggarwal 2001)."""
-    return 1 - 2.0 ** -mutual_information(prior, kernel)
+    return 1 - 2.0**-bits
+
+
+def report_entropy(channel: Projective) -> float:
+    """Return H(Y | X) in bits: s codes of γ/T each, K − s of 1/T."""
+    gamma, total, s = channel.guarantee().gamma, channel.total, channel.space.set_size
+    return -gamma * s / total * math.log2(gamma / total) + (channel.reports - s) / total * math.log2(total)
 
 
 def _phi(t: float) -> float:

@@ -338,9 +338,7 @@ def _laws(about: Mapping[str, Any]) -> str:
             if p.get("epsilon") is None
             else f"{p['epsilon']:.3f}" + (" if present" if p.get("missing_public") else ""),
             f"{p['rho']['rho1']:.0%} → {p['rho']['rho2']:.0%}" if "rho" in p else "–",
-            f"{told[name]['bits']:.2f}" if name in told else "–",
-            f"{told[name]['privacy_loss']:.0%}" if name in told else "–",
-            _number(told[name]["entropy_privacy"]) if name in told else "–",
+            *_information(told.get(name)),
         ]
         for name, p in privacy["attributes"].items()
     ]
@@ -359,7 +357,26 @@ def _laws(about: Mapping[str, Any]) -> str:
             "1 − 2^(−I(X;Z)), and Π = 2^h(X|Z) is the width of the interval that is as uncertain as the value still is, all "
             "three with the reconstructed distribution as prior."
         ),
+        *[page.paragraph(f"{', '.join(names)}: {why}.") for why, names in _bounds(told).items()],
     )
+
+
+def _information(told: Mapping[str, Any] | None) -> tuple[str, str, str]:
+    """Return bits, loss and Π of a column, with the sign of a bound where they are not exact."""
+    if told is None:
+        return "–", "–", "–"
+    least, most = ("", "") if told.get("exact", True) else ("≥ ", "≤ ")
+    width = _number(told["entropy_privacy"])
+    return f"{least}{told['bits']:.2f}", f"{least}{told['privacy_loss']:.0%}", f"{most}{width}"
+
+
+def _bounds(told: Mapping[str, Mapping[str, Any]]) -> dict[str, list[str]]:
+    """Return the columns of which figures are bounds, by the reason."""
+    out: dict[str, list[str]] = {}
+    for name, about in told.items():
+        if about.get("reason"):
+            out.setdefault(about["reason"], []).append(name)
+    return out
 
 
 def _reasons(privacy: Mapping[str, Any]) -> dict[str, list[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -160,7 +161,7 @@ def test_where_cells_cannot_be_made_finer_the_figures_are_bounds_that_say_which_
     channel = law.on(REAL)
     edges, prior = (np.array(v) for v in PRIORS["bimodal"])
     exact = measure_information(channel, Grid(edges=edges), prior)
-    monkeypatch.setattr(information, "MAX_BINS", 60)
+    monkeypatch.setattr(information, "MAX_LATTICE", 60)
     bound = measure_information(channel, Grid(edges=edges), prior)
     assert not bound.exact
     assert "at least" in bound.reason
@@ -168,9 +169,37 @@ def test_where_cells_cannot_be_made_finer_the_figures_are_bounds_that_say_which_
     assert bound.entropy_privacy > exact.entropy_privacy
 
 
+class Foreign(Channel):
+    """A law that is neither of noise nor of bins, as far as its class tells."""
+
+    own = Gaussian(privacy=0.5).on(REAL)
+    on = in_words = sample = guarantee = interval_width = None
+
+    def transition(self, true, observed, rule=None):
+        return self.own.transition(true, observed)
+
+    def observed_grid(self, true):
+        return self.own.observed_grid(true)
+
+
+def test_a_law_of_a_kind_of_its_own_gets_a_bound():
+    exact = measure_information(Foreign.own, Grid(edges=np.array([0.0, 1.0])), np.ones(1))
+    bound = measure_information(Foreign(), Grid(edges=np.array([0.0, 1.0])), np.ones(1))
+    assert not bound.exact
+    assert 0.98 * exact.bits < bound.bits <= exact.bits
+
+
 def test_a_column_of_one_value_has_nothing_to_tell():
     told = measure_information(Gaussian(sigma=1.0).on(AGE), Grid(atoms=np.array([40.0])), np.ones(1))
     assert (told.bits, told.entropy_privacy, told.exact) == (0.0, 0.0, True)
+
+
+@pytest.mark.parametrize("law", [Gaussian(privacy=0.3), Uniform(privacy=0.3), Laplace(privacy=0.3)])
+def test_rounding_far_below_the_noise_tells_what_no_rounding_does(law):
+    edges, prior = (np.array(v) for v in PRIORS["heavy tail"])
+    rounded = law.on(REAL)
+    told, unrounded = (measure_information(c, Grid(edges=edges), prior) for c in (rounded, replace(rounded, step=0.0)))
+    assert told.bits == pytest.approx(unrounded.bits, rel=0.005)
 
 
 def test_integers_released_on_a_finer_or_a_coarser_grid_are_single_values():

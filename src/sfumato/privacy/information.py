@@ -28,7 +28,7 @@ from sfumato.privacy.formulas import (
     substitution_entropy,
 )
 
-MAX_BINS = 2**20
+MAX_LATTICE = 2**20
 """A convolution of more bins would be felt: this many take a tenth of a second."""
 AT_LEAST = "the bits told are at least this many, and Π is at most this wide: the values were counted in cells too wide for the noise"
 
@@ -86,9 +86,17 @@ def measure_information(channel: Channel, grid: Grid, prior: FloatArray) -> Info
         return Information(bits, _spread(grid, prior))
     if isinstance(channel, Additive | SquareWave):
         return _measure_noise(channel, grid, prior)
-    # A law of another kind: cells lose information, never add any.
-    bits = mutual_information(prior, Transition.of(channel, grid).matrix)
-    return Information(bits, _spread(grid, prior), AT_LEAST)
+    fine, shares = _cut_finer(grid, prior)
+    return Information(mutual_information(shares, Transition.of(channel, fine).matrix), _spread(grid, prior), AT_LEAST)
+
+
+def _cut_finer(grid: Grid, prior: FloatArray) -> tuple[Grid, FloatArray]:
+    """Return the same prior on some hundred cells, for a law that is neither of bins nor of noise."""
+    factor = math.ceil(500 / grid.size)
+    if grid.edges is None:
+        return grid, prior
+    edges = np.interp(np.arange(grid.size * factor + 1) / factor, np.arange(grid.size + 1), grid.finite_edges)
+    return Grid(edges=edges), np.repeat(prior / factor, factor)
 
 
 def _read_cells(grid: Grid) -> tuple[FloatArray, float]:
@@ -143,7 +151,7 @@ def _measure_noise(channel: Additive | SquareWave, grid: Grid, prior: FloatArray
     tolerance, least = 0.003, 1e-7  # of the bits, at most one of them: 0.2 % of Π
     noise = _Noise.of(channel)
     true = _True.of(grid, prior)
-    if not noise.resolves(true) and true.span / true.lattice <= MAX_BINS:
+    if not noise.resolves(true) and true.span / true.lattice <= MAX_LATTICE:
         true = true.single_values()
     spread = _spread(grid, prior)
     if not true.span:
@@ -156,7 +164,7 @@ def _measure_noise(channel: Additive | SquareWave, grid: Grid, prior: FloatArray
         if bins.exact or (before is not None and abs(bits - before) <= tolerance * min(bits, 1.0) + least):
             return Information(bits, spread)
         before = bits
-    bins = replace(bins, step=bins.step * bins.parts, parts=1)
+    bins = replace(bins, step=bins.step * bins.parts, parts=1, free=False)
     while not noise.fits(true, bins):
         bins = replace(bins, step=2 * bins.step)
     return Information(noise.bits(true, bins, wide=True), spread, AT_LEAST)
@@ -246,7 +254,10 @@ class _Bins:
 
 @dataclass(frozen=True, eq=False)
 class _Noise:
-    """P(z | x) = near · f(z − x) + rest, where `rest` is the density of reports that know nothing, between two ends."""
+    """P(z | x) = near · f(z − x) + rest, where `rest` is the density of reports that know nothing, between two ends.
+
+    That Laplace noise is cut off 16 b beyond the domain, where less than one value in ten million lies, is left out.
+    """
 
     law: Additive
     scale: float
@@ -273,7 +284,8 @@ class _Noise:
 
     def blurs(self, step: float, true: _True) -> bool:
         """Return whether a step is so far below noise and range that it changes nothing."""
-        return min(self.scale, true.span) >= 400 * step
+        far = 400  # steps: rounding then moves an end of uniform noise, or of the range, by an eight-hundredth at most
+        return min(self.scale, true.span) >= far * step
 
     def resolves(self, true: _True) -> bool:
         """Return whether bins can follow the lattice of the true values."""
@@ -282,17 +294,18 @@ class _Noise:
     def refine(self, true: _True) -> Iterator[_Bins]:
         """Yield finer and finer bins.
 
-        They follow the step of the release, unless it changes nothing or has too many; then both ends of uniform noise are
-        put on cuts.
+        They follow the step of the release, unless it has too many or, where it changes nothing, many. Free bins put both
+        ends of uniform noise on cuts.
         """
-        points, levels, max_parts = 32, 5, 1024
+        points, levels, max_parts = 32, 7, 1024  # bins per scale at first; halvings; bins per cell of the release
+        cheap = 2**15  # bins that take a few thousandths of a second
         for level in range(levels):
             n = points * 2**level
             parts = min(max(n // 8, math.ceil(n * self.step / self.scale)), max_parts)
             bins = _Bins(self.step / parts, parts, self.step / 2)
             if true.lies_on(self.step):
                 bins = _Bins(self.step, 1, self.step / 2, exact=True)
-            if self.blurs(self.step, true) or not self.fits(true, bins):
+            if not self.fits(true, bins, cheap if self.blurs(self.step, true) else MAX_LATTICE):
                 whole = math.ceil(n * max(1.0, self.scale / true.span))
                 bins = _Bins(self.scale / (whole + 0.5), 1, float(true.edges[0]), free=True)
             yield bins
@@ -305,10 +318,12 @@ class _Noise:
         room = 2 * (self.reach(bins) + bins.parts) * bins.step
         return width * np.floor(np.maximum(np.diff(true.edges) - room, 0.0) / width)
 
-    def fits(self, true: _True, bins: _Bins) -> bool:
-        """Return whether the convolution is small enough."""
+    def fits(self, true: _True, bins: _Bins, most: int | None = None) -> bool:
+        """Return whether the convolution has at most this many bins; `MAX_LATTICE` by default."""
+        if not bins.step:
+            return False
         kept = float(true.edges[-1] - true.edges[0] - self._cut(true, bins).sum())
-        return kept / bins.step + 2 * self.reach(bins) <= MAX_BINS
+        return kept / bins.step + 2 * self.reach(bins) <= (most or MAX_LATTICE)
 
     def _chances(self, bins: _Bins, wide: bool) -> FloatArray:
         """Return P(noise in bin n), n = −reach … reach, from the middle of a bin or, where bins are `wide`, from all of it."""
@@ -338,19 +353,16 @@ class _Noise:
         ground, even = self.rest * np.diff(cuts), self.rest * width
         told = float((_surprise(seen + ground) - _surprise(ground)).sum())
         told += float(cut / width @ _gain(self.near * density * width, even))
-        # Row i: the noise of a true value in the i-th bin of its cell.
-        rows = np.zeros((parts, 2 * reach + parts))
-        for i in range(parts):
-            rows[i, i : i + len(chances)] = chances
-        given = _gain(self.near * rows.reshape(parts, -1, parts).sum(axis=2), even).sum(axis=1)
-        phases = shares.reshape(-1, parts).sum(axis=0) + density @ cut / parts
-        told -= float(phases @ given)
-        # Cells at the two ends, on which reports that know nothing lie only in part.
+        # P(a true value in bin i of its cell is released in cell k) = Σ of the chances from k·parts − i on.
         below = np.append(0.0, np.cumsum(chances))
-        for place in np.flatnonzero(np.abs(ground - even) > 1e-9 * even):
-            first = place * parts - np.arange(len(shares))
-            chance = np.diff(below[np.clip([first, first + parts], 0, len(chances))], axis=0)[0]
-            told -= float(shares @ (_gain(self.near * chance, float(ground[place])) - _gain(self.near * chance, even)))
+        first = parts * np.arange(2 * reach // parts + 2) - np.arange(parts)[:, None]
+        given = np.diff(below[np.clip(first, 0, len(chances))], axis=1)
+        phases = shares.reshape(-1, parts).sum(axis=0) + density @ cut / parts
+        told -= float(phases @ _gain(self.near * given, even).sum(axis=1))
+        for k in np.flatnonzero(np.abs(ground - even) > 1e-9 * even):  # cells that the ends cut
+            first = k * parts - np.arange(len(shares))
+            near = self.near * np.diff(below[np.clip([first, first + parts], 0, len(chances))], axis=0)[0]
+            told -= float(shares @ (_gain(near, float(ground[k])) - _gain(near, even)))
         return max(told, 0.0)
 
 

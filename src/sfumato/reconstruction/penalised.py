@@ -21,7 +21,7 @@ import numpy as np
 from sfumato.counts import FloatArray
 from sfumato.errors import UsageError
 from sfumato.reconstruction.bases import Basis
-from sfumato.reconstruction.em import Fit, em_step, fit_ems, iterate, step_stop
+from sfumato.reconstruction.em import Fit, em_step, fit_ems, iterate, make_smoother, step_stop
 from sfumato.reconstruction.problem import Problem
 from sfumato.reconstruction.quadratic import BAND, Differences, solve_penalised
 
@@ -110,7 +110,8 @@ class Expansion:
     @classmethod
     def of(cls, problem: Problem) -> Expansion:
         """Expand around the problem's own pilot."""
-        pilot = iterate(problem, step_stop(0.0), method="pilot", smoothing=0.002, most=100, accelerate=True).mass
+        smooth = make_smoother(problem, 0.002)
+        pilot = iterate(problem, step_stop(0.0), method="pilot", smooth=smooth, most=100, accelerate=True).mass
         expected = problem.kernel @ pilot
         return cls(pilot, expected, np.maximum(expected, 0.5 / problem.n))
 

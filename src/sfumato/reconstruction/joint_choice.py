@@ -93,7 +93,7 @@ def fit_path(
     problem: Problem, shape: Sequence[int], ordered: Sequence[bool], strengths: Sequence[float], steps: int
 ) -> Iterator[Fit]:
     """Yield one fit by EMS for each strength along the ordered axes, every one begun where the one before it ended."""
-    tolerance = 1e-5  # a finer stop takes ten times as long, and the fits are further from the truth
+    tolerance = 1e-5  # a finer stop takes several times as long, and rough fits follow chance further
     mass = None
     for strength in strengths:
         smooth = smooth_table(shape, [strength if flag else 0.0 for flag in ordered])
@@ -155,8 +155,10 @@ def choose_joint(
         "why": f"fewer than {MIN_ROWS} rows, so columns are taken for independent",
     }
     if folds:
-        best = "best" if choice == scores.best else "within one standard error of the best, and plainest"
-        chosen["why"] = f"held-out rows are explained {best}, by {choice.describe()}"
+        plainest = choice.describe()
+        chosen["why"] = (
+            f"of the fits that explain held-out rows best, within one standard error, the plainest is {plainest}"
+        )
     return JointChoice(mass, tuple(trail), chosen)
 
 

@@ -5,7 +5,8 @@ EM alone fits chance; one amount of smoothing rounds off edges or leaves ripples
 or of its curvature (order 3: smooth pieces), for a few λ, on each basis: even cells, cells of a stretched scale, either with
 atoms (see `bases`). EM with smoothing is a candidate too. Each is scored by the log-likelihood of values held out
 from its fit, and the estimate is the mean of all candidates weighted by exp(score − price): where the held-out values can tell
-candidates apart the best one decides, where they cannot the candidates share and the plainer weigh more.
+candidates apart the best one decides, where they cannot the candidates share and the plainer weigh more. Noise hides jumps,
+so likelihood hardly refutes those that are not there: a candidate that may jump must lead by more than chance.
 
 λ is in nats on a domain of length one, so it depends neither on the unit nor on the number of cells, and the same few
 values serve for a thousand rows and for a million: the data bring nats, and n of them bring n times as many.
@@ -44,6 +45,8 @@ class Candidate:
     rows: FloatArray
     """The penalty's differences, as `quadratic` takes them; the spread of a fit without one is that of a weak penalty."""
     price: float
+    jumps: bool = False
+    """Whether neighbouring cells may differ by anything: fits of order 1, fits that are hardly penalised, and atoms."""
 
     @property
     def mass(self) -> FloatArray:
@@ -77,13 +80,19 @@ class Family:
     names: tuple[str, ...]
 
     @classmethod
-    def on(cls, widths: FloatArray, atoms: int = 0, *, free: bool = False) -> Family:
-        """Return orders 1 to 3 (as far as the number of cells goes), each with its λ; atoms go free.
+    def on(
+        cls,
+        widths: FloatArray,
+        atoms: int = 0,
+        *,
+        shapes: tuple[tuple[int, float], ...] = ((1, 30.0), (2, 3.0), (2, 30.0), (3, 3.0), (3, 30.0)),
+        free: bool = False,
+    ) -> Family:
+        """Return pairs of an order and λ, as far as the number of cells goes; atoms go free.
 
         λ is that of order 1; order k has λ/20^(k−1), the same in cells when a domain is cut into twenty. With `free`, the last
         is hardly penalised at all.
         """
-        shapes = ((1, 10.0), (2, 3.0), (2, 10.0), (3, 3.0), (3, 10.0))
         chosen = [(order, s) for order, s in shapes if len(widths) > order] + [(1, FREE)] * free
         by_order = {order: Differences.of(widths, order).bands for order, _ in chosen}
         nothing = np.zeros((atoms, BAND))
@@ -133,7 +142,7 @@ def fit_candidates(
     """Fit all candidates of a basis to all rows and to all but each part; their quadratic programmes run side by side.
 
     With `free`, one that is hardly penalised takes part too. It fits any shape, and chance with it, so it has a price where
-    the basis has more than a few cells. EM with smoothing takes part where there are no atoms.
+    the partition has more than a few cells; a basis that joins many of them into few fits no less of chance. EM with smoothing takes part where there are no atoms.
     """
     few, free_price = 20, 4.0
     kernel = problem.kernel @ basis.spread
@@ -148,11 +157,11 @@ def fit_candidates(
         np.tile(family.bands, (times, 1, 1)),
         gap=0.02,  # nats: far below what tells candidates apart
     ).reshape(times, each, -1)
-    price = free_price if len(basis.widths) > few else 0.0
-    out = [
-        Candidate(name, basis, solved[:, i], strength, family.bands[i], basis.price + price * (strength == FREE))
-        for i, (name, strength) in enumerate(zip(family.names, family.strengths, strict=True))
-    ]
+    out = []
+    for i, (name, strength) in enumerate(zip(family.names, family.strengths, strict=True)):
+        price = basis.price + free_price * (strength == FREE and problem.size > few)
+        jumps = price > 0 or (name.startswith("order 1") and strength != FREE)
+        out.append(Candidate(name, basis, solved[:, i], strength, family.bands[i], price, jumps))
     if basis.atoms:
         return out
     inner = Problem.of(kernel, problem.possible, basis.widths)
@@ -176,6 +185,29 @@ def split_counts(counts: FloatArray, number: int, seed: int = 20000) -> list[Flo
         parts.append(part.astype(np.float64))
         left = left - part
     return [*parts, left.astype(np.float64)]
+
+
+def score_candidates(
+    problem: Problem, candidates: Sequence[Candidate], parts: Sequence[FloatArray]
+) -> tuple[FloatArray, FloatArray]:
+    """Return the log-likelihood of held-out values under each candidate, and what weighs against it, in nats.
+
+    That is its price. One that may jump also pays half the standard error of its lead over the best that may not: among many
+    that are equally likely through the noise, one leads by chance.
+    """
+    caution = 0.5
+    price = np.array([c.price for c in candidates])
+    if not len(parts):
+        return np.zeros(len(price)), price
+    fits = [c.basis.spread @ c.coefficients[1:].T for c in candidates]
+    logs = np.log(np.maximum([problem.kernel @ fit for fit in fits], 1e-12))
+    rows = np.array(parts).T
+    score = np.einsum("csf,sf->c", logs, rows)
+    jumps = np.array([c.jumps for c in candidates])
+    best = int(np.argmax(np.where(jumps, -np.inf, score)))
+    lead = logs - logs[best]
+    variance = np.einsum("csf,sf->c", lead**2, rows) - (score - score[best]) ** 2 / rows.sum()
+    return score, price + caution * jumps * np.sqrt(np.maximum(variance, 0.0))
 
 
 def fit_averaged(
@@ -211,13 +243,8 @@ def fit_averaged(
     parts = [p for p in split_counts(problem.possible, folds) if p.sum() > 0]
     held_out = parts if len(parts) == folds and problem.n >= 10 * folds else []
     candidates = [c for basis in bases for c in fit_candidates(problem, basis, around, held_out, free=free)]
-    price = np.array([c.price for c in candidates])
-    score = -price
-    for i, candidate in enumerate(candidates):
-        for part, coefficients in zip(held_out, candidate.coefficients[1:], strict=True):
-            predicted = problem.kernel @ (candidate.basis.spread @ coefficients)
-            score[i] += np.log(np.maximum(predicted, 1e-12)) @ part
-    weights = _softmax(score)
+    score, against = score_candidates(problem, candidates, held_out)
+    weights = _softmax(score - against)
     prior = weights @ np.array([c.mass for c in candidates])
     prior /= prior.sum()
     # Of all tables that the fitted distribution could have brought forth, the released values tell which one it was: a last
@@ -233,7 +260,7 @@ def fit_averaged(
         f"{best.name} in {best.basis.name} cells",
         candidates=tuple(candidates),
         weights=weights,
-        doubts=(weights + _softmax((score + price) / doubt)) / 2,
+        doubts=(weights + _softmax(score / doubt)) / 2,
         prior=prior,
     )
 
@@ -248,7 +275,7 @@ def find_atoms(
 ) -> FloatArray:
     """Return the values that seem to be shared by many rows: places where a sharp spike is cheaper than a bent density.
 
-    Each site may take mass at a price per unit; the density beside them is penalised as in `Family`. Neighbouring sites that
+    Each site may take mass at a price per unit; the density beside them is penalised as in `Family`, at λ = 10. Neighbouring sites that
     take mass are one atom, at their centre of mass.
 
     Parameters
@@ -265,13 +292,10 @@ def find_atoms(
     cells = kernel.shape[1]
     a, g = around.terms(np.hstack([kernel, at_sites]), problem.possible)
     g[cells:] -= price
-    family = Family.on(np.asarray(problem.widths), len(sites))
-    shapes = [i for i, name in enumerate(family.names) if name in ("order 1, λ 10", "order 2, λ 10")]
+    family = Family.on(np.asarray(problem.widths), len(sites), shapes=((1, 10.0), (2, 10.0)))
+    shapes = len(family.names)
     solved = solve_penalised(
-        np.repeat(a[None], len(shapes), axis=0),
-        np.repeat(g[None], len(shapes), axis=0),
-        family.strengths[shapes],
-        family.bands[shapes],
+        np.repeat(a[None], shapes, axis=0), np.repeat(g[None], shapes, axis=0), family.strengths, family.bands
     )
     mass = solved[:, cells:].mean(axis=0)
     active = np.flatnonzero(mass > min_mass)

@@ -54,7 +54,11 @@ JOBS = (
         quick=("--rows", "2000", "--repeats", "1", "--no-peers"),
     ),
     Job("reconstruct", "Reconstruction", ("3",)),
-    Job("smooth_columns", "The default on smooth columns, beside our other methods", quick=("--rows", "2000", "--keys", "1")),
+    Job(
+        "smooth_columns",
+        "The default on smooth columns, beside our other methods",
+        quick=("--rows", "2000", "--keys", "1"),
+    ),
     Job(
         "joint_ranges",
         "Range queries of two columns, beside one smoothing for all",

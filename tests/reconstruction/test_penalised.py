@@ -171,7 +171,10 @@ def test_a_fit_that_may_jump_pays_half_the_error_of_its_lead():
     basis = Basis("even", np.eye(2), np.ones(2))
     problem = Problem.of(np.eye(2), np.array([6.0, 4.0]), np.ones(2))
     fits = [np.array([[0.5, 0.5]] * 2), np.array([[0.8, 0.2]] * 2)]
-    smooth, steep = (Candidate("", basis, fit, 1.0, np.zeros((1, 4)), 2.0, jumps) for fit, jumps in zip(fits, (False, True)))
+    smooth, steep = (
+        Candidate("", basis, fit, 1.0, np.zeros((1, 4)), 2.0, jumps)
+        for fit, jumps in zip(fits, (False, True), strict=True)
+    )
     score, against = score_candidates(problem, [smooth, steep], [problem.counts])
     # Leads of a row: log 1.6 = 0.470 in six rows, log 0.4 = −0.916 in four. Their sum is −0.845, its error 2.148.
     np.testing.assert_allclose(score, [10 * np.log(0.5), 6 * np.log(0.8) + 4 * np.log(0.2)])

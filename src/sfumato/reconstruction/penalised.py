@@ -42,6 +42,7 @@ class Candidate:
     coefficients: FloatArray
     """Of the fit to all rows (first) and to all but those of each part."""
     strength: float
+    """λ for its standard errors."""
     rows: FloatArray
     """The penalty's differences, as `quadratic` takes them; the spread of a fit without one is that of a weak penalty."""
     price: float
@@ -76,6 +77,8 @@ class Family:
     """The penalties of all penalised candidates on one basis."""
 
     strengths: FloatArray
+    priors: FloatArray
+    """λ for standard errors: at most 10, since a stronger penalty says what is plain, not what is known."""
     bands: FloatArray
     names: tuple[str, ...]
 
@@ -94,10 +97,14 @@ class Family:
         is hardly penalised at all.
         """
         chosen = [(order, s) for order, s in shapes if len(widths) > order] + [(1, FREE)] * free
+        max_prior = 10.0
+        scale = np.array([20.0 ** (1 - order) for order, _ in chosen])
+        strengths = np.array([s for _, s in chosen])
         by_order = {order: Differences.of(widths, order).bands for order, _ in chosen}
         nothing = np.zeros((atoms, BAND))
         return cls(
-            np.array([s / 20.0 ** (order - 1) for order, s in chosen]),
+            strengths * scale,
+            np.minimum(strengths, max_prior) * scale,
             np.array([np.concatenate([by_order[order], nothing]) for order, _ in chosen]),
             tuple(f"order {order}, λ {s:g}" for order, s in chosen),
         )
@@ -142,7 +149,8 @@ def fit_candidates(
     """Fit all candidates of a basis to all rows and to all but each part; their quadratic programmes run side by side.
 
     With `free`, one that is hardly penalised takes part too. It fits any shape, and chance with it, so it has a price where
-    the partition has more than a few cells; a basis that joins many of them into few fits no less of chance. EM with smoothing takes part where there are no atoms.
+    the partition has more than a few cells; a basis that joins many of them into few fits no less of chance. EM with smoothing
+    takes part where there are no atoms.
     """
     few, free_price = 20, 4.0
     kernel = problem.kernel @ basis.spread
@@ -161,7 +169,7 @@ def fit_candidates(
     for i, (name, strength) in enumerate(zip(family.names, family.strengths, strict=True)):
         price = basis.price + free_price * (strength == FREE and problem.size > few)
         jumps = price > 0 or (name.startswith("order 1") and strength != FREE)
-        out.append(Candidate(name, basis, solved[:, i], strength, family.bands[i], price, jumps))
+        out.append(Candidate(name, basis, solved[:, i], family.priors[i], family.bands[i], price, jumps))
     if basis.atoms:
         return out
     inner = Problem.of(kernel, problem.possible, basis.widths)

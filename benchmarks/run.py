@@ -54,6 +54,16 @@ JOBS = (
         quick=("--rows", "2000", "--repeats", "1", "--no-peers"),
     ),
     Job("reconstruct", "Reconstruction", ("3",)),
+    Job(
+        "smooth_columns",
+        "The default on smooth columns, beside our other methods",
+        quick=("--rows", "2000", "--keys", "1"),
+    ),
+    Job(
+        "joint_ranges",
+        "Range queries of two columns, beside one smoothing for all",
+        quick=("--rows", "5000", "--pairs", "1", "--privacy", "1", "--reach", "3"),
+    ),
     Job("ldp", "Substituted categories, beside multi-freq-ldpy"),
     Job("guided", "Tree-guided methods, beside scikit-learn's tree"),
     Job("clusters", "Label-keeping methods, beside k-means", quick=("2000",)),

@@ -10,7 +10,7 @@ from sfumato.channels import CellRule, DenseKernel, Gaussian, Uniform
 from sfumato.counts import Grid
 from sfumato.errors import DataError, UsageError
 from sfumato.reconstruction import Problem, fit_bayes, fit_em, fit_ems, paper_size
-from sfumato.reconstruction.em import chi_square_stop, em_step, gap_stop, iterate, step_stop
+from sfumato.reconstruction.em import chi_square_stop, em_step, gap_stop, iterate, make_smoother, step_stop
 from sfumato.reconstruction.joint import ProductKernel
 from sfumato.schema import Attribute, Interval, Kind
 
@@ -121,7 +121,7 @@ def test_the_chi_square_rule_by_hand():
 def test_ems_stands_still_at_its_own_fixed_point():
     problem = noisy_problem(size=30, n=5000)
     fit = fit_ems(problem, smoothing=0.05, tolerance=1e-12, most=50_000)
-    again = iterate(problem, step_stop(0.0), method="ems", smoothing=0.05, start=fit.mass, most=1)
+    again = iterate(problem, step_stop(0.0), method="ems", smooth=make_smoother(problem, 0.05), start=fit.mass, most=1)
     assert np.abs(again.mass - fit.mass).sum() < 1e-10
 
 
@@ -202,7 +202,9 @@ def test_wider_cells_hold_the_sums_of_the_narrow_ones():
 
 def test_the_coarse_start_of_a_fine_grid_leads_to_the_same_fixed_point():
     problem = noisy_problem(Uniform(alpha=0.2), size=300, n=50_000)
-    direct = iterate(problem, step_stop(1e-9), method="ems", smoothing=0.4, most=20_000, accelerate=True)
+    direct = iterate(
+        problem, step_stop(1e-9), method="ems", smooth=make_smoother(problem, 0.4), most=20_000, accelerate=True
+    )
     quick = fit_ems(problem, smoothing=0.4)
     assert quick.iterations < direct.iterations / 3
     assert 0.5 * np.abs(quick.mass - direct.mass).sum() < 0.01

@@ -1,5 +1,7 @@
 """The default method: its solver against a general one, and its errors against the published table."""
 
+import hashlib
+
 import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint, minimize
@@ -8,8 +10,20 @@ from sfumato.channels import Gaussian, Uniform
 from sfumato.counts import Grid
 from sfumato.errors import UsageError
 from sfumato.generators.shapes import plateau, triangles
+from sfumato.randomness import SecretKey
 from sfumato.reconstruction import Problem, fit_averaged, reconstruct
-from sfumato.reconstruction.penalised import MAX_CELLS, Expansion, Family, find_atoms, smoothing_for, split_counts
+from sfumato.reconstruction.bases import Basis
+from sfumato.reconstruction.penalised import (
+    MAX_CELLS,
+    Candidate,
+    Expansion,
+    Family,
+    find_atoms,
+    fit_candidates,
+    score_candidates,
+    smoothing_for,
+    split_counts,
+)
 from sfumato.reconstruction.quadratic import Differences, add_gram, apply, apply_transposed, solve_penalised
 from sfumato.schema import Attribute, Interval, Kind
 from sfumato.table import Column
@@ -140,13 +154,48 @@ def test_weights_follow_the_held_out_likelihood():
     assert sum(flat) > 0.9
 
 
+@pytest.mark.parametrize("seed", [0, 3])
+def test_a_million_normal_values_keep_their_shape(seed):
+    # Through this noise held-out values hardly tell twenty wide cells from the truth. They had the largest weight with both
+    # keys, and total variations were 0.23 and 0.06.
+    z = np.random.default_rng(seed).standard_normal(1_000_000)
+    true = np.clip(np.round((z + 3) / 6 * 63), 0, 63)
+    lattice = Attribute("x", Kind.INTEGER, Interval(0, 63))
+    key = SecretKey(hashlib.sha256(b"%d" % seed).digest())
+    released = Column(lattice, None, true).through(Gaussian(privacy=0.5).on(lattice), key)
+    mass = np.diff(reconstruct(released).cdf(np.arange(65) - 0.5))
+    assert 0.5 * np.abs(mass - np.bincount(true.astype(int), minlength=64) / 1e6).sum() < 0.03
+
+
+def test_a_fit_that_may_jump_pays_half_the_error_of_its_lead():
+    basis = Basis("even", np.eye(2), np.ones(2))
+    problem = Problem.of(np.eye(2), np.array([6.0, 4.0]), np.ones(2))
+    fits = [np.array([[0.5, 0.5]] * 2), np.array([[0.8, 0.2]] * 2)]
+    smooth, steep = (
+        Candidate("", basis, fit, 1.0, np.zeros((1, 4)), 2.0, jumps)
+        for fit, jumps in zip(fits, (False, True), strict=True)
+    )
+    score, against = score_candidates(problem, [smooth, steep], [problem.counts])
+    # Leads of a row: log 1.6 = 0.470 in six rows, log 0.4 = −0.916 in four. Their sum is −0.845, its error 2.148.
+    np.testing.assert_allclose(score, [10 * np.log(0.5), 6 * np.log(0.8) + 4 * np.log(0.2)])
+    np.testing.assert_allclose(against, [2.0, 2.0 + 0.5 * np.sqrt(24 / 10) * np.log(4)])
+
+
+def test_a_hardly_penalised_fit_has_a_price_on_any_basis_of_a_fine_partition():
+    problem = Problem.of(np.eye(24), np.full(24, 50.0), np.ones(24))
+    coarse = Basis.of_cells(np.ones(24), 6)
+    fits = fit_candidates(problem, coarse, Expansion.of(problem), [], free=True)
+    assert {c.name: c.price for c in fits}["order 1, λ 0.01"] == 4.0
+    assert {c.name for c in fits if c.jumps} == {"order 1, λ 30", "order 1, λ 0.01"}
+
+
 def test_unordered_categories_and_single_cells():
     with pytest.raises(UsageError, match="order"):
         fit_averaged(Problem.of(np.eye(3), np.ones(3)))
     np.testing.assert_array_equal(fit_averaged(Problem.of(np.ones((2, 1)) / 2, np.ones(2), np.ones(1))).mass, [1.0])
     two = fit_averaged(Problem.of(np.array([[0.9, 0.2], [0.1, 0.8]]), np.array([30.0, 70.0]), np.ones(2)))
     assert two.mass.sum() == pytest.approx(1)
-    assert Family.on(np.ones(2)).names == ("order 1, λ 10",)
+    assert Family.on(np.ones(2)).names == ("order 1, λ 30",)
     assert Family.on(np.ones(2), free=True).names[-1] == "order 1, λ 0.01"
 
 

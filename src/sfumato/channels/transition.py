@@ -400,10 +400,10 @@ class Transition:
         return replace(transition, true=true)
 
     @classmethod
-    def of_matrix(cls, array: FloatArray) -> Transition:
+    def of_matrix(cls, matrix: Kernel | FloatArray) -> Transition:
         """Return the transition of a bare matrix, its cells numbered from 0."""
-        rows, columns = (Grid(atoms=np.arange(size, dtype=np.float64)) for size in array.shape)
-        return cls(columns, rows, DenseKernel(array))
+        rows, columns = (Grid(atoms=np.arange(size, dtype=np.float64)) for size in matrix.shape)
+        return cls(columns, rows, DenseKernel(matrix) if isinstance(matrix, np.ndarray) else matrix)
 
 
 @lru_cache(maxsize=32)

@@ -2,7 +2,7 @@
 
 problem       counts and the transition that explains them
 em            the one EM step, and its loops: bayes, em, ems, many groups at once
-joint         the same for tables of several attributes
+joint         the same for tables of several attributes; joint_choice says how smooth
 closed_form   exact answers where the matrix has an inverse
 bases         the cells a column is solved in: even, stretched, atoms
 penalised     the default on ordered values: penalised fits of all bases, averaged; quadratic solves them

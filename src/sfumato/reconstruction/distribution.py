@@ -404,7 +404,7 @@ def smoothness_covariance(problem: Problem, mass: FloatArray) -> FloatArray:
     blocks = (basis.spread > 0).T @ mass
     candidates = tuple(
         Candidate(name, basis, blocks[None], strength, rows, 0.0)
-        for name, strength, rows in zip(family.names, family.strengths, family.bands, strict=True)
+        for name, strength, rows in zip(family.names, family.priors, family.bands, strict=True)
     )
     even = np.full(len(candidates), 1 / len(candidates))
     prior = basis.spread @ blocks

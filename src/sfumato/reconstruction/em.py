@@ -7,13 +7,13 @@ same likelihood (Agrawal & Aggarwal 2001):
 
 Loops differ by when they stop and by what they smooth. `fit_bayes` stops early by the paper's chi-square rule, `fit_em` goes on
 to the maximum of the likelihood, `fit_ems` smooths after every step (Silverman et al. 1990) and so can go on without making
-spikes. `fit_groups` runs the paper's loop for many groups of rows at once, `separable.fit_table` the smoothed one for a table
-of several attributes.
+spikes. `fit_groups` runs the paper's loop for many groups of rows at once, `joint.fit_separable` the smoothed one for a
+table of several attributes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -28,6 +28,8 @@ from sfumato.reconstruction.quadratic import BAND, solve_penalised
 
 Stop = Callable[[FloatArray, FloatArray, FloatArray], str | None]
 """(before, after, gradient at before) → why to stop now, or None."""
+Smoother = Callable[[FloatArray], FloatArray]
+"""What a loop does to the masses after each step."""
 
 MAX_STEPS = 20_000
 NATS = 0.01
@@ -130,13 +132,27 @@ def smooth_axis(mass: FloatArray, strength: float, axis: int) -> FloatArray:
     return out if axis == 0 else out.swapaxes(0, axis)
 
 
-def make_smoother(problem: Problem, strength: float) -> Callable[[FloatArray], FloatArray]:
+def make_smoother(problem: Problem, strength: float) -> Smoother | None:
     """Return what a loop does to the masses after each step: `smooth_axis` on an ordered grid, nothing on categories."""
     if not 0 <= strength <= 1:
         raise UsageError(f"smoothing {strength:g} must lie between 0 and 1; 0.02 to 0.05 is usual")
     if problem.widths is None or strength == 0:
-        return lambda mass: mass
+        return None
     return lambda mass: smooth_axis(mass, strength, 0)
+
+
+def smooth_table(shape: Sequence[int], strengths: Sequence[float]) -> Smoother | None:
+    """Return what a loop does to the raveled masses of a table: `smooth_axis` along each axis by its own strength."""
+    if not any(strengths):
+        return None
+
+    def smooth(mass: FloatArray) -> FloatArray:
+        table = mass.reshape(shape)
+        for axis, strength in enumerate(strengths):
+            table = smooth_axis(table, strength, axis)
+        return table.ravel()
+
+    return smooth
 
 
 def iterate(
@@ -144,7 +160,7 @@ def iterate(
     stop: Stop,
     *,
     method: str,
-    smoothing: float = 0.0,
+    smooth: Smoother | None = None,
     start: FloatArray | None = None,
     most: int = MAX_STEPS,
     accelerate: bool = False,
@@ -155,9 +171,7 @@ def iterate(
     r = F(P) − P and v = F(F(P)) − F(P) − r it leaps to P − 2αr + α²v, α = −‖r‖/‖v‖. A leap that leaves the simplex or (for
     plain EM) lowers the likelihood is not taken, so the likelihood never decreases.
     """
-    smooth = make_smoother(problem, smoothing)
     mass = np.full(problem.size, 1.0 / problem.size) if start is None else start / start.sum()
-    plain = smoothing == 0 or problem.widths is None
     trail: list[float] = []
     path: list[FloatArray] = []
     leap_from: tuple[FloatArray, float] | None = None
@@ -165,14 +179,14 @@ def iterate(
     while steps < most:
         step = em_step(problem.kernel, problem.share, mass)
         likelihood = float(problem.possible @ np.log(step.expected))
-        new = smooth(step.mass)
+        new = step.mass if smooth is None else smooth(step.mass)
         new /= new.sum()
         steps += 1
         if leap_from is not None:
             safe, needed = leap_from
             leap_from = None
             residual = float(np.abs(new - mass).sum())
-            if (likelihood < needed) if plain else (residual > needed):
+            if (likelihood < needed) if smooth is None else (residual > needed):
                 mass = safe
                 continue
         trail.append(likelihood)
@@ -185,7 +199,7 @@ def iterate(
             path = []
             if leap is not None:
                 before = float(np.abs(new - mass).sum())
-                leap_from = (new, likelihood if plain else before)
+                leap_from = (new, likelihood if smooth is None else before)
                 mass = leap
                 continue
         mass = new
@@ -373,9 +387,8 @@ def fit_ems(
         factor = -(-problem.size // coarse_cells)
         coarse = fit_ems(problem.coarser(factor), smoothing=smoothing / factor**2, tolerance=0.1 * tolerance, most=most)
         start = _refine(coarse.mass, factor, problem.widths)
-    return iterate(
-        problem, step_stop(tolerance), method="ems", smoothing=smoothing, start=start, most=most, accelerate=True
-    )
+    smooth = make_smoother(problem, smoothing)
+    return iterate(problem, step_stop(tolerance), method="ems", smooth=smooth, start=start, most=most, accelerate=True)
 
 
 SHARE_OF_THRESHOLD = 0.002

@@ -11,21 +11,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from sfumato.channels import CellRule, DenseKernel, Kernel, Marginal, Transition
-from sfumato.counts import Counts, FloatArray, Grid, IntArray, lattice_cut
+from sfumato.counts import BoolArray, FloatArray, Grid, IntArray, lattice_cut
 from sfumato.errors import DataError, UsageError
-from sfumato.reconstruction.columns import spacing
-from sfumato.reconstruction.em import em_step, smooth_axis
-from sfumato.reconstruction.problem import TINY
+from sfumato.reconstruction.bases import Lattice
+from sfumato.reconstruction.columns import reconstruct, spacing
+from sfumato.reconstruction.em import iterate, smooth_table, step_stop
+from sfumato.reconstruction.joint_choice import FOLDS, MIN_ROWS, JointData, choose_joint, fit_path
+from sfumato.reconstruction.problem import Problem
 from sfumato.table import Column, Table, correlated_columns, refuse_correlated_noise
 
-TRUE_CELLS = {1: 100, 2: 52, 3: 26, 4: 12}
+TRUE_CELLS = {1: 100, 2: 64, 3: 26, 4: 12}
 OBSERVED_CELLS = {1: 256, 2: 64, 3: 40, 4: 20}
 """How finely a table is cut, by its number of axes: as fine as some seconds of work allow."""
 PAIR_CELLS = (30, 44)
@@ -46,11 +48,22 @@ class JointAxis:
     """The observed cell of each row; −1 where the value is missing."""
 
     @classmethod
-    def of(cls, column: Column, bins: int, max_observed: int, rule: CellRule = CellRule.EXACT) -> JointAxis:
+    def of(cls, column: Column, true: Grid, max_observed: int, rule: CellRule = CellRule.EXACT) -> JointAxis:
         """Return the axis of a column, with at most `max_observed` cells of its released values."""
-        transition = column.transition(column.true_grid(bins), max_observed, keep_last_cut=True, rule=rule)
+        transition = column.transition(true, max_observed, keep_last_cut=True, rule=rule)
         ordered = spacing(column, transition.true) is not None
         return cls(column.name, transition, column.channel is None, ordered, column.locate(transition.observed))
+
+
+def cut_evenly(column: Column, size: int) -> Grid:
+    """Return at most `size` cells of the true values; of whole numbers each holds the same number, but the last maybe fewer.
+
+    Cells that hold one number and two in turn would be smoothed into each other.
+    """
+    grid = column.true_grid(size)
+    if not grid.step or grid.edges is None:
+        return grid
+    return replace(grid, edges=Lattice.of(column.attribute).even_edges(size))
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +80,9 @@ class JointDistribution:
         The number of rows that have all values.
     trail : tuple of float
         The log-likelihood (nats) before each step and after the last.
+    chosen : mapping
+        How smooth it is and whether the attributes depend on each other, as the release alone says, and `why` in a
+        sentence; empty where the smoothing was given or nothing is noisy.
 
     Examples
     --------
@@ -83,6 +99,7 @@ class JointDistribution:
     mass: FloatArray
     n: float
     trail: tuple[float, ...] = ()
+    chosen: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def marginal(self, *names: str) -> FloatArray:
         """Return the masses of some of the attributes, in the order asked for."""
@@ -95,13 +112,14 @@ class JointDistribution:
         return np.transpose(self.mass.sum(axis=others), [left.index(p) for p in places])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data: the axes with their edges or categories, and the masses as nested lists."""
+        """Return plain data: the axes with their edges or categories, the masses as nested lists, and what was chosen."""
         axes = []
         for name, grid in zip(self.names, self.grids, strict=True):
             key = "edges" if grid.edges is not None else "categories"
             values = list(grid.labels) if grid.labels is not None else [float(v) for v in grid.points]
             axes.append({"name": name, key: values})
-        return {"axes": axes, "mass": self.mass.tolist(), "n": float(self.n), "iterations": max(len(self.trail) - 1, 0)}
+        out = {"axes": axes, "mass": self.mass.tolist(), "n": float(self.n), "iterations": max(len(self.trail) - 1, 0)}
+        return out | ({"chosen": dict(self.chosen)} if self.chosen else {})
 
 
 def reconstruct_joint(
@@ -110,8 +128,8 @@ def reconstruct_joint(
     *,
     bins: int | Mapping[str, int] | None = None,
     by_class: bool = False,
-    smoothing: float = 0.02,
-    iterations: int = 300,
+    smoothing: float | None = None,
+    iterations: int = 1500,
     kernel: CellRule | str = CellRule.EXACT,
 ) -> JointDistribution | dict[str, JointDistribution]:
     """Reconstruct the joint distribution of the true values of some attributes, overall or for each class.
@@ -130,9 +148,10 @@ def reconstruct_joint(
     by_class
         Whether to reconstruct each class apart.
     smoothing
-        s of `smooth_axis`, along ordered attributes only.
+        s of `smooth_axis`, along ordered attributes only. By default it is chosen by held-out rows, together with whether
+        the attributes depend on each other at all (see `joint_choice`).
     iterations
-        The number of EM steps.
+        The largest number of EM steps of a fit.
     kernel
         ``exact``, or ``midpoint`` as the 2000 paper has it.
 
@@ -156,26 +175,31 @@ def reconstruct_joint(
     """
     if not 1 <= len(names) <= max(TRUE_CELLS) or len(set(names)) != len(names):
         raise UsageError(f"a joint table takes one to {max(TRUE_CELLS)} different attributes, not {list(names)}")
-    chosen = [table[name] for name in names]
-    paired = len(names) == 2 and len(correlated_columns(chosen)) == 2
+    if smoothing is not None and not 0 <= smoothing <= 1:
+        raise UsageError(f"smoothing {smoothing:g} must lie between 0 and 1; leave it out to have it chosen")
+    columns = [table[name] for name in names]
+    paired = len(names) == 2 and len(correlated_columns(columns)) == 2
     if not paired:
-        refuse_correlated_noise("a joint table of more than two attributes", chosen)
+        refuse_correlated_noise("a joint table of more than two attributes", columns)
     true, observed = PAIR_CELLS if paired else (TRUE_CELLS[len(names)], OBSERVED_CELLS[len(names)])
+    rule = CellRule(kernel)
     axes = []
-    for column in chosen:
+    for column in columns:
         size = bins.get(column.name) if isinstance(bins, Mapping) else bins
-        axes.append(JointAxis.of(column, size or true, observed, CellRule(kernel)))
-    together = _pair_of(axes, chosen) if paired else None
+        grid = column.true_grid(size) if size else cut_evenly(column, true)
+        axes.append(JointAxis.of(column, grid, observed, rule))
+    together = _pair_of(axes, columns) if paired else None
+
+    def fit(rows: BoolArray) -> JointDistribution:
+        return _fit(axes, [c.take(rows) for c in columns], rows, together, smoothing, iterations, rule)
+
+    present = np.all([a.codes >= 0 for a in axes], axis=0)
     if not by_class:
-        return _fit(axes, np.ones(table.rows, dtype=bool), smoothing, iterations, together)
+        return fit(present)
     if table.target is None:
         raise UsageError("the table has no class to divide by; name a target, or reconstruct without by_class")
-    out = {}
-    for code, label in enumerate(table.labels):
-        rows = table.codes == code
-        if rows.any():
-            out[label] = _fit(axes, rows, smoothing, iterations, together)
-    return out
+    classes = {label: table.codes == code for code, label in enumerate(table.labels)}
+    return {label: fit(present & rows) for label, rows in classes.items() if rows.any()}
 
 
 def _pair_of(axes: Sequence[JointAxis], columns: Sequence[Column]) -> FloatArray:
@@ -192,22 +216,47 @@ def _pair_of(axes: Sequence[JointAxis], columns: Sequence[Column]) -> FloatArray
 
 
 def _fit(
-    axes: Sequence[JointAxis], rows: FloatArray, smoothing: float, iterations: int, together: FloatArray | None = None
+    axes: Sequence[JointAxis],
+    columns: Sequence[Column],
+    rows: BoolArray,
+    together: FloatArray | None,
+    smoothing: float | None,
+    steps: int,
+    rule: CellRule,
 ) -> JointDistribution:
-    counts = Counts.of([a.transition.observed for a in axes], [a.codes[rows] for a in axes])
-    if not counts.total:
-        raise DataError(f"{', '.join(a.name for a in axes)}: no row has all of these values; reconstruct fewer at once")
-    strengths = [smoothing if a.ordered else 0.0 for a in axes]
-    fit: JointFit
+    """Fit the rows, which have a value in each of the columns."""
+    seed = 20000
+    names, grids = tuple(a.name for a in axes), tuple(a.transition.true for a in axes)
+    shape, observed = tuple(g.size for g in grids), tuple(a.transition.observed.size for a in axes)
+    cells = np.ravel_multi_index(tuple(a.codes[rows] for a in axes), observed)
+    n = len(cells)
+    if not n:
+        raise DataError(f"{', '.join(names)}: no row has all of these values; reconstruct fewer at once")
+    counts = np.bincount(cells, minlength=math.prod(observed)).astype(np.float64)
+    if all(a.exact for a in axes):
+        return JointDistribution(names, grids, counts.reshape(shape) / n, n)
     if together is None:
-        fit = fit_separable(
-            [None if a.exact else a.transition.matrix for a in axes], counts.table, strengths, iterations
-        )
+        kernel: Kernel = ProductKernel(tuple(None if a.exact else a.transition.matrix for a in axes), observed)
+        kept = np.arange(len(counts))
     else:
-        fit = fit_pair(together, counts.table, strengths, iterations)
-    return JointDistribution(
-        tuple(a.name for a in axes), tuple(a.transition.true for a in axes), fit.mass, counts.total, fit.trail
-    )
+        kept = np.flatnonzero(counts)
+        kernel = DenseKernel(together.reshape(len(counts), -1)[kept])
+    problem = Problem.of(kernel, counts[kept])
+    ordered = [a.ordered for a in axes]
+    if smoothing is not None:
+        (alone,) = fit_path(problem, shape, ordered, [smoothing], steps)
+        return JointDistribution(names, grids, alone.mass.reshape(shape), n, alone.trail)
+
+    def data(some: BoolArray) -> JointData:
+        margins = [reconstruct(c.take(some), grid=g, kernel=rule).mass for c, g in zip(columns, grids, strict=True)]
+        part = np.bincount(cells[some], minlength=len(counts)).astype(np.float64)
+        return JointData(problem.with_counts(part[kept]), tuple(margins))
+
+    fold = np.random.default_rng(seed).integers(0, FOLDS, n)
+    parts = [fold == i for i in range(FOLDS)] if n >= MIN_ROWS else []
+    folds = [(data(~part), np.bincount(cells[part], minlength=len(counts))[kept].astype(np.float64)) for part in parts]
+    choice = choose_joint(data(np.ones(n, dtype=bool)), folds, ordered, steps)
+    return JointDistribution(names, grids, choice.mass, n, choice.trail, choice.chosen)
 
 
 PROBES = 4
@@ -259,15 +308,6 @@ def _probes(grid: Grid) -> tuple[FloatArray, FloatArray]:
     nodes, weights = np.polynomial.legendre.leggauss(PROBES)
     edges = grid.finite_edges
     return edges[:-1, None] + np.diff(edges)[:, None] * (nodes + 1) / 2, weights / 2
-
-
-def fit_pair(kernel: FloatArray, counts: FloatArray, smoothing: Sequence[float], iterations: int) -> JointFit:
-    """Fit as `fit_separable` does, through the kernel of a pair; observed cells without any row are left out of it."""
-    shape = kernel.shape[2:]
-    flat = counts.ravel().astype(np.float64)
-    seen = flat > 0
-    matrix = DenseKernel(kernel.reshape(counts.size, -1)[seen])
-    return fit_table(matrix, flat[seen], np.full(shape, 1.0 / np.prod(shape)), smoothing, iterations)
 
 
 @dataclass(frozen=True, eq=False)
@@ -367,51 +407,6 @@ class ProductKernel:
         return self.rows(np.arange(self.shape[0]))
 
 
-def fit_table(
-    kernel: Kernel,
-    counts: FloatArray,
-    start: FloatArray,
-    smoothing: Sequence[float],
-    iterations: int,
-    tolerance: float = 0.0,
-) -> JointFit:
-    """Fit the masses of a table by EMS; without smoothing it is EM, whose likelihood never decreases.
-
-    Parameters
-    ----------
-    kernel
-        K from the raveled true cells to the raveled observed ones.
-    counts
-        Observed counts, raveled.
-    start
-        Masses to begin with, one array axis per attribute.
-    smoothing
-        s of `smooth_axis`, one per attribute.
-    iterations
-        The largest number of steps.
-    tolerance
-        Stop once a step moves the masses by less than this in total variation; 0 makes all the steps.
-    """
-    share = counts / counts.sum()
-    seen = counts > 0
-    mass = start
-    trail: list[float] = []
-    for _ in range(iterations):
-        step = em_step(kernel, share, mass.ravel())
-        trail.append(float(counts[seen] @ np.log(step.expected[seen])))
-        new = step.mass.reshape(start.shape)
-        for axis, strength in enumerate(smoothing):
-            new = smooth_axis(new, strength, axis)
-        new = new / new.sum()
-        moved = 0.5 * float(np.abs(new - mass).sum()) if tolerance else 1.0
-        mass = new
-        if moved < tolerance:
-            break
-    expected = np.maximum(kernel @ mass.ravel(), TINY)
-    trail.append(float(counts[seen] @ np.log(expected[seen])))
-    return JointFit(mass, tuple(trail))
-
-
 def fit_separable(
     kernels: Sequence[Kernel | None],
     counts: FloatArray,
@@ -457,4 +452,7 @@ def fit_separable(
     mass = np.full(shape, 1.0 / np.prod(shape)) if start is None else start / start.sum()
     if not counts.sum() > 0:
         return JointFit(mass, ())
-    return fit_table(kernel, counts.ravel(), mass, strengths, iterations, tolerance)
+    smooth, stop = smooth_table(shape, strengths), step_stop(tolerance)
+    problem = Problem.of(kernel, counts.ravel())
+    fit = iterate(problem, stop, method="ems", smooth=smooth, start=mass.ravel(), most=iterations)
+    return JointFit(fit.mass.reshape(shape), fit.trail)

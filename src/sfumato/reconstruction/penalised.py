@@ -5,7 +5,8 @@ EM alone fits chance; one amount of smoothing rounds off edges or leaves ripples
 or of its curvature (order 3: smooth pieces), for a few λ, on each basis: even cells, cells of a stretched scale, either with
 atoms (see `bases`). EM with smoothing is a candidate too. Each is scored by the log-likelihood of values held out
 from its fit, and the estimate is the mean of all candidates weighted by exp(score − price): where the held-out values can tell
-candidates apart the best one decides, where they cannot the candidates share and the plainer weigh more.
+candidates apart the best one decides, where they cannot the candidates share and the plainer weigh more. Noise hides jumps,
+so likelihood hardly refutes those that are not there: a candidate that may jump must lead by more than chance.
 
 λ is in nats on a domain of length one, so it depends neither on the unit nor on the number of cells, and the same few
 values serve for a thousand rows and for a million: the data bring nats, and n of them bring n times as many.
@@ -21,7 +22,7 @@ import numpy as np
 from sfumato.counts import FloatArray
 from sfumato.errors import UsageError
 from sfumato.reconstruction.bases import Basis
-from sfumato.reconstruction.em import Fit, em_step, fit_ems, iterate, step_stop
+from sfumato.reconstruction.em import Fit, em_step, fit_ems, iterate, make_smoother, step_stop
 from sfumato.reconstruction.problem import Problem
 from sfumato.reconstruction.quadratic import BAND, Differences, solve_penalised
 
@@ -41,9 +42,12 @@ class Candidate:
     coefficients: FloatArray
     """Of the fit to all rows (first) and to all but those of each part."""
     strength: float
+    """λ for its standard errors."""
     rows: FloatArray
     """The penalty's differences, as `quadratic` takes them; the spread of a fit without one is that of a weak penalty."""
     price: float
+    jumps: bool = False
+    """Whether neighbouring cells may differ by anything: fits of order 1, fits that are hardly penalised, and atoms."""
 
     @property
     def mass(self) -> FloatArray:
@@ -73,22 +77,34 @@ class Family:
     """The penalties of all penalised candidates on one basis."""
 
     strengths: FloatArray
+    priors: FloatArray
+    """λ for standard errors: at most 10, since a stronger penalty says what is plain, not what is known."""
     bands: FloatArray
     names: tuple[str, ...]
 
     @classmethod
-    def on(cls, widths: FloatArray, atoms: int = 0, *, free: bool = False) -> Family:
-        """Return orders 1 to 3 (as far as the number of cells goes), each with its λ; atoms go free.
+    def on(
+        cls,
+        widths: FloatArray,
+        atoms: int = 0,
+        *,
+        shapes: tuple[tuple[int, float], ...] = ((1, 30.0), (2, 3.0), (2, 30.0), (3, 3.0), (3, 30.0)),
+        free: bool = False,
+    ) -> Family:
+        """Return pairs of an order and λ, as far as the number of cells goes; atoms go free.
 
         λ is that of order 1; order k has λ/20^(k−1), the same in cells when a domain is cut into twenty. With `free`, the last
         is hardly penalised at all.
         """
-        shapes = ((1, 10.0), (2, 3.0), (2, 10.0), (3, 3.0), (3, 10.0))
         chosen = [(order, s) for order, s in shapes if len(widths) > order] + [(1, FREE)] * free
+        max_prior = 10.0
+        scale = np.array([20.0 ** (1 - order) for order, _ in chosen])
+        strengths = np.array([s for _, s in chosen])
         by_order = {order: Differences.of(widths, order).bands for order, _ in chosen}
         nothing = np.zeros((atoms, BAND))
         return cls(
-            np.array([s / 20.0 ** (order - 1) for order, s in chosen]),
+            strengths * scale,
+            np.minimum(strengths, max_prior) * scale,
             np.array([np.concatenate([by_order[order], nothing]) for order, _ in chosen]),
             tuple(f"order {order}, λ {s:g}" for order, s in chosen),
         )
@@ -110,7 +126,8 @@ class Expansion:
     @classmethod
     def of(cls, problem: Problem) -> Expansion:
         """Expand around the problem's own pilot."""
-        pilot = iterate(problem, step_stop(0.0), method="pilot", smoothing=0.002, most=100, accelerate=True).mass
+        smooth = make_smoother(problem, 0.002)
+        pilot = iterate(problem, step_stop(0.0), method="pilot", smooth=smooth, most=100, accelerate=True).mass
         expected = problem.kernel @ pilot
         return cls(pilot, expected, np.maximum(expected, 0.5 / problem.n))
 
@@ -132,7 +149,8 @@ def fit_candidates(
     """Fit all candidates of a basis to all rows and to all but each part; their quadratic programmes run side by side.
 
     With `free`, one that is hardly penalised takes part too. It fits any shape, and chance with it, so it has a price where
-    the basis has more than a few cells. EM with smoothing takes part where there are no atoms.
+    the partition has more than a few cells; a basis that joins many of them into few fits no less of chance. EM with smoothing
+    takes part where there are no atoms.
     """
     few, free_price = 20, 4.0
     kernel = problem.kernel @ basis.spread
@@ -147,11 +165,11 @@ def fit_candidates(
         np.tile(family.bands, (times, 1, 1)),
         gap=0.02,  # nats: far below what tells candidates apart
     ).reshape(times, each, -1)
-    price = free_price if len(basis.widths) > few else 0.0
-    out = [
-        Candidate(name, basis, solved[:, i], strength, family.bands[i], basis.price + price * (strength == FREE))
-        for i, (name, strength) in enumerate(zip(family.names, family.strengths, strict=True))
-    ]
+    out = []
+    for i, (name, strength) in enumerate(zip(family.names, family.strengths, strict=True)):
+        price = basis.price + free_price * (strength == FREE and problem.size > few)
+        jumps = price > 0 or (name.startswith("order 1") and strength != FREE)
+        out.append(Candidate(name, basis, solved[:, i], family.priors[i], family.bands[i], price, jumps))
     if basis.atoms:
         return out
     inner = Problem.of(kernel, problem.possible, basis.widths)
@@ -175,6 +193,29 @@ def split_counts(counts: FloatArray, number: int, seed: int = 20000) -> list[Flo
         parts.append(part.astype(np.float64))
         left = left - part
     return [*parts, left.astype(np.float64)]
+
+
+def score_candidates(
+    problem: Problem, candidates: Sequence[Candidate], parts: Sequence[FloatArray]
+) -> tuple[FloatArray, FloatArray]:
+    """Return the log-likelihood of held-out values under each candidate, and what weighs against it, in nats.
+
+    That is its price. One that may jump also pays half the standard error of its lead over the best that may not: among many
+    that are equally likely through the noise, one leads by chance.
+    """
+    caution = 0.5
+    price = np.array([c.price for c in candidates])
+    if not len(parts):
+        return np.zeros(len(price)), price
+    fits = [c.basis.spread @ c.coefficients[1:].T for c in candidates]
+    logs = np.log(np.maximum([problem.kernel @ fit for fit in fits], 1e-12))
+    rows = np.array(parts).T
+    score = np.einsum("csf,sf->c", logs, rows)
+    jumps = np.array([c.jumps for c in candidates])
+    best = int(np.argmax(np.where(jumps, -np.inf, score)))
+    lead = logs - logs[best]
+    variance = np.einsum("csf,sf->c", lead**2, rows) - (score - score[best]) ** 2 / rows.sum()
+    return score, price + caution * jumps * np.sqrt(np.maximum(variance, 0.0))
 
 
 def fit_averaged(
@@ -210,13 +251,8 @@ def fit_averaged(
     parts = [p for p in split_counts(problem.possible, folds) if p.sum() > 0]
     held_out = parts if len(parts) == folds and problem.n >= 10 * folds else []
     candidates = [c for basis in bases for c in fit_candidates(problem, basis, around, held_out, free=free)]
-    price = np.array([c.price for c in candidates])
-    score = -price
-    for i, candidate in enumerate(candidates):
-        for part, coefficients in zip(held_out, candidate.coefficients[1:], strict=True):
-            predicted = problem.kernel @ (candidate.basis.spread @ coefficients)
-            score[i] += np.log(np.maximum(predicted, 1e-12)) @ part
-    weights = _softmax(score)
+    score, against = score_candidates(problem, candidates, held_out)
+    weights = _softmax(score - against)
     prior = weights @ np.array([c.mass for c in candidates])
     prior /= prior.sum()
     # Of all tables that the fitted distribution could have brought forth, the released values tell which one it was: a last
@@ -232,7 +268,7 @@ def fit_averaged(
         f"{best.name} in {best.basis.name} cells",
         candidates=tuple(candidates),
         weights=weights,
-        doubts=(weights + _softmax((score + price) / doubt)) / 2,
+        doubts=(weights + _softmax(score / doubt)) / 2,
         prior=prior,
     )
 
@@ -247,7 +283,7 @@ def find_atoms(
 ) -> FloatArray:
     """Return the values that seem to be shared by many rows: places where a sharp spike is cheaper than a bent density.
 
-    Each site may take mass at a price per unit; the density beside them is penalised as in `Family`. Neighbouring sites that
+    Each site may take mass at a price per unit; the density beside them is penalised as in `Family`, at λ = 10. Neighbouring sites that
     take mass are one atom, at their centre of mass.
 
     Parameters
@@ -264,13 +300,10 @@ def find_atoms(
     cells = kernel.shape[1]
     a, g = around.terms(np.hstack([kernel, at_sites]), problem.possible)
     g[cells:] -= price
-    family = Family.on(np.asarray(problem.widths), len(sites))
-    shapes = [i for i, name in enumerate(family.names) if name in ("order 1, λ 10", "order 2, λ 10")]
+    family = Family.on(np.asarray(problem.widths), len(sites), shapes=((1, 10.0), (2, 10.0)))
+    shapes = len(family.names)
     solved = solve_penalised(
-        np.repeat(a[None], len(shapes), axis=0),
-        np.repeat(g[None], len(shapes), axis=0),
-        family.strengths[shapes],
-        family.bands[shapes],
+        np.repeat(a[None], shapes, axis=0), np.repeat(g[None], shapes, axis=0), family.strengths, family.bands
     )
     mass = solved[:, cells:].mean(axis=0)
     active = np.flatnonzero(mass > min_mass)

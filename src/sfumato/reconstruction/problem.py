@@ -73,7 +73,7 @@ class Problem:
             raise DataError("counts must be finite and not negative; check the weights")
 
     @classmethod
-    def of(cls, matrix: FloatArray, counts: FloatArray, widths: FloatArray | None = None) -> Problem:
+    def of(cls, matrix: Kernel | FloatArray, counts: FloatArray, widths: FloatArray | None = None) -> Problem:
         """Return the problem of a bare matrix, its cells numbered from 0."""
         return cls(Transition.of_matrix(matrix), counts, widths)
 

@@ -73,12 +73,13 @@ def measured(name: str, rows: int, law: str, privacy: float, seed: int, others: 
     fitted = fit_auto(noisy, seed=seed)
     seconds = time.process_time() - begin
     chosen = fitted.notes["strategy"]
-    score = fitted.notes["scores"][chosen]
+    stated = fitted.notes["expected"]["accuracy"]
     trees = {"auto": fitted.tree}
     for other in others:
         trees[other] = fit_joint(noisy, seed=seed).tree if other == "joint" else STRATEGIES[other].fit(noisy)
     about = {"table": name, "rows": rows, "noise": law, "privacy": privacy, "seed": seed}
-    found = {"chosen": chosen, "stated": 100 * score["accuracy"], "error": 100 * score.get("error", float("nan"))}
+    found = {"chosen": chosen, "stated": {end: 100 * stated[end] for end in ("estimate", "low", "high")}}
+    found["fresh"] = fresh.rows
     return (
         about
         | found
@@ -86,14 +87,21 @@ def measured(name: str, rows: int, law: str, privacy: float, seed: int, others: 
     )
 
 
+def holds(about: dict) -> bool:
+    """Whether the interval holds the true accuracy, which fresh rows tell with an error of their own."""
+    true, stated = about["true"]["auto"], about["stated"]
+    chance = 1.96 * 100 * np.sqrt(max(true / 100 * (1 - true / 100), 0.01) / about["fresh"])
+    low, high = (np.hypot(stated["estimate"] - stated[end], chance) for end in ("low", "high"))
+    return bool(stated["estimate"] - low <= true <= stated["estimate"] + high)
+
+
 def show(title: str, cells: list[dict], others: list[str]) -> None:
-    off = np.array([c["stated"] - c["true"]["auto"] for c in cells])
-    error = np.array([c["error"] for c in cells])
+    off = np.array([c["stated"]["estimate"] - c["true"]["auto"] for c in cells])
+    width = np.array([c["stated"]["high"] - c["stated"]["low"] for c in cells])
     print(
         f"{title}: {len(cells)} releases, {np.mean([c['seconds'] for c in cells]):.1f} s each; stated - true "
-        f"{off.mean():+.1f} in the mean, {np.sqrt((off**2).mean()):.1f} rms, {off.max():+.1f} at most; "
-        f"3 points too high in {np.mean(off > 3):.0%}; ± 2 errors = {2 * error.mean():.1f}, "
-        f"hold {np.mean(np.abs(off) <= 2 * error):.0%}, too high in {np.mean(off > 2 * error):.0%}"
+        f"{off.mean():+.1f} in the mean, {np.sqrt((off**2).mean()):.1f} rms; the 95 % interval is {width.mean():.1f} wide, "
+        f"holds {np.mean([holds(c) for c in cells]):.0%}"
     )
     for other in others:
         gain = np.array([c["true"]["auto"] - c["true"][other] for c in cells])
@@ -101,6 +109,8 @@ def show(title: str, cells: list[dict], others: list[str]) -> None:
             f"    auto - {other}: {gain.mean():+.2f} in the mean, {gain.min():+.1f} at worst, "
             f"more than a point worse in {np.mean(gain < -1):.0%}, better in {np.mean(gain > 1):.0%}"
         )
+    regret = [max(c["true"].values()) - c["true"]["auto"] for c in cells]
+    print(f"    regret against the best of all: {np.mean(regret):.2f} points in the mean")
     print(f"    chose {dict(Counter(c['chosen'] for c in cells))}", flush=True)
 
 

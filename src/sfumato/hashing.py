@@ -28,6 +28,14 @@ def row_marks(rows: NDArray[Any]) -> WordArray:
     return splitmix64(rows.astype(np.uint64) + GOLDEN_STEP)
 
 
+def choose_rows(rows: NDArray[Any], size: int) -> NDArray[np.int64]:
+    """Return the places of `size` rows, chosen by a hash of their numbers; of all, where there are no more."""
+    if len(rows) <= size:
+        return np.arange(len(rows))
+    marks: WordArray = splitmix64(rows.astype(np.uint64) * GOLDEN_STEP + GOLDEN_STEP)
+    return np.argpartition(marks, size)[:size]  # marks differ: the mixer is one-to-one
+
+
 def draw_uniform(marks: WordArray, stream: int) -> NDArray[np.float64]:
     """Return U[0, 1) for each mark; another `stream` gives unrelated numbers."""
     step = np.uint64((stream + 1) * int(GOLDEN_STEP) % 2**64)

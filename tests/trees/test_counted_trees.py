@@ -11,13 +11,14 @@ import pytest
 
 from sfumato.channels import Gaussian, Intervals, Laplace, SquareWave, Substitution, Uniform
 from sfumato.errors import DataError, UsageError
+from sfumato.hashing import choose_rows
 from sfumato.randomness import Rows, SecretKey
 from sfumato.schema import Attribute, Categories, Interval, Kind, Missing
 from sfumato.table import Column, Original, Table
 from sfumato.trees.distributed import counted_growth as counted_module
 from sfumato.trees.distributed import order_statistics as selection
 from sfumato.trees.distributed.counted_growth import grow_counted_tree
-from sfumato.trees.grow.pruning import MDL
+from sfumato.trees.grow import KeepHopeful
 from sfumato.trees.strategies import published as local_module
 from sfumato.trees.strategies.association import quantile_grid
 from sfumato.trees.strategies.base import STRATEGIES
@@ -49,6 +50,9 @@ class InBlocks:
         for part in parts[:-1]:
             total = part + total
         return total
+
+    def sample(self, size):
+        return self.whole.take(np.sort(choose_rows(np.arange(self.whole.rows), size)))
 
 
 def people(n, seed, channels, *, gaps=0.0, classless=0.0, labels=("A", "B")):
@@ -120,13 +124,6 @@ def test_three_classes_and_complete_records(monkeypatch):
     clear = people(5000, 9, {})
     clear = Original(clear.columns, clear.target)
     assert grow_counted_tree(InBlocks(clear), "original").to_dict() == STRATEGIES["original"].fit(clear).to_dict()
-
-
-class KeepHopeful(MDL):
-    """Prunes nothing of what it let grow."""
-
-    def leaves(self, growth):
-        return growth.attribute < 0
 
 
 def test_by_class_folds_once_a_level_after_its_associations():

@@ -20,6 +20,12 @@ from sfumato.findings import Note
     show_default="auto; byclass on Spark",
     help="auto, byclass, local, global, randomized, joint, mixture or naive-bayes.",
 )
+@click.option(
+    "--score",
+    default=None,
+    show_default="log_loss",
+    help="What auto chooses by: log_loss, brier, accuracy, balanced_accuracy or auc.",
+)
 @options.output("Where to write the model.")
 @click.option("--draw", type=Path, help="Draw the tree into this .svg file.")
 @click.option("--export", type=Path, help="Also write the tree as code: a .py, .js or .sql file.")
@@ -29,6 +35,7 @@ from sfumato.findings import Note
 def mine(
     release: Path,
     strategy: str | None,
+    score: str | None,
     output: Path | None,
     draw: Path | None,
     export: Path | None,
@@ -43,7 +50,7 @@ def mine(
     check_outputs(output, draw, export, force=force)
     where = options.open_engine(engine, master)
     with progress("mining"):
-        model = sf.mine(release, strategy, where)
+        model = sf.mine(release, strategy, where, score=score)
     write_text(output, model.to_json, force=force)
     write_text(draw, model.to_svg, force=force)
     if export:

@@ -19,26 +19,11 @@ from sfumato.errors import DataError, UsageError
 from sfumato.mining.naive_bayes import NaiveBayes
 from sfumato.reconstruction import wilson
 from sfumato.text import join_names
-from sfumato.trees import Columns, Tree
+from sfumato.trees import Columns, Tree, smooth_shares
 
 Z95 = 1.959963984540054
 """Standard errors on each side of a 95 % interval."""
 Ends = tuple[float, float]
-
-
-def smooth_shares(tree: Tree) -> FloatArray:
-    """Return P(class) at every node, shape (nodes, labels): p_c = (n_c + p_c of the parent) / (n + 1).
-
-    Above the root all classes have the same share. A leaf that never saw a class then still gives it a little, and an empty
-    leaf has the shares of its parent (m-branch smoothing with m = 1: Ferri, Flach & Hernández-Orallo 2003).
-    """
-    out = np.array([node.counts for node in tree.nodes], np.float64)
-    totals = out.sum(axis=1)
-    out[0] = (out[0] + 1 / len(tree.labels)) / (totals[0] + 1)
-    for number, node in enumerate(tree.nodes):  # children come after their parents, so the parent's row is final
-        for child in node.children:
-            out[child] = (out[child] + out[number]) / (totals[child] + 1)
-    return out
 
 
 def predict_probabilities(body: Tree | NaiveBayes, columns: Columns) -> tuple[FloatArray, IntArray]:

@@ -13,10 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.channels import Channel
-from sfumato.counts import FloatArray, IntArray, WordArray
+from sfumato.counts import FloatArray, IntArray
 from sfumato.engines import Engine
 from sfumato.errors import GET_RELEASE_AGAIN, GIVE_SAME_TABLE, DataError, UsageError
-from sfumato.hashing import GOLDEN_STEP, splitmix64
+from sfumato.hashing import choose_rows
 from sfumato.io import (
     Block,
     Decoder,
@@ -193,6 +193,10 @@ class CountedTable:
             raise DataError(f"{self.source.name} has no rows; there is nothing to count")
         return total
 
+    def sample(self, size: int) -> Table:
+        """Return at most `size` rows, chosen by a hash of their numbers."""
+        return gather_sample(self, size).table
+
 
 def read_original(
     table: Any, described: Plan | Manifest, *, encoding: str = "utf-8", remedy: str = GIVE_SAME_TABLE
@@ -272,12 +276,9 @@ class RowSample:
 
 
 def _smallest(table: Table, rows: IntArray, of: int, size: int, reader: Reader) -> RowSample:
-    if len(rows) > size:
-        marks: WordArray = splitmix64(rows.astype(np.uint64) * GOLDEN_STEP + GOLDEN_STEP)
-        chosen = np.argpartition(marks, size)[:size]  # marks differ: the mixer is one-to-one
-        table, rows = table.take(chosen), rows[chosen]
-    order = np.argsort(rows)
-    return RowSample(table.take(order), rows[order], of, size, reader)
+    chosen = choose_rows(rows, size)
+    chosen = chosen[np.argsort(rows[chosen])]
+    return RowSample(table.take(chosen), rows[chosen], of, size, reader)
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,7 @@ from sfumato.trees.strategies import (
     byclass,
     local,
     original,
+    smooth_shares,
     strategy,
     strategy_for_release,
 )

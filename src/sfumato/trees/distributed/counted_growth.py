@@ -20,7 +20,7 @@ from sfumato.counts import BoolArray, FloatArray, Grid, IntArray, Sums
 from sfumato.engines import Needs
 from sfumato.errors import DataError, UsageError
 from sfumato.hashing import WordArray
-from sfumato.reconstruction import fit_groups, paper_size
+from sfumato.reconstruction import paper_size
 from sfumato.table import Column, Table, correlated_columns, refuse_correlated_noise
 from sfumato.text import join_names
 from sfumato.trees.distributed.order_statistics import (
@@ -46,14 +46,18 @@ from sfumato.trees.distributed.replay import (
 )
 from sfumato.trees.grow import MDL, BinarySplitter, Growth, Limits, Pruner, Splits, child_counts, grow_from
 from sfumato.trees.strategies import (
+    MAX_JUDGED_ROWS,
     MIN_ROWS,
     STRATEGIES,
     TRUE_CELLS,
+    WITH_LEAVES,
     Association,
     Leaves,
     check_columns,
+    choose_pruner,
     cut_between,
     find_tested,
+    fit_alike,
     fresh_groups,
     quantile_grid,
     quantile_places,
@@ -76,6 +80,9 @@ class Countable(Protocol):
 
     def fold(self, count: Callable[[Table, IntArray], Any], /) -> Any:
         """Return the sum of the counts of all rows."""
+
+    def sample(self, size: int, /) -> Table:
+        """Return at most `size` rows, chosen by a hash of their numbers."""
 
 
 def grow_counted_tree(
@@ -102,6 +109,8 @@ def grow_counted_tree(
         refuse_correlated_noise("the strategy local", columns)
     if strategy == "randomized":
         columns = tuple(replace(c, channel=None) for c in columns)
+    if pruner is None:
+        pruner = MDL() if strategy == "original" else choose_pruner(counted.sample(MAX_JUDGED_ROWS), strategy, limits)
     numbers = tuple(i for i, c in enumerate(columns) if c.channel is None and c.attribute.kind.numeric)
     seen = counted.fold(TrueValues(numbers))
     totals = seen.sums.arrays["classes"].astype(np.float64)
@@ -113,8 +122,8 @@ def grow_counted_tree(
     source = FoldedRows(counted, associations, totals, strategy)
     unordered = frozenset(i for i, a in enumerate(associations) if not a.ordered)
     limits = limits or Limits.for_rows(n)
-    growth = grow_from(source, BinarySplitter(categorical=unordered), pruner or MDL(), limits)
-    if strategy in ("byclass", "local") and not correlated_columns(columns):
+    growth = grow_from(source, BinarySplitter(categorical=unordered), pruner, limits)
+    if strategy in WITH_LEAVES and not correlated_columns(columns):
         growth = source.reconstruct_leaves(growth)
     return Tree.of(growth, [c.attribute for c in columns], [a.grid for a in associations], table.labels, strategy)
 
@@ -308,7 +317,7 @@ class FoldedRows:
         seen = self._counted.fold(GroupCells(history, groups)).arrays
         counts = {i: seen["sum", i] for i in groups}
         targets = {
-            i: whole_counts(fit_groups(self._associations[i].kernel, c.astype(np.float64)), c.sum(axis=1))
+            i: whole_counts(fit_alike(self._associations[i].kernel, c.astype(np.float64)), c.sum(axis=1))
             for i, c in counts.items()
         }
         ends = {i: (seen["min", i], seen["max", i]) for i in groups}

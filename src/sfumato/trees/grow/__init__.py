@@ -13,5 +13,5 @@ Start with growth.py (`grow_from`). Nothing here knows a law: strategies decide 
 from sfumato.trees.grow.c45 import c45
 from sfumato.trees.grow.coded_rows import COUNTED_ROWS, CellArray, CodedRows
 from sfumato.trees.grow.growth import Growth, Limits, grow, grow_from
-from sfumato.trees.grow.pruning import MDL, KeepAll, Pruner
+from sfumato.trees.grow.pruning import MDL, KeepAll, KeepHopeful, Pruner
 from sfumato.trees.grow.splits import BinarySplitter, Splits, child_counts

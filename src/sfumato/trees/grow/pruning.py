@@ -45,14 +45,21 @@ class KeepAll(Pruner):
 
 @dataclass(frozen=True)
 class MDL(Pruner):
-    """Minimum description length pruning (Mehta, Rissanen & Agrawal 1995): a subtree stays if it shortens the message."""
+    """Minimum description length pruning (Mehta, Rissanen & Agrawal 1995): a subtree stays if it shortens the message.
+
+    `discount` is how many of the counted rows tell as much as one row whose values are known: 1 for true values, more where
+    counts were reconstructed through noise. An infinite one leaves the root alone.
+    """
+
+    discount: float = 1.0
 
     def hopeless(self, counts: FloatArray, attributes: int, least_bits: float) -> BoolArray:
         """Return leaves no longer than the shortest subtree conceivable: one split into two leaves without any error.
 
-        Growing such a node and pruning it again would come to the same leaf. Of the two leaves the larger has n/2 rows
-        or more, and states its shares. A third leaf could save at most (k−1)/2 log2(3/2) bits there and costs at least 2,
-        which settles it up to seven classes; beyond, the shares are not counted.
+        Growing such a node and pruning it again would come to the same leaf, if every row were worth a row; with a discount
+        nothing grows that would not grow without. Of the two leaves the larger has n/2 rows or more, and states its shares.
+        A third leaf could save at most (k−1)/2 log2(3/2) bits there and costs at least 2, which settles it up to seven
+        classes; beyond, the shares are not counted.
         """
         n, classes = counts.sum(axis=1), counts.shape[1]
         shares = parameter_bits(n / 2, classes) if classes <= 7 else 0.0
@@ -61,7 +68,7 @@ class MDL(Pruner):
 
     def leaves(self, growth: Growth) -> BoolArray:
         """Return which nodes end, bottom up: a node ends where its own code is no longer than that of the subtree below it."""
-        own = NODE_BITS + leaf_bits(growth.counts)
+        own = NODE_BITS + leaf_bits(growth.counts / self.discount)
         leaf = growth.attribute < 0
         best = own.copy()
         for nodes in reversed(growth.levels()):
@@ -73,6 +80,15 @@ class MDL(Pruner):
             leaf[inner] = own[inner] <= subtree
             best[inner] = np.minimum(own[inner], subtree)
         return leaf
+
+
+@dataclass(frozen=True)
+class KeepHopeful(MDL):
+    """Keep all that MDL lets grow: the whole from which trees of several discounts are cut."""
+
+    def leaves(self, growth: Growth) -> BoolArray:
+        """Return the nodes that never split."""
+        return growth.attribute < 0
 
 
 def leaf_bits(counts: FloatArray) -> FloatArray:

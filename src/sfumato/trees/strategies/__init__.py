@@ -6,7 +6,9 @@ association.py   from reconstructed distributions to the codes of rows
 leaf_counts.py   the class counts of the leaves, reconstructed
 joint_map.py     a tree from the joint distribution of a few attributes, and how they are chosen
 mixture.py       a tree from a mixture of products of all attributes
-auto.py          choose among them by the score of held_out.py
+leaf_model.py    a tree as a model of released rows, and its scores on true values
+judge.py         how far a tree is cut back, by held-out rows
+auto.py          choose among the strategies by what the judge says
 
 Start with published.py, then auto.py. Growing itself is in `grow`; nothing here knows an engine (see `distributed`).
 """
@@ -16,6 +18,7 @@ from sfumato.trees.strategies.association import (
     Association,
     CodeArray,
     cut_between,
+    fit_alike,
     quantile_grid,
     quantile_places,
     spread,
@@ -24,12 +27,16 @@ from sfumato.trees.strategies.association import (
 from sfumato.trees.strategies.auto import fit_auto
 from sfumato.trees.strategies.base import STRATEGIES, Strategy, check_columns, strategy, strategy_for_release
 from sfumato.trees.strategies.joint_map import fit_joint
+from sfumato.trees.strategies.judge import MAX_JUDGED_ROWS
 from sfumato.trees.strategies.leaf_counts import Leaves, shown_cells, tally
+from sfumato.trees.strategies.leaf_model import smooth_shares
 from sfumato.trees.strategies.mixture import fit_mixture
 from sfumato.trees.strategies.published import (
     MIN_ROWS,
+    WITH_LEAVES,
     as_released,
     byclass,
+    choose_pruner,
     find_tested,
     fresh_groups,
     global_,

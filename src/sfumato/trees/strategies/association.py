@@ -169,7 +169,7 @@ class Association:
             return out
         counts = self.counts(group, groups)
         n = counts.sum(axis=1).astype(np.int64)
-        mass = fit_groups(self.kernel, counts)
+        mass = fit_alike(self.kernel, counts)
         targets = whole_counts(mass, n)
         if isinstance(self.column.channel, Projective):
             shown = self._draw(self.column.channel, group, mass)
@@ -200,6 +200,17 @@ class Association:
         moving = np.full(len(group), -1)
         moving[rows[~stays]] = group[rows[~stays]]
         out[in_groups(self.shuffled, moving, groups)] = deal_codes(targets - kept)
+
+
+def fit_alike(kernel: Kernel, counts: FloatArray) -> FloatArray:
+    """Fit groups of rows, shape (groups, observed cells), each from the distribution of all of them.
+
+    The iteration stops before it has settled, and sooner for a group of few rows. Groups that start alike then differ where
+    their rows say so. From a flat start, a rare class would keep more of it than a common one: a difference that tells them
+    apart and is not there.
+    """
+    alike = fit_groups(kernel, counts.sum(axis=0, keepdims=True))
+    return fit_groups(kernel, counts, alike[0]) if len(counts) > 1 else alike
 
 
 def spread(column: Column, draw: FloatArray) -> FloatArray:

@@ -2,38 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cache
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
 
-import numpy as np
-
-from sfumato.engines import Needs
+from sfumato.errors import UsageError
 from sfumato.table import Table, correlated_columns
 from sfumato.text import join_names
-from sfumato.trees.grow import Limits, Pruner
-from sfumato.trees.strategies.base import (
-    STRATEGIES,
-    Fitted,
-    Progress,
-    class_shares,
-    keep_classified_rows,
-    quiet,
-    strategy,
-)
-from sfumato.trees.strategies.held_out import (
-    Verdict,
-    admissible,
-    calibrate_verdicts,
-    class_blind,
-    held_out_model,
-    score_tree,
-    split,
-    widen_mixtures,
-)
-from sfumato.trees.strategies.joint_map import choose_attributes
-from sfumato.trees.strategies.mixture import ClassMixtures, fit_mixtures, mixture_tree
+from sfumato.trees.grow import MDL, Limits
+from sfumato.trees.strategies.base import Draft, Fitted, Progress, keep_classified_rows, quiet, strategy
+from sfumato.trees.strategies.joint_map import Choice, choose_attributes, draft_joint
+from sfumato.trees.strategies.judge import Drafter, Judge, Verdict, not_surely_worse, tell_scores
+from sfumato.trees.strategies.leaf_model import Estimate
+from sfumato.trees.strategies.mixture import draft_mixture
+from sfumato.trees.strategies.published import draft_published
 
-SIMPLEST_FIRST = ("byclass", "local", "joint", "mixture")
+SIMPLEST_FIRST = ("byclass", "randomized", "local", "joint", "mixture")
+"""What `auto` chooses from; of equals it takes the first."""
+MIN_ROWS_TO_EXPLORE = 1000
+"""Below this many, strategies with many parameters are not tried: chance would choose between them. Local is then by class."""
+HIGHER_IS_BETTER = {"log_loss": False, "brier": False, "accuracy": True, "balanced_accuracy": True, "auc": True}
 
 
 @strategy("auto")
@@ -41,105 +31,145 @@ def fit_auto(
     table: Table,
     *,
     limits: Limits | None = None,
-    pruner: Pruner | None = None,
     seed: int = 0,
+    score: str = "log_loss",
     progress: Progress = quiet,
 ) -> Fitted:
-    """Choose among byclass, local, joint and mixture by how their trees do on held-out released rows.
+    """Choose among the strategies by how their trees do on held-out released rows, and grow the best from all rows.
 
-    ``notes`` holds the `strategy` that was chosen, the `scores` of all (`log_loss` in nats, expected `accuracy` and its standard
-    `error`, on held-out rows and through the noise), and `why`.
+    Parameters
+    ----------
+    table
+        The release.
+    limits
+        Where trees end at the latest; every strategy has limits of its own.
+    seed
+        Chance in the strategies joint and mixture.
+    score
+        What the choice goes by, as expected on true values: log_loss, brier, accuracy, balanced_accuracy or auc.
+    progress
+        Is told what is being done.
+
+    Returns
+    -------
+    Fitted
+        The tree; ``notes`` holds the `strategy` that was chosen, the `scores` of all that were tried (`log_loss` of held-out released
+        rows), what each score is `expected` to be on true values, with standard error and 95 % interval, and `why`.
     """
+    if score not in HIGHER_IS_BETTER:
+        raise UsageError(f"score: {score!r} is not one of them; choose {join_names(HIGHER_IS_BETTER)}")
     table = keep_classified_rows(table)
+    drafts = _drafters(limits, seed)
     if all(column.channel is None for column in table.columns):
-        fitted = _fit("byclass", table, limits, pruner, seed)
-        why = "nothing is perturbed, so there is nothing to reconstruct"
-        return Fitted(fitted.tree, fitted.log_loss, {"strategy": "byclass", "scores": {}, "why": why})
-    if names := correlated_columns(table.columns):
-        # Judging on held-out rows and all strategies but this one multiply the laws of columns.
-        fitted = _fit("byclass", table, limits, pruner, seed)
-        why = f"byclass, since the noise of {join_names(names)} is correlated: local, joint and mixture take it to be independent"
-        return Fitted(fitted.tree, fitted.log_loss, {**fitted.notes, "strategy": "byclass", "scores": {}, "why": why})
-    train, test = split(table, seed)
-    progress("choosing attributes")
-    choice = choose_attributes(train, seed=seed)
-    trees = {}
-    for name in ("byclass", "local", "joint"):
+        return _fit(
+            drafts["byclass"], table, 1.0, "byclass", {}, "nothing is perturbed, so there is nothing to reconstruct"
+        )
+    judge = Judge(table)
+    if not judge.splits:
+        return _fit(
+            drafts["byclass"],
+            table,
+            1.0,
+            "byclass",
+            {},
+            f"byclass, since {table.rows:,} rows are too few to hold any out",
+        )
+    correlated = correlated_columns(table.columns)
+    verdicts = {}
+    for name in eligible_strategies(table):
         progress(f"trying {name}")
-        trees[name] = _fit(name, train, limits, pruner, seed, choice.chosen).tree
-    progress("trying mixture")
-    models = fit_mixtures(train, choice.relevant, seed=seed)
-    trees["mixture"] = mixture_tree(models, train, limits=limits, pruner=pruner, seed=seed)
+        verdicts[name] = judge.judge(drafts[name], max_folds=1 if name in ("joint", "mixture") else None)
     progress("judging")
-    background = class_blind(table, trees.values(), choice.relevant, seed)
-    verdicts = {name: score_tree(background, tree, test) for name, tree in trees.items()}
-    progress("judging the judge")
-    others = held_out_model(test, choice.relevant, seed)
-    truths = [widen_mixtures(models, train, background), widen_mixtures(others, test, background)]
-    verdicts = calibrate_verdicts(verdicts, trees, background, truths, test, seed)
-    best = pick_strategy(verdicts, unaware(train, test))
-    progress(f"fitting {best} to all records")
-    final = _fit(best, table, limits, pruner, seed)
-    scores = {name: {"log_loss": v.log_loss, "accuracy": v.accuracy, "error": v.error} for name, v in verdicts.items()}
-    why = "; ".join([sentence(best, scores), *([final.notes["why"]] if "why" in final.notes else [])])
-    return Fitted(final.tree, final.log_loss, {**final.notes, "strategy": best, "scores": scores, "why": why})
+    able = admissible_strategies(verdicts, judge.uncertainty)
+    scores = {name: verdicts[name].scores() for name in able}
+    best = pick_strategy(scores, score)
+    expected = {} if correlated else scores[best]
+    progress(f"fitting {best} to all rows")
+    losses = {name: {"log_loss": verdict.log_loss} for name, verdict in verdicts.items()}
+    why = sentence(best, scores, verdicts[best], score, table.rows)
+    if correlated:
+        why += f"; the noise of {join_names(correlated)} is correlated, which local, joint and mixture cannot take"
+    fitted = _fit(drafts[best], table, verdicts[best].discount, best, losses, why)
+    return replace(fitted, notes={**fitted.notes, "expected": tell_scores(expected)})
 
 
-def pick_strategy(verdicts: Mapping[str, Verdict], unaware: float) -> str:
-    """Return the strategy to use; `unaware` is the log loss of one who knows the class shares alone.
+def eligible_strategies(table: Table) -> tuple[str, ...]:
+    """Return what to choose from: with few rows nothing brave, and with correlated noise nothing that multiplies laws."""
+    if correlated_columns(table.columns):
+        return ("byclass", "randomized")
+    return SIMPLEST_FIRST if table.rows >= MIN_ROWS_TO_EXPLORE else ("byclass", "randomized")
 
-    Log loss finds out which strategy misses something that matters, but it also rewards fine shades of probability that never
-    change an answer. So strategies that lose less than `spare` of the uncertainty stay in, and of these the one is taken whose
-    tree is expected to be right most often, or a simpler one that comes within `margin` of it or within the noise of the
-    difference.
+
+def _drafters(limits: Limits | None, seed: int) -> dict[str, Drafter]:
+    """Return the strategies as functions of a table; attributes are chosen once for joint and mixture."""
+    choices: dict[int, Choice] = {}
+
+    def choose(part: Table) -> Choice:
+        if id(part) not in choices:
+            choices[id(part)] = choose_attributes(part, seed=seed)
+        return choices[id(part)]
+
+    def joint(part: Table) -> Draft:
+        choice = choose(part)
+        draft = draft_joint(part, limits=limits, attributes=choice.chosen)
+        return replace(draft, notes={**draft.notes, "why": choice.sentence()})
+
+    def mixture(part: Table) -> Draft:
+        return draft_mixture(part, limits=limits, seed=seed, attributes=choose(part).relevant)
+
+    return {
+        "byclass": partial(draft_published, name="byclass", limits=limits),
+        "randomized": partial(draft_published, name="randomized", limits=limits),
+        "local": partial(draft_published, name="local", limits=limits),
+        "joint": joint,
+        "mixture": mixture,
+    }
+
+
+def _fit(draft: Drafter, table: Table, discount: float, name: str, scores: Mapping[str, Any], why: str) -> Fitted:
+    whole = draft(table)
+    own = [whole.notes["why"]] if "why" in whole.notes else []
+    notes = {
+        **whole.notes,
+        "strategy": name,
+        "discount": discount,
+        "scores": dict(scores),
+        "why": "; ".join([why, *own]),
+    }
+    return Fitted(whole.cut(MDL(discount)), notes)
+
+
+def admissible_strategies(verdicts: Mapping[str, Verdict], uncertainty: float) -> list[str]:
+    """Return the strategies that predict the classes of held-out *released* rows about as well as the best one does.
+
+    That loss has the least chance in it and needs no reading of leaves, but it does not tell a tree of true values from one of
+    blurred values, so near ones stay in: within two paired standard errors, or `spare` of what the class shares leave open.
     """
-    margin, spare = 0.004, 0.02
-    able = admissible(verdicts, spare * unaware)
-    top = max((verdicts[name] for name in able), key=lambda verdict: verdict.accuracy)
-
-    def enough(verdict: Verdict) -> bool:
-        return verdict.accuracy >= top.accuracy - max(margin, top.doubt(verdict))
-
-    return next(name for name in SIMPLEST_FIRST if name in able and enough(verdicts[name]))
+    errors, spare = 2.0, 0.03
+    lowest = min(verdicts.values(), key=lambda verdict: verdict.log_loss).losses
+    return [n for n, v in verdicts.items() if not_surely_worse(v.losses, lowest, errors, spare * uncertainty)]
 
 
-def unaware(train: Table, test: Table) -> float:
-    """Return the log loss of one who knows the shares of the classes and nothing else."""
-    return float(-np.log(class_shares(train.codes, len(train.labels)))[test.codes].mean())
+def pick_strategy(scores: Mapping[str, Mapping[str, Estimate]], score: str = "log_loss") -> str:
+    """Return the simplest strategy whose expected score on *true* values is within half a standard error of the best."""
+    sign = 1 if HIGHER_IS_BETTER[score] else -1
+    values = {name: sign * about[score].value for name, about in scores.items() if score in about}
+    if not values:
+        return next(iter(scores))
+    top = max(values, key=lambda name: values[name])
+    return next(name for name in values if values[name] >= values[top] - scores[top][score].error / 2)
 
 
-def sentence(best: str, scores: Mapping[str, Mapping[str, float]]) -> str:
-    """Say why, in words; behind ± stand two standard errors, in points."""
-
-    def said(name: str) -> str:
-        score = scores[name]
-        doubt = f" ± {200 * score['error']:.1f}" if "error" in score else ""
-        return f"{100 * score['accuracy']:.1f} %{doubt}"
-
-    rest = ", ".join(f"{name} {said(name)}" for name in scores if name != best)
-    return f"{best}: {said(best)} expected right on held-out records, against {rest}"
-
-
-def _fit(
-    name: str,
-    table: Table,
-    limits: Limits | None,
-    pruner: Pruner | None,
-    seed: int,
-    attributes: Sequence[str] | None = None,
-) -> Fitted:
-    """Fit one strategy to one table; joint and mixture choose their attributes on it unless these are given."""
-    strategy = STRATEGIES[name]
-    if strategy.needs is Needs.ROWS:
-        fitted: Fitted = strategy.fit(table, limits=limits, pruner=pruner, seed=seed, attributes=attributes)
-        return fitted
-    # Leaves stay as counted here: reconstructing them takes attributes to be unrelated within a box, which costs real tables
-    # (adult) about as much as it gains on the 2000 paper's functions, where joint is chosen anyway.
-    tree = strategy.fit(table, limits, pruner, as_counted=True)
-
-    @cache
-    def fit_margins() -> ClassMixtures:
-        # What these strategies reconstruct is one distribution for each attribute and class, and no more.
-        return fit_mixtures(table, [column.name for column in table.columns], components=1)
-
-    return Fitted(tree, lambda held_out: fit_margins().class_log_loss(held_out), {"attributes": list(tree.used)})
+def sentence(best: str, scores: Mapping[str, Mapping[str, Estimate]], verdict: Verdict, score: str, rows: int) -> str:
+    """Say what was chosen and why, and how sure that is."""
+    words = score.replace("_", " ")
+    told = ", ".join(f"{name} {about[score].value:.3f}" for name, about in scores.items() if score in about)
+    parts = [f"{best}, by the {words} on true rows that held-out rows let expect ({told})"]
+    if about := scores[best].get("accuracy"):
+        low, high = (min(max(end, 0.0), 1.0) for end in about.interval)
+        parts.append(f"expected to be right on {about.value:.1%} of true rows ({low:.1%} to {high:.1%})")
+    if verdict.discount == math.inf:
+        parts.append("no split tells the classes apart surely, so the tree predicts the commonest class")
+    if rows < MIN_ROWS_TO_EXPLORE:
+        parts.append(f"{rows:,} rows are few: only simple strategies were tried, and the interval is wide")
+    return "; ".join(parts)

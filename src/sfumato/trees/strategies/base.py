@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,9 +17,11 @@ from sfumato.channels import DenseKernel, Kernel, Transition, with_missing
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.engines import Needs
 from sfumato.errors import DataError, UsageError
+from sfumato.reconstruction import em_step, smooth_axis
 from sfumato.schema import Attribute, Kind
 from sfumato.table import Column, Table
 from sfumato.text import join_names
+from sfumato.trees.grow import MDL, Growth, KeepHopeful, Pruner
 from sfumato.trees.tree import Tree
 
 Progress = Callable[[str], None]
@@ -28,21 +30,37 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A mined tree with the model behind it.
+    """A mined tree with notes on what was chosen and why; ``notes["why"]`` is a sentence for people."""
+
+    tree: Tree
+    notes: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Draft:
+    """A tree that is grown but not cut back yet.
 
     Attributes
     ----------
-    tree
-        The tree, in true units.
-    log_loss
-        Given a table of released rows, −log P(class | released values) for each under the model behind the tree.
+    cut
+        Given a pruner, the tree that it leaves.
     notes
-        What was chosen and why, as plain data; ``notes["why"]`` is a sentence for people.
+        What was chosen on the way.
     """
 
-    tree: Tree
-    log_loss: Callable[[Table], FloatArray]
+    cut: Callable[[Pruner], Tree]
     notes: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, grow: Callable[[Pruner], Growth], finish: Callable[[Growth], Tree], **notes: Any) -> Draft:
+        """Return a draft that grows once for all trees that MDL cuts from it."""
+        whole = cache(lambda: grow(KeepHopeful()))
+
+        def cut(pruner: Pruner) -> Tree:
+            growth = whole().end_at(pruner.leaves(whole())) if isinstance(pruner, MDL) else grow(pruner)
+            return finish(growth)
+
+        return cls(cut, notes)
 
 
 def quiet(_: str) -> None:
@@ -70,9 +88,9 @@ class Strategy:
     fit: Callable[..., Any]
     true_values: bool = False
 
-    def grow(self, table: Table) -> tuple[Any, Mapping[str, Any]]:
+    def grow(self, table: Table, **options: Any) -> tuple[Any, Mapping[str, Any]]:
         """Return the model of a table in memory, and notes on what was chosen."""
-        fitted = self.fit(table)
+        fitted = self.fit(table, **options)
         return (fitted.tree, dict(fitted.notes)) if isinstance(fitted, Fitted) else (fitted, {})
 
 
@@ -174,6 +192,30 @@ class Axis:
         if self.gaps:
             codes[-1] = -1
         return codes
+
+
+TINY = 1e-30
+FLOOR = 1e-9
+"""Mass that every cell keeps: a cell that EM has emptied once could never fill again."""
+
+
+def reconstruct_axis(axis: Axis, counts: FloatArray, start: FloatArray, steps: int, strength: float) -> FloatArray:
+    """Make `steps` of EMS on every row of counts: P ← P ∘ Kᵀ(N/(KP)), then the smoother."""
+    tables = start
+    for _ in range(steps):
+        tables = em_step(axis.kernel, counts, tables, TINY).mass + FLOOR
+        tables /= tables.sum(axis=1, keepdims=True)
+        # The cell of missing values stands apart.
+        cells = axis.grid.size
+        tables[:, :cells] = smooth_axis(tables[:, :cells], axis.smoothing(strength), 1)
+    return tables
+
+
+def marginal(axis: Axis, codes: IntArray, steps: int = 60, strength: float = 0.02) -> FloatArray:
+    """Return the distribution of one attribute alone, as a single row."""
+    size = axis.kernel.shape[0]
+    counts = np.bincount(codes[codes >= 0], minlength=size)[None, :size].astype(np.float64)
+    return reconstruct_axis(axis, counts, np.full((1, axis.size), 1 / axis.size), steps, strength)
 
 
 def check_columns(table: Table) -> None:

@@ -17,7 +17,17 @@ from sfumato.counts import FloatArray, IntArray
 from sfumato.reconstruction import apply_along_axes, fit_separable
 from sfumato.table import Column, Table, refuse_correlated_noise
 from sfumato.trees.grow import Growth, Limits, Pruner, grow
-from sfumato.trees.strategies.base import Axis, Fitted, Progress, class_shares, keep_classified_rows, quiet, strategy
+from sfumato.trees.strategies.base import (
+    Axis,
+    Draft,
+    Fitted,
+    Progress,
+    class_shares,
+    keep_classified_rows,
+    quiet,
+    strategy,
+)
+from sfumato.trees.strategies.judge import fit_draft
 from sfumato.trees.tree import Node, Tree
 
 
@@ -38,7 +48,7 @@ def fit_joint(
     table
         The release.
     limits, pruner
-        Where the tree ends; a hundred leaves and MDL unless said otherwise.
+        Where the tree ends; a hundred leaves, and what held-out rows bear out, unless said otherwise.
     seed
         Which rows are held out while attributes are chosen.
     attributes
@@ -46,6 +56,22 @@ def fit_joint(
     progress
         Is told what is being done.
     """
+
+    def draft(part: Table) -> Draft:
+        return draft_joint(part, limits=limits, seed=seed, attributes=attributes, progress=progress)
+
+    return fit_draft(table, draft, pruner, max_folds=1)
+
+
+def draft_joint(
+    table: Table,
+    *,
+    limits: Limits | None = None,
+    seed: int = 0,
+    attributes: Sequence[str] | None = None,
+    progress: Progress = quiet,
+) -> Draft:
+    """Fit the map of the attributes and grow its tree; see `fit_joint`."""
     # EM steps for maps of one to four attributes: fewer axes can be had sharper before chance shows; a long list of labels
     # gets as few as any, since it has few rows per cell.
     em_steps = (4000, 1000, 400, 200)
@@ -61,13 +87,12 @@ def fit_joint(
     axes = map_axes([table[name] for name in attributes])
     steps = em_steps[-1 if any(a.many_labels for a in axes) else min(max(len(axes), 1), len(em_steps)) - 1]
     joint = fit_map(axes, table, iterations=steps, smoothing=smoothing)
-    tree = map_tree(joint, table, limits=limits, pruner=pruner)
     notes = {"attributes": list(attributes), "cells": [axis.size for axis in axes], "why": why}
-    return Fitted(tree, joint.class_log_loss, notes)
+    return replace(draft_map(joint, table, limits), notes=notes)
 
 
-def map_tree(joint: JointMap, table: Table, *, limits: Limits | None = None, pruner: Pruner | None = None) -> Tree:
-    """Return the tree that draws the borders of the map: which class leads in which cell.
+def draft_map(joint: JointMap, table: Table, limits: Limits | None = None) -> Draft:
+    """Grow the tree that draws the borders of the map: which class leads in which cell.
 
     It grows on the lead of each cell's first class over its second, since that is what a wrong border costs: Σ lead over the
     cells on the wrong side is exactly the accuracy lost against the map. The leaves then state the full masses.
@@ -75,7 +100,7 @@ def map_tree(joint: JointMap, table: Table, *, limits: Limits | None = None, pru
     masses = joint.weights.reshape(len(joint.shares), -1) * table.rows
     cells = np.unravel_index(np.arange(masses.shape[1]), joint.masses[0].shape) if joint.axes else ()
     limits = limits or Limits(max_leaves=100)
-    return weighted_tree(table, joint.axes, cells, leads(masses), "joint", limits, pruner, counts=masses)
+    return draft_weighted(table, joint.axes, cells, leads(masses), "joint", limits, counts=masses)
 
 
 def leads(masses: FloatArray) -> FloatArray:
@@ -89,17 +114,16 @@ def leads(masses: FloatArray) -> FloatArray:
     return out
 
 
-def weighted_tree(
+def draft_weighted(
     table: Table,
     axes: Sequence[Axis],
     cells: Sequence[IntArray],
     weights: FloatArray,
     strategy: str,
     limits: Limits,
-    pruner: Pruner | None = None,
     *,
     counts: FloatArray | None = None,
-) -> Tree:
+) -> Draft:
     """Grow a tree on entries with true cells and a weight for each class, shape (classes, entries).
 
     `counts`, of the same shape, is what the nodes are to state instead of the weights.
@@ -107,24 +131,31 @@ def weighted_tree(
     attributes = tuple(column.attribute for column in table.columns)
     if not axes:
         whole = (weights if counts is None else counts).sum(axis=1)
-        return Tree(attributes, table.labels, (Node(tuple(float(c) for c in whole)),), strategy)
+        root = Tree(attributes, table.labels, (Node(tuple(float(c) for c in whole)),), strategy)
+        return Draft(lambda _: root)
     codes = [axis.cell_codes()[cell] for axis, cell in zip(axes, cells, strict=True)]
     grids = [axis.grid for axis in axes]
     classes, entries = weights.shape
-    growth = grow(
-        [np.tile(code, classes) for code in codes],
-        grids,
-        np.repeat(np.arange(classes), entries),
-        classes,
-        weights.ravel(),
-        limits,
-        pruner=pruner,
-        ordered=[axis.ordered for axis in axes],
-    )
-    if counts is not None:
-        growth = recount(growth, codes, counts)
-    tree = Tree.of(growth, [axis.attribute for axis in axes], grids, table.labels, strategy)
-    return replace(tree, attributes=attributes)
+
+    def grow_with(pruner: Pruner) -> Growth:
+        return grow(
+            [np.tile(code, classes) for code in codes],
+            grids,
+            np.repeat(np.arange(classes), entries),
+            classes,
+            weights.ravel(),
+            limits,
+            pruner=pruner,
+            ordered=[axis.ordered for axis in axes],
+        )
+
+    def finish(growth: Growth) -> Tree:
+        if counts is not None:
+            growth = recount(growth, codes, counts)
+        tree = Tree.of(growth, [axis.attribute for axis in axes], grids, table.labels, strategy)
+        return replace(tree, attributes=attributes)
+
+    return Draft.of(grow_with, finish)
 
 
 def recount(growth: Growth, codes: Sequence[IntArray], counts: FloatArray) -> Growth:

@@ -1,43 +1,22 @@
 """The strategy `mixture`: for each class a mixture of products over all attributes that matter, and a tree grown on it.
 
-A joint table of more than three attributes has too many cells to fill. A mixture of products does not care how many
-attributes there are, so it serves classes that depend on many. A row is drawn from one of a few components; given the
-component its attributes are independent. Noise is independent across attributes too, so the likelihood of a released row is
-again such a mixture::
-
-    P(w) = Σ_k π_k Π_a F_ka[w_a],     F_ka = K_a p_ka,
-
-and only the one-attribute tables p_ka lie behind a kernel. EM needs the expected counts of released bins by component;
-from there every table is a one-attribute reconstruction of its own.
+A joint table of more than three attributes has too many cells to fill. A mixture of products (`products`) does not care how many
+attributes there are, so it serves classes that depend on many.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sfumato.counts import FloatArray, IntArray
-from sfumato.reconstruction import em_step, smooth_axis
 from sfumato.table import Table, refuse_correlated_noise
 from sfumato.trees.grow import Limits, Pruner
-from sfumato.trees.strategies.base import Axis, Fitted, Progress, class_shares, keep_classified_rows, quiet, strategy
-from sfumato.trees.strategies.joint_map import choose_attributes, weighted_tree
-from sfumato.trees.tree import Tree
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
-
-Float32Array = NDArray[np.float32]
-
-CELLS, BINS = 50, 64
-"""Cells and bins of an axis."""
-TINY = 1e-30
-FLOOR = 1e-9
-"""Mass that every cell keeps: a cell that EM has emptied once could never fill again."""
+from sfumato.trees.strategies.base import Draft, Fitted, Progress, keep_classified_rows, quiet, strategy
+from sfumato.trees.strategies.joint_map import choose_attributes, draft_weighted
+from sfumato.trees.strategies.judge import fit_draft
+from sfumato.trees.strategies.products import fit_mixtures
 
 
 @strategy("mixture")
@@ -57,7 +36,7 @@ def fit_mixture(
     table
         The release.
     limits, pruner
-        Where the tree ends; 200 leaves and MDL unless said otherwise.
+        Where the tree ends; 200 leaves, and what held-out rows bear out, unless said otherwise.
     seed
         Random starts, drawn rows, and which rows are held out while attributes are chosen.
     attributes
@@ -65,6 +44,23 @@ def fit_mixture(
     progress
         Is told what is being done.
     """
+
+    def draft(part: Table) -> Draft:
+        return draft_mixture(part, limits=limits, seed=seed, attributes=attributes, progress=progress)
+
+    return fit_draft(table, draft, pruner, max_folds=1)
+
+
+def draft_mixture(
+    table: Table,
+    *,
+    limits: Limits | None = None,
+    seed: int = 0,
+    attributes: Sequence[str] | None = None,
+    progress: Progress = quiet,
+) -> Draft:
+    """Fit the mixtures and grow the tree of rows drawn from them; together they weigh as much as the release has rows."""
+    drawn_rows = 120_000
     refuse_correlated_noise("the strategy mixture", table.columns)
     table = keep_classified_rows(table)
     if attributes is None:
@@ -72,276 +68,17 @@ def fit_mixture(
         attributes = choose_attributes(table, seed=seed).relevant
     models = fit_mixtures(table, attributes, seed=seed, progress=progress)
     progress("growing the tree")
-    tree = mixture_tree(models, table, limits=limits, pruner=pruner, seed=seed)
     names = ", ".join(attributes) or "none"
     notes = {
         "attributes": list(attributes),
         "components": [model.size for model in models.models],
         "why": f"{len(attributes)} of {len(table.columns)} attributes say something about the class: {names}",
     }
-    return Fitted(tree, models.class_log_loss, notes)
-
-
-def mixture_tree(
-    models: ClassMixtures, table: Table, *, limits: Limits | None = None, pruner: Pruner | None = None, seed: int = 0
-) -> Tree:
-    """Grow the tree of rows drawn from fitted mixtures; together they weigh as much as the release has rows."""
-    drawn_rows = 120_000
     limits = limits or Limits(max_leaves=200, min_leaf=max(1.0, table.rows / 1000))
     if not models.axes:
-        return weighted_tree(table, (), (), models.shares[:, None] * table.rows, "mixture", limits, pruner)
-    cells, posterior = models.draw(drawn_rows, np.random.default_rng([seed, 7]))
-    weights = posterior * (table.rows / posterior.shape[1])
-    return weighted_tree(table, models.axes, cells, weights, "mixture", limits, pruner)
-
-
-@dataclass(frozen=True, eq=False)
-class ClassMixtures:
-    """P(true cells | class) as a mixture of products for every class, and the shares of the classes."""
-
-    axes: tuple[Axis, ...]
-    models: tuple[Products, ...]
-    shares: FloatArray
-
-    def class_log_loss(self, table: Table) -> FloatArray:
-        """Return −log P(class | released values) of each row."""
-        if not self.axes:
-            return np.asarray(-np.log(self.shares)[table.codes])
-        logs = self.pool().joint_log(self.axes, [axis.codes(table) for axis in self.axes])
-        posterior, _ = normalise(logs)
-        starts = np.concatenate([[0], np.cumsum([model.size for model in self.models])[:-1]])
-        shares = np.add.reduceat(posterior.astype(np.float64), starts, axis=1)
-        return np.asarray(-np.log(np.maximum(shares[np.arange(table.rows), table.codes], 1e-12)))
-
-    def pool(self) -> Products:
-        """Return the distribution of all rows, whatever their class."""
-        return Products.union(self.models, self.shares)
-
-    def draw(self, size: int, rng: np.random.Generator) -> tuple[list[IntArray], FloatArray]:
-        """Return true cells of rows drawn from all classes, and P(class | cells) of each, shape (classes, rows).
-
-        The exact posterior instead of the class a row was drawn from: the same expectation, less chance in it.
-        """
-        cells = self.pool().sample(size, rng)
-        joint = np.stack(
-            [share * model.cell_density(cells) for share, model in zip(self.shares, self.models, strict=True)]
-        )
-        return cells, joint / np.maximum(joint.sum(axis=0), 1e-300)
-
-
-def fit_mixtures(
-    table: Table,
-    names: Sequence[str],
-    *,
-    components: int = 24,
-    starts: int = 2,
-    seed: int = 0,
-    progress: Progress = quiet,
-) -> ClassMixtures:
-    """Fit each class by EM from several random starts; averaging the fits smooths out what chance put into each."""
-    rows_per_component = 200  # a class with few rows gets fewer components
-    table = keep_classified_rows(table)
-    axes = tuple(Axis.of(table[name], CELLS, BINS) for name in names)
-    shares = class_shares(table.codes, len(table.labels))
-    if not axes:
-        return ClassMixtures((), tuple(Products(np.ones(1), ()) for _ in shares), shares)
-    codes = [axis.codes(table) for axis in axes]
-    models = []
-    for c, label in enumerate(table.labels):
-        rows = np.flatnonzero(table.codes == c)
-        size = max(1, min(components, len(rows) // rows_per_component))
-        fits = []
-        for start in range(starts if size > 1 else 1):
-            progress(f"mixture of {label}, start {start + 1}")
-            rng = np.random.default_rng([seed, c, start])
-            fits.append(fit_products(axes, [code[rows] for code in codes], size, rng))
-        models.append(Products.union(fits, [1 / len(fits)] * len(fits)))
-    return ClassMixtures(axes, tuple(models), shares)
-
-
-@dataclass(frozen=True, eq=False)
-class Products:
-    """π_k and, for every axis, the tables p_ka, shape (components, true cells)."""
-
-    weights: FloatArray
-    tables: tuple[FloatArray, ...]
-
-    @property
-    def size(self) -> int:
-        """The number of components."""
-        return len(self.weights)
-
-    @classmethod
-    def union(cls, parts: Sequence[Products], shares: Sequence[float] | FloatArray) -> Products:
-        """Return the mixture of mixtures: with `shares` adding up to 1, one is drawn first and then one of its components."""
-        return cls(
-            np.concatenate([share * part.weights for part, share in zip(parts, shares, strict=True)]),
-            tuple(np.concatenate(tables) for tables in zip(*(part.tables for part in parts), strict=True)),
-        )
-
-    def joint_log(self, axes: Sequence[Axis], codes: Sequence[IntArray]) -> Float32Array:
-        """Return log π_k Π_a F_ka[w_a], shape (rows, components); a missing value that no axis expects says nothing."""
-        return Indicators.of(axes, codes).joint_log(self)
-
-    def widen(self, axes: Sequence[Axis], codes: Sequence[IntArray]) -> Products:
-        """Return the mixture with further attributes, taken to be independent of the rest: each is reconstructed alone."""
-        alone = [np.repeat(marginal(axis, code), self.size, axis=0) for axis, code in zip(axes, codes, strict=True)]
-        return replace(self, tables=(*self.tables, *alone))
-
-    def cell_density(self, cells: Sequence[IntArray]) -> FloatArray:
-        """Return Σ_k π_k Π_a p_ka[x_a], how likely the given true cells of each row are."""
-        out = np.zeros(len(cells[0]))
-        for k in range(self.size):
-            part = np.full(len(out), self.weights[k])
-            for table, code in zip(self.tables, cells, strict=True):
-                part *= table[k].take(code)
-            out += part
-        return out
-
-    def sample(self, size: int, rng: np.random.Generator) -> list[IntArray]:
-        """Draw the true cells of `size` rows, one array per axis."""
-        component = np.sort(rng.choice(self.size, size, p=self.weights / self.weights.sum()))
-        return [draw_cells(table, component, rng.random(size)) for table in self.tables]
-
-
-def draw_cells(table: FloatArray, rows: IntArray, heights: FloatArray) -> IntArray:
-    """Draw a cell from the distribution table[row] for each of `rows`, given a height from [0, 1) each.
-
-    Cumulative rows laid end to end climb by one each, so that one search draws from all of them at once.
-    """
-    lists, size = table.shape
-    steps = np.cumsum(table, axis=1)
-    steps /= steps[:, -1:]
-    ladder = (steps + np.arange(lists)[:, None]).ravel()
-    return np.minimum(np.searchsorted(ladder, rows + heights, side="right") - rows * size, size - 1)
-
-
-@dataclass(frozen=True, eq=False)
-class Indicators:
-    """Rows as sparse vectors of ones, one for the bin of each axis: sums over attributes become one matrix product."""
-
-    axes: tuple[Axis, ...]
-    matrix: csr_matrix
-    starts: IntArray
-
-    @classmethod
-    def of(cls, axes: Sequence[Axis], codes: Sequence[IntArray]) -> Indicators:
-        """Return the vectors for the bins of every axis; negative codes leave no mark."""
-        from scipy.sparse import csr_matrix
-
-        sizes = [axis.kernel.shape[0] for axis in axes]
-        starts = np.concatenate([[0], np.cumsum(sizes)])
-        stacked = np.stack(codes, axis=1)
-        present = stacked >= 0
-        columns = (stacked + starts[:-1])[present].astype(np.int32)
-        ends = np.concatenate([[0], np.cumsum(present.sum(axis=1))]).astype(np.int32)
-        ones = np.ones(len(columns), np.float32)
-        return cls(tuple(axes), csr_matrix((ones, columns, ends), shape=(len(stacked), int(starts[-1]))), starts)
-
-    def joint_log(self, model: Products) -> Float32Array:
-        """Return log π_k Π_a F_ka[w_a]."""
-        seen = [table @ axis.kernel.T for table, axis in zip(model.tables, self.axes, strict=True)]
-        logs = np.log(np.maximum(np.concatenate(seen, axis=1), TINY)).astype(np.float32)
-        out: Float32Array = self.matrix @ np.ascontiguousarray(logs.T)
-        out += np.log(np.maximum(model.weights, TINY)).astype(np.float32)
-        return out
-
-
-def normalise(logs: Float32Array) -> tuple[Float32Array, Float32Array]:
-    """Turn rows of log-weights into rows that add up to 1, in place; return also the logarithm of what they added up to."""
-    top = logs.max(axis=1, keepdims=True)
-    logs -= top
-    np.exp(logs, out=logs)
-    total = logs.sum(axis=1, keepdims=True)
-    logs /= total
-    return logs, (np.log(total) + top)[:, 0]
-
-
-def reconstruct_axis(axis: Axis, counts: FloatArray, start: FloatArray, steps: int, strength: float) -> FloatArray:
-    """Make `steps` of EMS on every row of counts: P ← P ∘ Kᵀ(N/(KP)), then the smoother."""
-    tables = start
-    for _ in range(steps):
-        tables = em_step(axis.kernel, counts, tables, TINY).mass + FLOOR
-        tables /= tables.sum(axis=1, keepdims=True)
-        # The cell of missing values stands apart.
-        cells = axis.grid.size
-        tables[:, :cells] = smooth_axis(tables[:, :cells], axis.smoothing(strength), 1)
-    return tables
-
-
-def marginal(axis: Axis, codes: IntArray, steps: int = 60, strength: float = 0.02) -> FloatArray:
-    """Return the distribution of one attribute alone, as a single row."""
-    size = axis.kernel.shape[0]
-    counts = np.bincount(codes[codes >= 0], minlength=size)[None, :size].astype(np.float64)
-    return reconstruct_axis(axis, counts, np.full((1, axis.size), 1 / axis.size), steps, strength)
-
-
-def fit_products(
-    axes: Sequence[Axis],
-    codes: Sequence[IntArray],
-    components: int,
-    rng: np.random.Generator,
-    *,
-    passes: tuple[int, int] = (80, 40),
-    sketch: int = 15_000,
-    strength: float = 0.005,
-) -> Products:
-    """Fit by EM from a random start.
-
-    Parameters
-    ----------
-    axes, codes
-        The axes and, for each, the bins of the released rows.
-    components
-        K.
-    rng
-        Where the start comes from, and the sample of rows that the first passes see.
-    passes, sketch
-        How many passes over a sample of `sketch` rows, and then over all of them.
-    strength
-        s of the smoother.
-    """
-    seen = Indicators.of(axes, codes)
-    tables = [
-        tilt_exponentially(marginal(axis, code), components, axis.ordered, rng)
-        for axis, code in zip(axes, codes, strict=True)
-    ]
-    model = Products(np.full(components, 1 / components), tuple(tables))
-    rows = len(codes[0])
-    if rows > 2 * sketch:
-        sample = np.sort(rng.permutation(rows)[:sketch])
-        model = _passes(replace(seen, matrix=seen.matrix[sample]), model, passes[0], strength)
-        return _passes(seen, model, passes[1], strength)
-    return _passes(seen, model, sum(passes), strength)
-
-
-def tilt_exponentially(base: FloatArray, components: int, ordered: bool, rng: np.random.Generator) -> FloatArray:
-    """Vary a distribution at random: multiply it by the exponential of a few random waves; a lone one stays as it is."""
-    ripples = 6  # cosine waves in a random start
-    size = base.shape[1]
-    if components == 1:
-        return base
-    if ordered and size > ripples:
-        wave = np.arange(1, ripples + 1)[:, None]
-        waves = np.cos(np.pi * wave * np.linspace(0, 1, size)) / np.sqrt(wave)
-        tilt = rng.normal(size=(components, ripples)) @ waves
+        draft = draft_weighted(table, (), (), models.shares[:, None] * table.rows, "mixture", limits)
     else:
-        tilt = rng.normal(size=(components, size))
-    out = base * np.exp(tilt) + FLOOR
-    return np.asarray(out / out.sum(axis=1, keepdims=True))
-
-
-def _passes(seen: Indicators, model: Products, passes: int, strength: float) -> Products:
-    inner_steps = 3  # reconstruction steps per pass: they cost next to nothing beside the pass over the rows
-    prior_rows = 0.5  # added to every component, so that none vanishes for good
-    turned = seen.matrix.T.tocsr()
-    for _ in range(passes):
-        shares, _ = normalise(seen.joint_log(model))
-        counts = np.asarray((turned @ shares).T, dtype=np.float64)
-        weights = shares.sum(axis=0, dtype=np.float64) + prior_rows
-        tables = tuple(
-            reconstruct_axis(axis, counts[:, start:end], table, inner_steps, strength)
-            for axis, table, start, end in zip(seen.axes, model.tables, seen.starts, seen.starts[1:], strict=False)
-        )
-        model = Products(weights / weights.sum(), tables)
-    return model
+        cells, posterior = models.draw(drawn_rows, np.random.default_rng([seed, 7]))
+        weights = posterior * (table.rows / posterior.shape[1])
+        draft = draft_weighted(table, models.axes, cells, weights, "mixture", limits)
+    return replace(draft, notes=notes)

@@ -14,9 +14,10 @@ from sfumato.engines import Needs
 from sfumato.hashing import row_marks
 from sfumato.reconstruction import paper_size
 from sfumato.table import Original, Table, correlated_columns, refuse_correlated_noise, require_original
-from sfumato.trees.grow import MDL, BinarySplitter, CodedRows, Limits, Pruner, Splits, grow_from
+from sfumato.trees.grow import MDL, BinarySplitter, CodedRows, Growth, Limits, Pruner, Splits, grow_from
 from sfumato.trees.strategies.association import Association
-from sfumato.trees.strategies.base import check_minable, strategy
+from sfumato.trees.strategies.base import Draft, check_minable, strategy
+from sfumato.trees.strategies.judge import Judge, fit_draft
 from sfumato.trees.strategies.leaf_counts import with_leaves
 from sfumato.trees.tree import Tree
 
@@ -24,19 +25,20 @@ from sfumato.trees.tree import Tree
 @strategy("original", Needs.COUNTS, true_values=True)
 def original(table: Original, limits: Limits | None = None, pruner: Pruner | None = None) -> Tree:
     """Grow the tree of true values."""
-    return _grow(require_original(table, "the strategy original"), "original", limits, pruner)
+    true = require_original(table, "the strategy original")
+    return draft_published(true, "original", limits, as_counted=True).cut(pruner or MDL())
 
 
 @strategy("randomized", Needs.COUNTS)
 def as_released(table: Table, limits: Limits | None = None, pruner: Pruner | None = None) -> Tree:
     """Grow the tree of the released values as if they were true: no correction, for comparison."""
-    return _grow(table, "randomized", limits, pruner)
+    return _fit(table, "randomized", limits, pruner)
 
 
 @strategy("global", Needs.COUNTS)
 def global_(table: Table, limits: Limits | None = None, pruner: Pruner | None = None) -> Tree:
     """Reconstruct every attribute once, from all rows together (section 4.2, Global)."""
-    return _grow(table, "global", limits, pruner)
+    return _fit(table, "global", limits, pruner)
 
 
 @strategy("byclass", Needs.COUNTS)
@@ -47,7 +49,7 @@ def byclass(
 
     With `as_counted` the leaves keep the counts of the rows assigned to them, as in the paper.
     """
-    return _grow(table, "byclass", limits, pruner, as_counted)
+    return _fit(table, "byclass", limits, pruner, as_counted)
 
 
 @strategy("local", Needs.COUNTS)
@@ -60,27 +62,48 @@ def local(
     its law among them is no longer the stated one. With `as_counted` the leaves keep the counts of the rows assigned to
     them, as in the paper.
     """
-    refuse_correlated_noise("the strategy local", table.columns)
-    return _grow(table, "local", limits, pruner, as_counted)
+    return _fit(table, "local", limits, pruner, as_counted)
 
 
-def _grow(table: Table, name: str, limits: Limits | None, pruner: Pruner | None, as_counted: bool = True) -> Tree:
+def _fit(table: Table, name: str, limits: Limits | None, pruner: Pruner | None, as_counted: bool = False) -> Tree:
+    return fit_draft(table, lambda part: draft_published(part, name, limits, as_counted=as_counted), pruner).tree
+
+
+def choose_pruner(table: Table, name: str, limits: Limits | None = None) -> Pruner:
+    """Return how a published strategy is to be cut back on a table, from these rows of it."""
+    return Judge(table).judge(lambda part: draft_published(part, name, limits)).pruner
+
+
+def draft_published(table: Table, name: str, limits: Limits | None = None, *, as_counted: bool = False) -> Draft:
+    """Grow the tree of a published strategy; leaves are reconstructed by class and local, unless they stay `as_counted`."""
+    if name == "local":
+        refuse_correlated_noise("the strategy local", table.columns)
     classes, associations = prepare(table, name == "randomized")
     k = len(table.labels)
     group, groups = (np.zeros_like(classes), 1) if name == "global" else (classes, k)
     codes = [a.codes(group, groups) for a in associations]
     grids = [a.grid for a in associations]
     unordered = frozenset(i for i, a in enumerate(associations) if not a.ordered)
-    source = (LocalRows if name == "local" else CodedRows).of(codes, [g.size for g in grids], classes, k)
-    if isinstance(source, LocalRows):
-        source.associations = associations
-    growth = grow_from(
-        source, BinarySplitter(categorical=unordered), pruner or MDL(), limits or Limits.for_rows(len(classes))
-    )
     # How rows stray is a product over attributes only where their noise is independent.
-    if not as_counted and not correlated_columns(table.columns):
-        growth = with_leaves(growth, associations, codes, classes)
-    return Tree.of(growth, [c.attribute for c in table.columns], grids, table.labels, name)
+    with_own_leaves = as_counted or name not in WITH_LEAVES or correlated_columns(table.columns)
+
+    def grow(pruner: Pruner) -> Growth:
+        source = (LocalRows if name == "local" else CodedRows).of(codes, [g.size for g in grids], classes, k)
+        if isinstance(source, LocalRows):
+            source.associations = associations
+        splitter = BinarySplitter(categorical=unordered)
+        return grow_from(source, splitter, pruner, limits or Limits.for_rows(len(classes)))
+
+    def finish(growth: Growth) -> Tree:
+        if not with_own_leaves:
+            growth = with_leaves(growth, associations, codes, classes)
+        return Tree.of(growth, [c.attribute for c in table.columns], grids, table.labels, name)
+
+    return Draft.of(grow, finish)
+
+
+WITH_LEAVES = ("byclass", "local")
+"""Strategies that count rows by class, so that their leaves can be reconstructed."""
 
 
 def prepare(table: Table, as_true: bool = False) -> tuple[IntArray, list[Association]]:

@@ -39,27 +39,28 @@ def test_the_simplest_of_near_equals_is_picked_by_the_score_that_is_asked_for():
         return {"log_loss": Estimate(log_loss, log_loss, 0.02), "accuracy": Estimate(accuracy, accuracy, 0.01)}
 
     scores = {"byclass": about(0.405, 0.80), "local": about(0.40, 0.81), "joint": about(0.50, 0.90)}
-    assert pick_strategy(scores) == "byclass"
-    assert pick_strategy(scores, "accuracy") == "joint"
-    assert pick_strategy({"byclass": {}, "local": {}}, "auc") == "byclass"
+    assert pick_strategy(scores, "log_loss", 0.5) == "byclass"
+    assert pick_strategy(scores, "log_loss", 0.1) == "local"
+    assert pick_strategy(scores, "accuracy", 1.0) == "joint"
+    assert pick_strategy({"byclass": {}, "local": {}}, "auc", 1.0) == "byclass"
 
 
 def test_a_score_that_is_none_is_refused(banded):
-    with pytest.raises(UsageError, match="score: 'gini' is not one of them; choose log_loss"):
+    with pytest.raises(UsageError, match="score: 'gini' is not one of them; choose accuracy"):
         fit_auto(banded, score="gini")
 
 
-def test_auto_takes_the_strategy_that_sees_the_interaction_and_says_why(banded):
+def test_auto_takes_a_strategy_that_sees_the_interaction_and_says_why(banded):
     fitted = fit_auto(banded)
-    assert fitted.notes["strategy"] in ("joint", "mixture")
     scores = fitted.notes["scores"]
     assert set(scores) == set(SIMPLEST_FIRST)
     assert all(score["log_loss"] > 0 for score in scores.values())
-    assert "by the log loss on true rows" in fitted.notes["why"]
+    assert "by the accuracy on true rows" in fitted.notes["why"]
     fresh = truth(4000, 2)
     clear = released(fresh, bands(fresh), {})
     right = fitted.tree.accuracy(clear, bands(fresh))
-    assert right > STRATEGIES["byclass"].fit(banded).accuracy(clear, bands(fresh)) + 0.01
+    assert right > STRATEGIES["randomized"].fit(banded).accuracy(clear, bands(fresh)) + 0.04
+    assert right > STRATEGIES["byclass"].fit(banded).accuracy(clear, bands(fresh)) - 0.01
     about = fitted.notes["expected"]["accuracy"]
     assert about["low"] <= right <= about["high"]
 

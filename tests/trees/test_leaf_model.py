@@ -180,6 +180,18 @@ def test_folds_that_differ_by_more_than_chance_widen_the_interval():
     assert apart.error > 0.15
 
 
+def test_what_the_readings_differ_by_is_one_more_error():
+    low, high = Estimate(0.7, 0.8, 0.1).interval
+    assert (low + high) / 2 == pytest.approx(0.75)
+    assert high - low == pytest.approx(2 * 1.96 * math.hypot(0.1, 0.05), rel=1e-3)
+
+
+def test_a_tree_that_made_no_mistake_may_still_make_one():
+    m = np.ones((1, 2))
+    table = LeafTable((m, m), (np.zeros((1, 1)),) * 2, np.array([98.0, 0.0]))
+    assert table.mean(np.array([[1.0, 0.0]])).error == pytest.approx(0.01)
+
+
 def test_few_rows_are_judged_five_times_and_many_once():
     few, many = list(split_rows(1000)), list(split_rows(10_000))
     assert (len(few), len(many)) == (5, 1)

@@ -23,8 +23,8 @@ from sfumato.findings import Note
 @click.option(
     "--score",
     default=None,
-    show_default="log_loss",
-    help="What auto chooses by: log_loss, brier, accuracy, balanced_accuracy or auc.",
+    show_default="accuracy",
+    help="What auto chooses by: accuracy, balanced_accuracy, auc, log_loss or brier.",
 )
 @options.output("Where to write the model.")
 @click.option("--draw", type=Path, help="Draw the tree into this .svg file.")

@@ -350,7 +350,7 @@ def mine(
         Where the work is done. An engine that gathers reads all rows; any other adds up counts, level by level (byclass,
         local, global and randomized), and gives the same tree.
     score : str, optional
-        What auto chooses by: log_loss (the default), brier, accuracy, balanced_accuracy or auc.
+        What auto chooses by: accuracy (the default), balanced_accuracy, auc, log_loss or brier.
 
     Returns
     -------

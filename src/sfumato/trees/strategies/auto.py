@@ -23,7 +23,7 @@ SIMPLEST_FIRST = ("byclass", "randomized", "local", "joint", "mixture")
 """What `auto` chooses from; of equals it takes the first."""
 MIN_ROWS_TO_EXPLORE = 1000
 """Below this many, strategies with many parameters are not tried: chance would choose between them. Local is then by class."""
-HIGHER_IS_BETTER = {"log_loss": False, "brier": False, "accuracy": True, "balanced_accuracy": True, "auc": True}
+HIGHER_IS_BETTER = {"accuracy": True, "balanced_accuracy": True, "auc": True, "log_loss": False, "brier": False}
 
 
 @strategy("auto")
@@ -32,7 +32,7 @@ def fit_auto(
     *,
     limits: Limits | None = None,
     seed: int = 0,
-    score: str = "log_loss",
+    score: str = "accuracy",
     progress: Progress = quiet,
 ) -> Fitted:
     """Choose among the strategies by how their trees do on held-out released rows, and grow the best from all rows.
@@ -46,7 +46,7 @@ def fit_auto(
     seed
         Chance in the strategies joint and mixture.
     score
-        What the choice goes by, as expected on true values: log_loss, brier, accuracy, balanced_accuracy or auc.
+        What the choice goes by, as expected on true values: accuracy, balanced_accuracy, auc, log_loss or brier.
     progress
         Is told what is being done.
 
@@ -82,7 +82,8 @@ def fit_auto(
     progress("judging")
     able = admissible_strategies(verdicts, judge.uncertainty)
     scores = {name: verdicts[name].scores() for name in able}
-    best = pick_strategy(scores, score)
+    # With few rows the simplest wins unless another is surely better; with many, next to any lead decides.
+    best = pick_strategy(scores, score, errors=1.0 if len(judge.splits) > 1 else 0.1)
     expected = {} if correlated else scores[best]
     progress(f"fitting {best} to all rows")
     losses = {name: {"log_loss": verdict.log_loss} for name, verdict in verdicts.items()}
@@ -150,14 +151,14 @@ def admissible_strategies(verdicts: Mapping[str, Verdict], uncertainty: float) -
     return [n for n, v in verdicts.items() if not_surely_worse(v.losses, lowest, errors, spare * uncertainty)]
 
 
-def pick_strategy(scores: Mapping[str, Mapping[str, Estimate]], score: str = "log_loss") -> str:
-    """Return the simplest strategy whose expected score on *true* values is within half a standard error of the best."""
+def pick_strategy(scores: Mapping[str, Mapping[str, Estimate]], score: str, errors: float) -> str:
+    """Return the simplest strategy whose expected score on *true* values is within some standard errors of the best."""
     sign = 1 if HIGHER_IS_BETTER[score] else -1
     values = {name: sign * about[score].value for name, about in scores.items() if score in about}
     if not values:
         return next(iter(scores))
     top = max(values, key=lambda name: values[name])
-    return next(name for name in values if values[name] >= values[top] - scores[top][score].error / 2)
+    return next(name for name in values if values[name] >= values[top] - errors * scores[top][score].error)
 
 
 def sentence(best: str, scores: Mapping[str, Mapping[str, Estimate]], verdict: Verdict, score: str, rows: int) -> str:

@@ -166,7 +166,7 @@ def weight_covariance(densities: FloatArray, weights: FloatArray, start: FloatAr
 
 @dataclass(frozen=True)
 class Estimate:
-    """A figure by two readings of the same rows, the lower and the higher one, and its standard error."""
+    """A figure by several readings of the same rows, the lowest and the highest one, and the standard error of chance."""
 
     lower: float
     higher: float
@@ -179,9 +179,10 @@ class Estimate:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """95 %: from the lower reading to the higher one, and 1.96 standard errors beyond."""
+        """95 %: 1.96 standard errors on each side, half of what the readings differ by taken as one more error."""
         z95 = 1.959963984540054
-        return self.lower - z95 * self.error, self.higher + z95 * self.error
+        half = z95 * math.hypot(self.error, (self.higher - self.lower) / 2)
+        return self.value - half, self.value + half
 
     @classmethod
     def pool(cls, parts: Sequence[Estimate]) -> Estimate:
@@ -251,7 +252,9 @@ class LeafTable:
         means = [float(weights @ (r * v).sum(axis=0)) for r, v in zip(self.readings, values, strict=True)]
         spread = (values[1][:, c] @ v @ values[1][:, c] for c, v in enumerate(self.covariances))
         variance = sum(float(w**2 * s) for w, s in zip(weights, spread, strict=True)) + more_variance
-        return Estimate(min(means), max(means), math.sqrt(max(variance, 0.0)))
+        # Where no row went wrong, the next one still may: no error is less than one row's share.
+        least = 1 / (self.classes.sum() + 2)
+        return Estimate(min(means), max(means), max(math.sqrt(max(variance, 0.0)), least))
 
 
 class LeafModel:

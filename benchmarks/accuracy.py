@@ -18,7 +18,7 @@ import numpy as np
 from sfumato import generators
 from sfumato.channels import Channel, Gaussian, Uniform
 from sfumato.randomness import Rows, SecretKey
-from sfumato.table import Column, Table
+from sfumato.table import Column, Original, Table
 from sfumato.trees.strategies.base import STRATEGIES
 
 LAWS: dict[str, type[Gaussian | Uniform]] = {"gaussian": Gaussian, "uniform": Uniform}
@@ -77,7 +77,8 @@ def release_of(rows: dict[str, np.ndarray], law: Channel | None, key: SecretKey)
         if channel is not None:
             values = channel.perturb(key.derive(attribute.name, channel.to_dict()), Rows(0, len(values)), values)
         columns.append(Column(attribute, channel, values))
-    return Table(tuple(columns), Column.of_codes("class", ("A", "B"), classes_of(rows)))
+    kind = Original if law is None else Table
+    return kind(tuple(columns), Column.of_codes("class", ("A", "B"), classes_of(rows)))
 
 
 def classes_of(rows: dict[str, np.ndarray]) -> np.ndarray:

@@ -107,7 +107,7 @@ def signature(thing: Callable[..., Any], name: str) -> str:
     try:
         found = inspect.signature(thing)
     except (TypeError, ValueError):
-        return f"{name}(…)"
+        return f"{name}(...)"
     parameters = [p for n, p in found.parameters.items() if n not in ("self", "cls")]
     shown, star = [], False
     for p in parameters:

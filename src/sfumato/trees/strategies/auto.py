@@ -163,7 +163,7 @@ def pick_strategy(scores: Mapping[str, Mapping[str, Estimate]], score: str, erro
 
 def sentence(best: str, scores: Mapping[str, Mapping[str, Estimate]], verdict: Verdict, score: str, rows: int) -> str:
     """Say what was chosen and why, and how sure that is."""
-    words = score.replace("_", " ")
+    words = "AUC" if score == "auc" else score.replace("_", " ")
     told = ", ".join(f"{name} {about[score].value:.3f}" for name, about in scores.items() if score in about)
     parts = [f"{best}, by the {words} on true rows that held-out rows let expect ({told})"]
     if about := scores[best].get("accuracy"):

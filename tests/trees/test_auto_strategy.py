@@ -9,9 +9,8 @@ from tests.support import mined_tables as tables
 from sfumato.channels import Gaussian, Substitution, Uniform
 from sfumato.errors import UsageError
 from sfumato.table import Original, Table
-from sfumato.trees.strategies.auto import SIMPLEST_FIRST, admissible_strategies, fit_auto, pick_strategy
+from sfumato.trees.strategies.auto import SIMPLEST_FIRST, fit_auto, pick_strategy
 from sfumato.trees.strategies.base import STRATEGIES
-from sfumato.trees.strategies.judge import Verdict
 from sfumato.trees.strategies.leaf_model import Estimate
 
 truth, released, bands = tables.truth, tables.released, tables.bands
@@ -23,15 +22,6 @@ NOISE = {"x": Gaussian(privacy=1.0), "y": Gaussian(privacy=1.0), "junk": Gaussia
 def banded():
     columns = truth(20_000, 1)
     return released(columns, bands(columns), NOISE)
-
-
-def test_strategies_that_predict_released_rows_surely_worse_are_out():
-    rng = np.random.default_rng(4)
-    base = rng.random(1000)
-    losses = {"byclass": base + 0.05, "randomized": base, "local": base + rng.normal(0.01, 1.0, 1000)}
-    verdicts = {name: Verdict(1.0, loss) for name, loss in losses.items()}
-    assert admissible_strategies(verdicts, 0.0) == ["randomized", "local"]
-    assert admissible_strategies(verdicts, 2.0) == ["byclass", "randomized", "local"]
 
 
 def test_the_simplest_of_near_equals_is_picked_by_the_score_that_is_asked_for():

@@ -211,6 +211,16 @@ def test_where_nothing_tells_the_classes_apart_the_tree_is_its_root():
     assert verdict.log_loss == pytest.approx(math.log(2), abs=0.02)
 
 
+def test_losses_are_near_within_chance_and_within_a_little_of_the_entropy(banded):
+    judge = Judge(banded)
+    rng = np.random.default_rng(4)
+    base = rng.random(1000)
+    assert judge.is_near(base + 0.02, base)  # .03 ln 2
+    assert not judge.is_near(base + 0.03, base)
+    assert judge.is_near(base + rng.normal(0.03, 1.0, 1000), base)
+    assert judge.is_near(base[:200] + 0.02, base)
+
+
 def test_true_values_need_no_judge():
     columns = truth(500, 9)
     assert Judge(released(columns, bands(columns), {})).judge(lambda _: None).discount == 1.0

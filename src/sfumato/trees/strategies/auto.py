@@ -14,7 +14,7 @@ from sfumato.text import join_names
 from sfumato.trees.grow import MDL, Limits
 from sfumato.trees.strategies.base import Draft, Fitted, Progress, keep_classified_rows, quiet, strategy
 from sfumato.trees.strategies.joint_map import Choice, choose_attributes, draft_joint
-from sfumato.trees.strategies.judge import Drafter, Judge, Verdict, not_surely_worse, tell_scores
+from sfumato.trees.strategies.judge import Drafter, Judge, Verdict, tell_scores
 from sfumato.trees.strategies.leaf_model import Estimate
 from sfumato.trees.strategies.mixture import draft_mixture
 from sfumato.trees.strategies.published import draft_published
@@ -80,8 +80,8 @@ def fit_auto(
         progress(f"trying {name}")
         verdicts[name] = judge.judge(drafts[name], max_folds=1 if name in ("joint", "mixture") else None)
     progress("judging")
-    able = admissible_strategies(verdicts, judge.uncertainty)
-    scores = {name: verdicts[name].scores() for name in able}
+    lowest = min(verdicts.values(), key=lambda verdict: verdict.log_loss).losses
+    scores = {name: v.scores() for name, v in verdicts.items() if judge.is_near(v.losses, lowest)}
     # With few rows the simplest wins unless another is surely better; with many, next to any lead decides.
     best = pick_strategy(scores, score, errors=1.0 if len(judge.splits) > 1 else 0.1)
     expected = {} if correlated else scores[best]
@@ -138,17 +138,6 @@ def _fit(draft: Drafter, table: Table, discount: float, name: str, scores: Mappi
         "why": "; ".join([why, *own]),
     }
     return Fitted(whole.cut(MDL(discount)), notes)
-
-
-def admissible_strategies(verdicts: Mapping[str, Verdict], uncertainty: float) -> list[str]:
-    """Return the strategies that predict the classes of held-out *released* rows about as well as the best one does.
-
-    That loss has the least chance in it and needs no reading of leaves, but it does not tell a tree of true values from one of
-    blurred values, so near ones stay in: within two paired standard errors, or `spare` of what the class shares leave open.
-    """
-    errors, spare = 2.0, 0.03
-    lowest = min(verdicts.values(), key=lambda verdict: verdict.log_loss).losses
-    return [n for n, v in verdicts.items() if not_surely_worse(v.losses, lowest, errors, spare * uncertainty)]
 
 
 def pick_strategy(scores: Mapping[str, Mapping[str, Estimate]], score: str, errors: float) -> str:

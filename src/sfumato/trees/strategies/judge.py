@@ -99,21 +99,25 @@ class Judge:
         self.splits = list(split_rows(table.rows))
         self.parts = [table.take(grown) for grown, _ in self.splits]
 
-    @property
-    def uncertainty(self) -> float:
-        """The entropy of the classes in nats: what their shares leave open."""
+    def is_near(self, losses: FloatArray, best: FloatArray) -> bool:
+        """Return whether losses are about as low as the best: within two paired standard errors, or within `spare`.
+
+        The loss of released rows rewards soft leaves before right ones, and does not tell a tree of true values from one of
+        blurred values. So `spare`, a few hundredths of what the class shares leave open, decides nothing. Where one was judged on
+        fewer folds, the rows of these are compared.
+        """
+        errors, spare = 2.0, 0.03
         shares = class_shares(self.seen.table.codes, len(self.seen.table.labels))
-        return float(-(shares * np.log(shares)).sum())
+        shared = min(len(losses), len(best))
+        excess = losses[:shared] - best[:shared]
+        chance = errors * float(excess.std()) / math.sqrt(shared)
+        return bool(excess.mean() <= max(chance, spare * float(-(shares * np.log(shares)).sum())))
 
     def judge(self, draft: Drafter, max_folds: int | None = None) -> Verdict:
         """Grow a strategy's trees on parts of the rows and choose the discount of the lowest loss, the weakest of near equals.
 
         A tree that was cut too far is wrong wherever it lacks a border; one that was cut too little, only where it is unsure.
         """
-        errors, spare = (
-            1.0,
-            0.01,
-        )  # near is within a standard error, or within a hundredth of what the classes leave open
         perturbed = any(column.channel is not None for column in self.seen.table.columns)
         splits = self.splits[:max_folds]
         if not splits or not perturbed:
@@ -125,8 +129,7 @@ class Judge:
             for d in DISCOUNTS
         }
         lowest = min(losses.values(), key=lambda loss: float(loss.mean()))
-        near = spare * self.uncertainty
-        discount = next(d for d in DISCOUNTS if not_surely_worse(losses[d], lowest, errors, near))
+        discount = next(d for d in DISCOUNTS if self.is_near(losses[d], lowest))
         if all(models[discount].tree.leaves == 1 for models in folds):
             discount = math.inf  # a tree of all rows would not have been judged
         return Verdict(discount, losses[discount], tuple(zip((m[discount] for m in folds), held, strict=True)))
@@ -139,16 +142,6 @@ class Judge:
             if model is None or tree.nodes != model.tree.nodes:
                 model = LeafModel(tree, self.seen, grown)
             yield discount, model
-
-
-def not_surely_worse(losses: FloatArray, best: FloatArray, errors: float, near: float = 0.0) -> bool:
-    """Return whether the mean excess of losses over others is within some paired standard errors, or at most `near`.
-
-    Where one was judged on fewer folds, the rows of these are compared.
-    """
-    shared = min(len(losses), len(best))
-    excess = losses[:shared] - best[:shared]
-    return bool(excess.mean() <= max(errors * excess.std() / math.sqrt(len(excess)), near))
 
 
 def fit_draft(table: Table, draft: Drafter, pruner: Pruner | None = None, max_folds: int | None = None) -> Fitted:

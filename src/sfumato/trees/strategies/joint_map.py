@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -56,10 +57,7 @@ def fit_joint(
     progress
         Is told what is being done.
     """
-
-    def draft(part: Table) -> Draft:
-        return draft_joint(part, limits=limits, seed=seed, attributes=attributes, progress=progress)
-
+    draft = partial(draft_joint, limits=limits, seed=seed, attributes=attributes, progress=progress)
     return fit_draft(table, draft, pruner, max_folds=1)
 
 

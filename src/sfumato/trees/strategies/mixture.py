@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -44,10 +45,7 @@ def fit_mixture(
     progress
         Is told what is being done.
     """
-
-    def draft(part: Table) -> Draft:
-        return draft_mixture(part, limits=limits, seed=seed, attributes=attributes, progress=progress)
-
+    draft = partial(draft_mixture, limits=limits, seed=seed, attributes=attributes, progress=progress)
     return fit_draft(table, draft, pruner, max_folds=1)
 
 

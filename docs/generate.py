@@ -16,6 +16,7 @@ import sys
 import textwrap
 import types
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -236,7 +237,7 @@ def _members(thing: type) -> list[tuple[str, Any]]:
     for name, member in inspect.getmembers_static(thing):
         if name.startswith("_") or name in fields or not _ours(thing, name):
             continue
-        if isinstance(member, (classmethod, staticmethod, property, types.FunctionType)):
+        if isinstance(member, (classmethod, staticmethod, property, cached_property, types.FunctionType)):
             out.append((name, member))
     return out
 
@@ -247,7 +248,7 @@ def _ours(thing: type, name: str) -> bool:
 
 
 def _method(name: str, member: Any) -> list[str]:
-    if isinstance(member, property):
+    if isinstance(member, (property, cached_property)):
         return [f"`.{name}`", first_sentence(member)]
     function = member.__func__ if isinstance(member, (classmethod, staticmethod)) else member
     parameters = [p for p in inspect.signature(function).parameters.values() if p.name not in ("self", "cls")]

@@ -1,8 +1,8 @@
 """Run the commands that the guides show, and hold or renew the output beside them: `make docs-guides`.
 
 In a `console` block a line `$ sfumato …` is a command, and the lines after it are lines of what it prints, in order; `…` stands for
-lines that are left out. A `pycon` block is Python. A page is run from top to bottom in an empty folder. The key is fixed, so every
-figure is the same each time; only seconds differ.
+lines that are left out. A `pycon` block is Python. A page is run from top to bottom in an empty folder. The key and the salt are
+fixed, so every figure is the same each time; only seconds differ.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
+from unittest.mock import patch
 
 HERE = Path(__file__).parent
 KEY = "sfumato owner key v1 - whoever holds it can remove the noise: keep it private, and keep it\n" + "5f" * 32 + "\n"
@@ -74,7 +75,7 @@ def run(page: Path, folder: Path) -> Iterator[Command | str]:
     key.touch(mode=0o600)
     key.write_text(KEY)
     names: dict[str, object] = {}
-    with chdir(folder):
+    with chdir(folder), patch("sfumato.releasing.door.random_salt", return_value="5a" * 12):
         for language, body in blocks(page):
             if language == "pycon":
                 yield _python(body, names, page.name)

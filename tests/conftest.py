@@ -6,7 +6,7 @@ import os
 
 import pytest
 from hypothesis import HealthCheck, settings
-from tests.support.chance import keys, keys_of_file, keys_of_test  # noqa: F401 - fixtures
+from tests.support.chance import keys, keys_of_file, keys_of_test, state_folder  # noqa: F401 - fixtures
 from tests.support.cluster import cluster, session, spark, why_not  # noqa: F401 - fixtures
 
 collect_ignore_glob = ["support/*"]  # imported by tests, never run: a toy law must not reach the registries here

@@ -73,6 +73,11 @@ class SecretKey:
         return self.derive("fingerprint", *labels).secret[:12].hex()
 
 
+def random_salt() -> str:
+    """Return 96 public random bits: they keep the noise of one table apart from that of another under the same key."""
+    return os.urandom(12).hex()
+
+
 def canonical(value: Any) -> bytes:
     """Return one byte string per value: JSON with sorted keys and no spaces."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode()

@@ -7,10 +7,12 @@ is published with the release, so a minimum or maximum that is some person's val
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import StrEnum
+from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
 from sfumato.errors import UsageError
@@ -337,7 +339,7 @@ class Schema:
 
     def __post_init__(self) -> None:
         names = [a.name for a in self.attributes]
-        if twice := sorted({n for n in names if names.count(n) > 1}):
+        if twice := sorted(n for n, count in Counter(names).items() if count > 1):
             raise UsageError(f"column {join_names(twice)} is described twice; describe each once")
         for role in (Role.TARGET, Role.IDENTIFIER):
             if len(several := [a.name for a in self.attributes if a.role is role]) > 1:
@@ -352,19 +354,23 @@ class Schema:
         return len(self.attributes)
 
     def __getitem__(self, name: str) -> Attribute:
-        return find_column(self.attributes, name)
+        return self._by_name[name] if name in self._by_name else find_column(self.attributes, name)
 
-    @property
+    @cached_property
+    def _by_name(self) -> dict[str, Attribute]:
+        return {a.name: a for a in self.attributes}
+
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Column names in table order."""
         return tuple(a.name for a in self.attributes)
 
-    @property
+    @cached_property
     def target(self) -> Attribute | None:
         """The target column, if one is declared."""
         return next((a for a in self.attributes if a.role is Role.TARGET), None)
 
-    @property
+    @cached_property
     def identifier(self) -> Attribute | None:
         """The column that says whose row this is, if one is declared."""
         return next((a for a in self.attributes if a.role is Role.IDENTIFIER), None)

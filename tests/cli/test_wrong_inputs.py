@@ -239,7 +239,7 @@ CASES = [
     ("compare people.csv r --sample 0", 2, "sample: 0 rows cannot be compared"),
     ("audit outside.csv r", 1, "age, row 3: 212 is outside [20, 69]; give the same table"),
     ("audit people.csv r --control lacking.csv", 1, "give people who are not in the release, in a table of the same columns"),
-    ("audit people.csv r --key nowhere", 2, "no ledger nowhere.ledger"),
+    ("audit people.csv r --key nowhere", 2, "the key nowhere cannot be read"),
     ("tradeoff people.csv --target class --repeats 0", 2, "--repeats 0 must lie between 1 and 1,000"),
     ("tradeoff people.csv --target income", 2, "income: a target of numbers has no classes; cut it into categories first"),
     ("tradeoff people.csv --target class --method leaf-swap", 2, "no single strength to sweep; make a release with --method leaf-swap"),

@@ -54,7 +54,7 @@ def made(engine: Engine, people: Path, folder: Path) -> Release:
     plan = plan_for(get("agrawal"), "gaussian", 0.5)
     person = Attribute("person", Kind.CATEGORICAL, None, role=Role.IDENTIFIER, consent=Consent.TRUE)
     plan = replace(plan, schema=Schema((*plan.schema, person)))
-    return release(people, plan, folder / "release", key=OWNER, engine=engine)
+    return release(people, plan, folder / "release", key=OWNER, name="people", engine=engine)
 
 
 def released_rows(engine: Engine, people: Path, folder: Path) -> Any:

@@ -251,6 +251,8 @@ class Workshop:
         key.touch(mode=0o600)
         key.write_text(KEY)
         command = (STEPS | SPARK_STEPS)[name]
+        if command.startswith("release ") and " --name " not in command:
+            command += f" --name {name}"  # else the salt would be random
         (folder / "stdout").write_text(run([self._word(word, folder) for word in shlex.split(command)]))
 
     def _word(self, word: str, folder: Path) -> str:

@@ -23,6 +23,7 @@ from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
 from sfumato.releases import Release
 from sfumato.releasing import release
+from sfumato.releasing.base import Scope
 from sfumato.releasing.row_by_row import EntityWords, kernel_for
 
 
@@ -108,7 +109,7 @@ def test_workers_write_fold_and_count_what_one_process_does(
     folder: Path, table: pa.Table, plan_by_id: Plan, owner: SecretKey, tmp_path: Path
 ) -> None:
     """The part of the cluster that is ours, run here: without Spark, but with its batches."""
-    kernel = kernel_for(plan_by_id, owner)
+    kernel = kernel_for(plan_by_id, owner, Scope("r", "00"))
     names = tuple(dict.fromkeys([c.name for c in kernel.columns] + [str(kernel.identifier)]))
     pieces = tuple(cut_into_pieces(open_table(folder), 400, lambda p: []))
     rows = Pieces(pieces, names, 150)

@@ -21,6 +21,7 @@ from sfumato.randomness import SecretKey
 from sfumato.releases import Release, create_key, load_key
 from sfumato.releases.ledger import Ledger
 from sfumato.releasing import release
+from sfumato.releasing.base import Scope
 from sfumato.releasing.row_by_row import KernelByKeyFile, kernel_for, key_fingerprint
 from sfumato.schema import Attribute, Categories, Consent, Interval, Kind, Schema
 
@@ -89,22 +90,23 @@ def test_the_secret_is_in_no_file_log_message_or_repr(
     with pytest.raises(LedgerError) as refused:
         release(table, replace(plan, name="other"), tmp_path / "x", key=key)
     owner = load_key(key)
-    kernel = kernel_for(plan_by_id, owner)
+    kernel = kernel_for(plan_by_id, owner, Scope("e", "00"))
     derived = [c.key for c in kernel.columns] + [kernel.entity_key, kernel.sketch_key, owner]
     captured = capfd.readouterr()
     texts = [
         repr(kernel), str(kernel), repr(made), repr(made.manifest), repr(owner), str(refused.value), repr(refused.value),
-        caplog.text, captured.out, captured.err, repr(Ledger.beside(key).entries()),
+        caplog.text, captured.out, captured.err, repr(Ledger.of_key(key).entries()),
     ]  # fmt: skip
     public = [pickle.dumps(o) for o in (made, made.manifest, plan, made.read_table(), refused.value)]
     files = [p.read_bytes() for folder in ("r", "e") for p in (tmp_path / folder).iterdir()]
-    files.append((tmp_path / "k.ledger").read_bytes())
+    ledger = Ledger.of_key(key)
+    files += [ledger.path.read_bytes(), ledger.copy.read_bytes()]
     for secret in derived:
         for form in (secret.secret.hex(), repr(secret.secret), str(list(secret.secret))):
             assert not [t for t in texts if form in t]
             assert not [f for f in (*files, *public) if form.encode() in f]
         assert not [f for f in (*files, *public) if secret.secret in f]
-    assert stat.S_IMODE((tmp_path / "k.ledger").stat().st_mode) == 0o600
+    assert [stat.S_IMODE(p.stat().st_mode) for p in (ledger.path, ledger.copy)] == [0o600, 0o600]
 
 
 def test_the_same_release_again_is_no_second_release(tmp_path: Path, table: pa.Table, plan: Plan) -> None:
@@ -112,7 +114,7 @@ def test_the_same_release_again_is_no_second_release(tmp_path: Path, table: pa.T
     again = release(table, plan, tmp_path / "2", key=tmp_path / "k", block_rows=100)
     assert first.data_path.read_bytes() == again.data_path.read_bytes()
     assert first.manifest == again.manifest
-    assert len(Ledger.beside(tmp_path / "k").entries()) == 1
+    assert len(Ledger.of_key(tmp_path / "k").entries()) == 1
 
 
 def _other_law(plan: Plan) -> Plan:
@@ -153,7 +155,7 @@ def test_fresh_noise_for_the_same_rows_is_refused_unless_insisted_upon(
     assert made.manifest.again == ("n",)
     assert Release.open(tmp_path / "2").manifest.again == ("n",)
     assert "averaging" in (tmp_path / "2/README.md").read_text("utf-8")
-    assert len(Ledger.beside(tmp_path / "k").entries()) == 2
+    assert len(Ledger.of_key(tmp_path / "k").entries()) == 2
 
 
 def test_only_the_columns_that_would_be_weakened_are_named(tmp_path: Path, table: pa.Table, plan: Plan) -> None:
@@ -183,7 +185,7 @@ def test_appended_and_corrected_rows_are_no_second_release(tmp_path: Path, table
     ages[:400] = [20] * 400
     release(table.set_column(1, "age", pa.array(ages)), plan, tmp_path / "2", key=tmp_path / "k")
     assert Release.open(tmp_path / "2").manifest.again == ()
-    assert [e.sketch.rows for e in Ledger.beside(tmp_path / "k").entries()] == [4000, 5000]
+    assert [e.sketch.rows for e in Ledger.of_key(tmp_path / "k").entries()] == [4000, 5000]
 
 
 def test_another_table_is_another_matter(tmp_path: Path, plan: Plan) -> None:
@@ -240,18 +242,15 @@ def test_without_a_key_file_there_is_no_ledger_and_no_repeating(tmp_path: Path, 
     assert sorted(p.name for p in tmp_path.iterdir()) == ["1", "2"]
 
 
-def test_a_ledger_cut_short_by_a_crash_is_read_and_a_damaged_one_refused(
-    tmp_path: Path, table: pa.Table, plan: Plan
-) -> None:
+def test_a_damaged_ledger_is_refused_at_the_line_that_is_wrong(tmp_path: Path, table: pa.Table, plan: Plan) -> None:
     release(table, plan, tmp_path / "1", key=tmp_path / "k")
     ledger = tmp_path / "k.ledger"
     whole = ledger.read_text()
     ledger.write_text(whole + whole[:100])
-    release(table, plan, tmp_path / "2", key=tmp_path / "k")
-    ledger.write_text("{}\n" + whole)
-    with pytest.raises(UsageError, match="line 1"):
-        release(table, plan, tmp_path / "3", key=tmp_path / "k")
+    with pytest.raises(LedgerError, match="damaged in line 3"):
+        release(table, plan, tmp_path / "2", key=tmp_path / "k")
     for line in (
+        "{}",
         "null",
         "3",
         '"x"',
@@ -259,7 +258,7 @@ def test_a_ledger_cut_short_by_a_crash_is_read_and_a_damaged_one_refused(
         '{"sketch": {"cells": []}, "name": 1, "noise": {}, "when": 1}',
     ):
         ledger.write_text(line + "\n" + whole)
-        with pytest.raises(UsageError, match="line 1"):
+        with pytest.raises(LedgerError, match="line 1"):
             release(table, plan, tmp_path / "3", key=tmp_path / "k")
 
 
@@ -267,14 +266,14 @@ def test_a_failed_release_is_not_recorded(tmp_path: Path, table: pa.Table, plan:
     release(table, plan, tmp_path / "1", key=tmp_path / "k")
     with pytest.raises(LedgerError):
         release(table, _other_law(plan), tmp_path / "2", key=tmp_path / "k")
-    assert len(Ledger.beside(tmp_path / "k").entries()) == 1
+    assert len(Ledger.of_key(tmp_path / "k").entries()) == 1
 
 
 def test_keys_of_different_owners_share_nothing(tmp_path: Path, table: pa.Table, plan: Plan) -> None:
     a = release(table, plan, tmp_path / "1", key=tmp_path / "a")
     b = release(table, plan, tmp_path / "2", key=tmp_path / "b")
     assert a.data_path.read_bytes() != b.data_path.read_bytes()
-    assert a.manifest.name == b.manifest.name
+    assert a.manifest.name != b.manifest.name
     assert isinstance(load_key(tmp_path / "a"), SecretKey)
 
 
@@ -308,8 +307,9 @@ def test_a_worker_with_another_key_file_than_the_drivers_is_refused(tmp_path: Pa
     plan = Plan(schema, {"x": Gaussian(sigma=1.0)}, name="p")
     own = create_key(tmp_path / "key")
     block = Block(0, pa.record_batch({"x": [1.0, 2.0]}))
-    same = KernelByKeyFile(plan, str(tmp_path / "key"), key_fingerprint(own))
-    assert same(block).batch.equals(kernel_for(plan, own)(block).batch)
-    other = KernelByKeyFile(plan, str(tmp_path / "key"), key_fingerprint(SecretKey(bytes(32))))
+    scope = Scope("p", "00")
+    same = KernelByKeyFile(plan, scope, str(tmp_path / "key"), key_fingerprint(own))
+    assert same(block).batch.equals(kernel_for(plan, own, scope)(block).batch)
+    other = KernelByKeyFile(plan, scope, str(tmp_path / "key"), key_fingerprint(SecretKey(bytes(32))))
     with pytest.raises(UsageError, match="holds another key than the driver's"):
         other(block)

@@ -226,7 +226,7 @@ def test_the_ledger_knows_law_and_class_of_a_guided_release(table: Path, plan: P
     method = make_method(law, {"small": "keep"} if law == "leaf-swap" else {})
     plan = replace(plan, method=method.to_dict(), channels={})
     release(table, plan, tmp_path / "a", engine=Local(gathers=False), key=tmp_path / "key")
-    (entry,) = Ledger.beside(tmp_path / "key").entries()
+    (entry,) = Ledger.of_key(tmp_path / "key").entries()
     assert set(entry.noise) == {"colour", "size", "x", "label"}
     assert entry.laws == {name: {"law": law} for name in entry.noise}
 

@@ -106,7 +106,7 @@ def test_a_hundred_killed_runs_leave_no_half_release_and_lose_no_input(tmp_path:
     assert killed >= RUNS
     assert appeared, "some were so late that the release stood"
     assert digest(tmp_path / "in.parquet") == before
-    assert len(Ledger.beside(tmp_path / "k").entries()) == 1
+    assert len(Ledger.of_key(tmp_path / "k").entries()) == 1
     # The next run works, gives the same bytes, and sweeps up what the dead left.
     made = release(tmp_path / "in.parquet", plan, tmp_path / "out", key=tmp_path / "k", force=True)
     assert made.data_path.read_bytes() == (tmp_path / "warm/data.parquet").read_bytes()

@@ -16,16 +16,18 @@ from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
 from sfumato.releases import Release
 from sfumato.releasing import release
+from sfumato.releasing.base import Scope
 from sfumato.releasing.row_by_row import kernel_for
 
 OWNER = SecretKey(bytes(range(100, 132)))
+NAME = "spread"
 
 pytestmark = pytest.mark.usefixtures("cluster")
 
 
 def secrets_of(plan: Plan, owner: SecretKey) -> list[bytes]:
     """Every key a release has, the owner's first."""
-    kernel = kernel_for(plan, owner)
+    kernel = kernel_for(plan, owner, Scope.of_name(NAME, owner))
     keys = [owner, kernel.entity_key, kernel.sketch_key, *(c.key for c in kernel.columns)]
     return [k.secret for k in keys]
 
@@ -49,7 +51,7 @@ def test_the_search_for_keys_finds_them() -> None:
 def test_no_key_stands_in_configuration_event_log_plans_or_logs(
     spark: Any, cluster: Any, table: Path, plan: Plan, tmp_path: Path
 ) -> None:
-    release(table, plan, tmp_path / "r", key=OWNER, engine=spark)
+    release(table, plan, tmp_path / "r", key=OWNER, name=NAME, engine=spark)
     context = spark.session.sparkContext
     conf = repr(context.getConf().getAll()) + repr(sorted(spark.session.conf.getAll.items()))
     assert "spark.eventLog.enabled" in conf
@@ -89,7 +91,7 @@ def test_no_key_lies_in_the_open_on_the_disks_of_the_cluster(
     found: list[Path] = []
     watcher = threading.Thread(target=watch)
     watcher.start()
-    release(table, plan, tmp_path / "r", key=OWNER, engine=spark)
+    release(table, plan, tmp_path / "r", key=OWNER, name=NAME, engine=spark)
     done.set()
     watcher.join()
     assert seen
@@ -99,7 +101,7 @@ def test_no_key_lies_in_the_open_on_the_disks_of_the_cluster(
 def test_the_owners_own_key_does_not_travel(plan: Plan) -> None:
     import pickle
 
-    assert OWNER.secret not in pickle.dumps(kernel_for(plan, OWNER))
+    assert OWNER.secret not in pickle.dumps(kernel_for(plan, OWNER, Scope.of_name(NAME, OWNER)))
 
 
 def test_workers_that_have_the_key_file_are_sent_no_key_at_all(
@@ -108,14 +110,18 @@ def test_workers_that_have_the_key_file_are_sent_no_key_at_all(
     import pickle
 
     from sfumato.errors import UsageError
-    from sfumato.releases.ledger import load_key
+    from sfumato.releases import load_key
     from sfumato.releasing.row_by_row import KernelByKeyFile, key_fingerprint
 
-    first = release(table, plan, tmp_path / "a", key=tmp_path / "key")
-    made = release(table, plan, tmp_path / "b", key=tmp_path / "key", engine=replace(spark, keys_on_workers=True))
+    first = release(table, plan, tmp_path / "a", key=tmp_path / "key", name=NAME)
+    made = release(
+        table, plan, tmp_path / "b", key=tmp_path / "key", name=NAME, engine=replace(spark, keys_on_workers=True)
+    )
     assert made.to_arrow().equals(first.to_arrow())
-    sent = pickle.dumps(KernelByKeyFile(plan, str(tmp_path / "key"), key_fingerprint(load_key(tmp_path / "key"))))
     owner = load_key(tmp_path / "key")
+    sent = pickle.dumps(
+        KernelByKeyFile(plan, Scope.of_name(NAME, owner), str(tmp_path / "key"), key_fingerprint(owner))
+    )
     assert not any(held_in(secret, sent) for secret in secrets_of(plan, owner))
     with pytest.raises(UsageError, match="need a key file"):
         release(table, plan, tmp_path / "c", key=owner, engine=replace(spark, keys_on_workers=True))

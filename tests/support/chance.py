@@ -7,11 +7,13 @@ Processes that a test starts still draw their own.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator
 
 import pytest
 
 from sfumato import randomness
+from sfumato.releases import MEMORY
 
 
 class KeyStream:
@@ -39,6 +41,12 @@ def keys() -> Iterator[KeyStream]:
         yield stream
 
 
+@pytest.fixture(scope="session", autouse=True)
+def state_folder(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Keep the copies of ledgers out of the home of whoever runs the tests."""
+    os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
+
+
 @pytest.fixture(scope="module", autouse=True)
 def keys_of_file(keys: KeyStream, request: pytest.FixtureRequest) -> None:
     """Let what the tests of a file share be the same whichever of them runs first."""
@@ -48,4 +56,5 @@ def keys_of_file(keys: KeyStream, request: pytest.FixtureRequest) -> None:
 @pytest.fixture(autouse=True)
 def keys_of_test(keys: KeyStream, request: pytest.FixtureRequest) -> None:
     """Let a test be the same whether it runs alone or after others."""
+    MEMORY.clear()
     keys.restart(request.node.nodeid)

@@ -265,13 +265,8 @@ class Repeats:
 
     @staticmethod
     def _law(entry: Entry, column: Column) -> Channel | None:
-        """The law that the ledger names; an old ledger names none, and then this release's own stands for it.
-
-        None for a guided method, which has no law value by value.
-        """
-        law = entry.laws.get(column.name)
-        if law is None:
-            return column.channel
+        """The law that the ledger names; None for a guided method, which has no law value by value."""
+        law = entry.laws[column.name]
         return Channel.from_dict(law) if law["law"] in CHANNELS else None
 
     def redraw(self, view: View, truth: Truth, given: Collection[str], seed: int) -> tuple[View, ...]:
@@ -328,11 +323,11 @@ def find_repeats(ledger: Ledger, manifest: Manifest) -> Repeats:
             "give the key that the release was made with, or leave it out"
         )
     stated = {c.attribute.name: c.channel.to_dict() for c in manifest.columns if c.channel is not None}
-    # A name may be released again under another law; ledgers from before laws were kept name none.
+    # A name may be released again under another law.
     this = next((e for e in reversed(own) if e.laws == stated), own[-1])
     others = {}
     for number, entry in enumerate(known):
         columns = tuple(n for n in this.columns_redrawn_by(entry) if n in this.noise) if entry is not this else ()
         if columns:
-            others[f"{number}:{entry.name}"] = (entry, columns, not this.is_moved_in(entry))
+            others[f"{number}:{entry.name}"] = (entry, columns, not this.columns_moved_in(entry))
     return Repeats(this, others)

@@ -215,7 +215,7 @@ def _open_ledger(key: str | Path | None, ledger: Ledger | str | Path | None) -> 
     if key is not None and ledger is not None:
         raise UsageError("key= and ledger= name the same thing; give one of them")
     if key is not None:
-        ledger = Ledger.beside(key)
+        ledger = Ledger.of_key(key)
     book = Ledger(Path(ledger)) if isinstance(ledger, str | Path) else ledger
     if book is not None and not book.path.exists():
         raise UsageError(f"there is no ledger {book.path}; give the key that the release was made with")

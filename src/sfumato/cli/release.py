@@ -22,7 +22,7 @@ from sfumato.cli.output import give, progress, say, table, warn
 @options.privacy
 @options.parameters
 @options.method("Instead of noise column by column: {}, or a guided method such as leaf-swap.")
-@click.option("--name", help="The release's name; noise is fixed for a name (default: a digest of the plan).")
+@click.option("--name", help="The release's name; noise is fixed for a name (default: for the table).")
 @click.option(
     "--key", type=Path, default=Path("sfumato.key"), show_default=True, help="The owner's key; made if there is none."
 )

@@ -84,7 +84,8 @@ def read_blocks(source: Source, columns: Iterable[str] | None = None, rows: int 
 
 def check_columns(source: Source, columns: Iterable[str], remedy: str = "fix the plan, or name another column") -> None:
     """Raise DataError if the table lacks a column; `remedy` is the next step."""
-    if absent := [c for c in columns if c not in source.columns]:
+    held = set(source.columns)
+    if absent := [c for c in columns if c not in held]:
         raise DataError(
             f"{source.name} has no column {join_names(absent)}; its columns are {join_names(source.columns)}; {remedy}"
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -16,7 +15,6 @@ from sfumato.findings import Note
 from sfumato.io import Source, open_table, read_blocks
 from sfumato.plans.profile import profile
 from sfumato.plans.proposal import CLASS_NAMES, Proposal, note, propose_column, propose_published, remarks
-from sfumato.randomness import canonical
 from sfumato.schema import Attribute, Consent, Schema
 from sfumato.text import join_names
 
@@ -104,11 +102,6 @@ class Plan:
         for name, law in laws.items():
             refuse_unchanged(law, self.schema[name])
         return laws
-
-    @property
-    def release_name(self) -> str:
-        """The given name, or a digest of plan and schema: the same plan is the same release."""
-        return self.name or "release-" + hashlib.sha256(canonical(self.to_dict())).hexdigest()[:12]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain data."""

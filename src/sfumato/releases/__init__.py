@@ -3,7 +3,8 @@
 folder.py       a release folder, opened: what a miner holds
 manifest.py     the public statement
 reader.py       from released cells, or from the owner's original, to a table in memory or to counts
-ledger.py       the owner's key file, and what was released under it
+keys.py         the owner's key file
+ledger.py       what was released under a key
 fingerprint.py  whether a table was released before, and whether a release was made from it
 
 Start with folder.py and manifest.py. How a release is made is the part of `releasing`, above: this room knows plans, laws,
@@ -12,14 +13,16 @@ engines and files, and no guided method, tree or attack.
 
 from sfumato.releases.fingerprint import Sketch, check_same_rows, content_values, sketch_of
 from sfumato.releases.folder import Making, Release, as_release
+from sfumato.releases.keys import check_key_outside, load_key
 from sfumato.releases.ledger import (
+    LOST,
+    MEMORY,
     Entry,
     Ledger,
-    check_key_outside,
     create_key,
     explain_refusal,
-    load_key,
     load_or_create_key,
+    recall_salt,
 )
 from sfumato.releases.manifest import Manifest, ReleasedColumn
 from sfumato.releases.reader import (

@@ -5,8 +5,9 @@ recognise a table even when rows or columns were added, dropped or corrected:
 
 - The K rows whose *addresses* have the smallest keyed hashes, with a keyed hash of each of their cells. Any two tables
   choose the same addresses, so on the columns they share they can be compared row by row, whatever else they hold.
-- The K smallest keyed hashes of whole rows: two tables share as many of them as they share rows, wherever these are
-  (bottom-K sampling).
+- The K smallest keyed hashes of rows: two tables share as many of them as they share rows, wherever these are (bottom-K
+  sampling). Rows are hashed over several sets of columns: all of them, all but one, and halves chosen by name. So rows that
+  were moved are known again though a column was changed, left out or put in.
 """
 
 from __future__ import annotations
@@ -29,24 +30,27 @@ from sfumato.schema import Attribute, Missing
 from sfumato.table import Column
 
 SAMPLE_ROWS = 256
+CONTENT_ROWS = 128
+MIN_DISTINCT_ROWS = 0.5
+"""Content alone identifies rows only where most of them differ."""
 MAX_CHANCE_AGREEMENT = 0.9
 """A column whose cells agree with this probability by chance does not show whether a table is the same."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sketch:
-    """The cells of rows chosen by their address, and the smallest hashes of whole rows."""
+    """The cells of rows chosen by their address, and the smallest hashes of rows over several sets of columns."""
 
     addresses: WordArray
     cells: Mapping[str, WordArray]
-    content: WordArray
+    content: Mapping[str, WordArray]
+    """By the name of the set, which two tables share where the set is the same (see `column_sets`)."""
     rows: int
 
     @classmethod
     def empty(cls) -> Sketch:
         """Return the sketch of no rows."""
-        none = np.empty(0, np.uint64)
-        return cls(none, {}, none, 0)
+        return cls(np.empty(0, np.uint64), {}, {}, 0)
 
     def __add__(self, other: Sketch) -> Sketch:
         if not self.rows or not other.rows:
@@ -56,7 +60,7 @@ class Sketch:
         return Sketch(
             addresses[chosen],
             {name: np.concatenate([cells, other.cells[name]])[chosen] for name, cells in self.cells.items()},
-            _smallest(np.concatenate([self.content, other.content])),
+            {s: _smallest(np.concatenate([words, other.content[s]])) for s, words in self.content.items()},
             self.rows + other.rows,
         )
 
@@ -79,14 +83,6 @@ class Sketch:
             return 0.0
         names = sorted(columns)
         return beyond_chance(self._rows_at(both, names), other._rows_at(both, names)) * share
-
-    def moved_share(self, other: Sketch) -> float:
-        """Return the share of the smaller table's rows that both have, but at other addresses.
-
-        Content compares distinct rows only, and those are at least `distinct_share` of all.
-        """
-        common = self.same_rows(other) * min(self.distinct_share, other.distinct_share)
-        return common - self.same_rows_at(other, set(self.cells) & set(other.cells))
 
     def renamed_columns(self, other: Sketch) -> dict[str, str]:
         """Return the columns of `other` that hold the cells of a column which it no longer has, and their former names."""
@@ -113,9 +109,20 @@ class Sketch:
             out[name] = None if chance_agreement(a, b) > MAX_CHANCE_AGREEMENT else beyond_chance(a, b) * share
         return out
 
-    def same_rows(self, other: Sketch) -> float:
-        """Return the share of the smaller table's distinct rows that both have, wherever they are, if the columns are the same."""
-        return _shared_words(self.content, other.content)[1] if set(self.cells) == set(other.cells) else 0.0
+    def common_rows(self, other: Sketch) -> list[tuple[tuple[str, ...], float, float]]:
+        """Return sets of columns by which rows can be told apart, the share of the smaller table's rows that both have, wherever
+        they are, and the share of rows that are unlike any other.
+
+        A single column, or less than half of the columns, may agree in tables of different people: days, running numbers.
+        """
+        sets, out = column_sets(self.cells), []
+        for name in sorted(set(self.content) & set(other.content)):
+            columns = sets[name]
+            few = len(columns) * 2 < min(len(self.cells), len(other.cells)) or (len(columns) == 1 < len(self.cells))
+            distinct = min(self.distinct_share(name), other.distinct_share(name))
+            if not few and distinct >= MIN_DISTINCT_ROWS:
+                out.append((columns, _shared_words(self.content[name], other.content[name], CONTENT_ROWS)[1], distinct))
+        return out
 
     def _cells_at(self, addresses: WordArray, column: str) -> WordArray:
         return self.cells[column][np.searchsorted(self.addresses, addresses)]
@@ -126,12 +133,12 @@ class Sketch:
             total = splitmix64(total * GOLDEN_STEP + self._cells_at(addresses, name))
         return total
 
-    @property
-    def distinct_share(self) -> float:
-        """The share of rows unlike any other: the K-th smallest of d uniform hashes lies near K/d."""
-        if self.rows == 0 or len(self.content) < SAMPLE_ROWS:
-            return len(self.content) / max(self.rows, 1)
-        return min(1.0, SAMPLE_ROWS / (float(self.content[-1]) * 2.0**-64) / self.rows)
+    def distinct_share(self, name: str | None = None) -> float:
+        """Return the share of rows unlike any other in a set of columns, by default all: the K-th smallest of d hashes is near K/d."""
+        content = self.content.get(name or set_name(self.cells), np.empty(0, np.uint64))
+        if self.rows == 0 or len(content) < CONTENT_ROWS:
+            return len(content) / max(self.rows, 1)
+        return min(1.0, CONTENT_ROWS / (float(content[-1]) * 2.0**-64) / self.rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for the ledger."""
@@ -139,51 +146,109 @@ class Sketch:
             "rows": self.rows,
             "addresses": _hex(self.addresses),
             "cells": {name: _hex(cells) for name, cells in self.cells.items()},
-            "content": _hex(self.content),
+            "content": {name: _hex(words) for name, words in self.content.items()},
         }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Sketch:
         """Return the sketch that `to_dict` described."""
         cells = {str(name): _words(text) for name, text in data["cells"].items()}
-        return cls(_words(data["addresses"]), cells, _words(data["content"]), int(data["rows"]))
+        content = {str(name): _words(text) for name, text in data["content"].items()}
+        return cls(_words(data["addresses"]), cells, content, int(data["rows"]))
+
+
+def column_sets(columns: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Return the sets of columns over which rows are hashed, each by its name.
+
+    All columns; all but one, for eight of them; and four halves. Which ones depends on the columns' names alone, so that two
+    tables share the sets which no difference between them touches.
+
+    Examples
+    --------
+    >>> sorted(column_sets(["a", "b", "c"]).values())
+    [('a', 'b'), ('a', 'b', 'c'), ('a', 'c'), ('b', 'c')]
+    """
+    max_left_out, halves, min_halved = 8, 4, 6
+    names = sorted(columns)
+    marks = {n: int.from_bytes(hashlib.sha256(n.encode()).digest()[:8]) for n in names}
+    sets = [tuple(names)]
+    if len(names) > 1:
+        sets += [
+            tuple(n for n in names if n != left_out) for left_out in sorted(names, key=marks.__getitem__)[:max_left_out]
+        ]
+    if len(names) >= min_halved:
+        sets += [tuple(n for n in names if marks[n] >> half & 1) for half in range(halves)]
+    return {set_name(s): s for s in sets if s}
+
+
+def set_name(columns: Iterable[str]) -> str:
+    """Return the name of a set of columns."""
+    return hashlib.sha256("\0".join(sorted(columns)).encode()).hexdigest()[:12]
 
 
 def sketch_of(key: SecretKey, columns: Mapping[str, FloatArray], addresses: Addresses) -> Sketch:
     """Return the sketch of one block: cells hash by secret linear maps, then are mixed until every bit counts.
 
-    For whole rows Σ c_j · bits_j is mixed once at the end. Whole numbers have all their bits in the upper half of a float64,
-    and multiplying only carries upward, so the upper half is first folded onto the lower.
+    For rows Σ c_j · bits_j is mixed once at the end. Whole numbers have all their bits in the upper half of a float64, and
+    multiplying only carries upward, so the upper half is first folded onto the lower.
     """
     size = addresses.size
     place_secret = _secret(key, "address")
-    secrets = {name: _secret(key, "column", name) for name in columns}
-    places, rows = np.empty(size, np.uint64), np.empty(size, np.uint64)
+    secrets = {name: _secret(key, "column", name)[0] for name in columns}
+    sets = column_sets(columns)
+    places = np.empty(size, np.uint64)
+    kept: dict[str, list[WordArray]] = {name: [] for name in sets}
     for begin in range(0, size, CELLS_PER_CHUNK):
         end = min(begin + CELLS_PER_CHUNK, size)
         part = addresses.part(begin, end)
         places[begin:end] = splitmix64(
             splitmix64(part.high * GOLDEN_STEP + part.low) * place_secret[0] + place_secret[1]
         )
-        rows[begin:end] = splitmix64(_row_sums(columns, secrets, begin, end))
+        for name, sums in _row_sums({n: v[begin:end] for n, v in columns.items()}, secrets, sets).items():
+            kept[name].append(_smallest(splitmix64(sums)))
     chosen = _order_of_smallest(places)
     # One secret for the cells of all columns, so that a column is known again under another name.
     factor, summand = _secret(key, "cell")
     cells = {
         name: splitmix64(_bits(values[chosen]) * factor + summand) >> np.uint64(32) for name, values in columns.items()
     }
-    return Sketch(places[chosen], cells, _smallest(rows), size)
+    return Sketch(
+        places[chosen], cells, {n: _smallest(np.concatenate(words)) for n, words in kept.items() if words}, size
+    )
 
 
-def _row_sums(columns: Mapping[str, FloatArray], secrets: Mapping[str, WordArray], begin: int, end: int) -> WordArray:
-    """Return Σ c_j · bits_j of some rows, few enough to stay in the cache."""
-    total = np.zeros(end - begin, np.uint64)
+def _row_sums(
+    columns: Mapping[str, FloatArray], secrets: Mapping[str, np.uint64], sets: Mapping[str, tuple[str, ...]]
+) -> dict[str, WordArray]:
+    """Return Σ c_j · bits_j over each set of columns, for rows few enough to stay in the cache.
+
+    A set that lacks few columns is the sum over all less those, so that the cost is linear in the columns.
+    """
+    lacking = {name: set(columns) - set(members) for name, members in sets.items()}
+    whole = np.zeros(len(next(iter(columns.values()), ())), np.uint64)
+    halves = {n: np.zeros_like(whole) for n, gone in lacking.items() if len(gone) > 1}
+    left_out = {name for gone in lacking.values() if len(gone) == 1 for name in gone}
+    without: dict[str, WordArray] = {}
     for name, values in columns.items():
-        bits = _bits(values[begin:end])
+        bits = _bits(values)
         bits ^= bits >> np.uint64(32)
-        bits *= secrets[name][0]
-        total += bits
-    return total
+        bits *= secrets[name]
+        whole += bits
+        for half, sums in halves.items():
+            if name not in lacking[half]:
+                sums += bits
+        if name in left_out:
+            without[name] = bits
+    return {
+        n: halves[n] if n in halves else _subtract(whole, *(without[g] for g in gone)) for n, gone in lacking.items()
+    }
+
+
+def _subtract(total: WordArray, *parts: WordArray) -> WordArray:
+    out = total.copy()
+    for part in parts:
+        out -= part
+    return out
 
 
 def _bits(values: FloatArray) -> WordArray:
@@ -240,15 +305,18 @@ def _order_of_smallest(words: WordArray) -> NDArray[np.intp]:
 
 
 def _smallest(words: WordArray) -> WordArray:
-    if len(words) > 8 * SAMPLE_ROWS:
-        words = words[words <= np.partition(words, 4 * SAMPLE_ROWS)[4 * SAMPLE_ROWS]]
-    unique: WordArray = np.unique(words)
-    return unique[:SAMPLE_ROWS]
+    """Return the smallest distinct words, as many as a sample has; equal words are rare where it matters."""
+    if len(words) > 4 * CONTENT_ROWS:
+        few = words[words <= np.partition(words, 2 * CONTENT_ROWS)[2 * CONTENT_ROWS]]
+        unique: WordArray = np.unique(few)
+        if len(unique) >= CONTENT_ROWS:
+            return unique[:CONTENT_ROWS]
+    return np.asarray(np.unique(words)[:CONTENT_ROWS])
 
 
-def _shared_words(a: WordArray, b: WordArray) -> tuple[WordArray, float]:
+def _shared_words(a: WordArray, b: WordArray, size: int = SAMPLE_ROWS) -> tuple[WordArray, float]:
     """Return the words that two samples of smallest ones have in common, and their share in those of the smaller one."""
-    union = np.union1d(a, b)[:SAMPLE_ROWS]
+    union = np.union1d(a, b)[:size]
     in_a, in_b = np.isin(union, a), np.isin(union, b)
     both = in_a & in_b
     return union[both], float(both.sum() / max(1, min(in_a.sum(), in_b.sum())))

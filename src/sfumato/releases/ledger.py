@@ -1,29 +1,37 @@
-"""What was released under a key, kept beside it, so that a second release cannot quietly weaken the first.
+"""What was released under a key, so that a second release cannot quietly weaken the first.
 
 Two releases of one value with independent noise can be averaged: the variance halves, and keeps falling. The ledger
-therefore refuses fresh noise for rows that were released before, unless the owner insists. The key is a small private file
-of the owner's, never inside a release.
+therefore refuses fresh noise for rows that were released before, unless the owner insists.
+
+The ledger is a file of JSON lines that only grows. Every line carries a code under the owner's key of itself and of the line
+before (a hash chain), so that no line can be changed, left out or put in, and no ledger can stand in for that of another key.
+A ledger that is whole but old (restored from a backup) is known by a copy in the owner's state folder, which is written with
+every release. What does not fit is refused with the way out; nothing is put right in silence.
 """
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import json
 import os
-import stat
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from sfumato.errors import LedgerError, UsageError
-from sfumato.randomness import SecretKey
-from sfumato.releases.fingerprint import Sketch
+from sfumato.randomness import SecretKey, canonical
+from sfumato.releases.fingerprint import MIN_DISTINCT_ROWS, Sketch
+from sfumato.releases.keys import KeyFile, ledger_beside, read_key_file, write_key_file
 from sfumato.text import join_names
 
 MIN_COMMON_ROWS = 0.3
 """Two tables with at least this share of common rows are taken for one."""
+LOST = "releases of a lost ledger"
+"""What a manifest says of earlier releases where the ledger that knew them is gone."""
 
 
 @dataclass(frozen=True)
@@ -35,13 +43,23 @@ class Entry:
     sketch: Sketch
     when: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
     laws: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """The law of each column, for audits; older ledgers have none."""
+    """The law of each column, for audits."""
     together: tuple[str, ...] = ()
     """Columns whose noise is drawn for the row as a whole."""
+    salt: str = ""
+    """The public salt of the table's noise."""
+    by_entity: bool = False
+    """Whether noise belongs to entities, wherever they turn up, and so to no table."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        about = {"name": self.name, "when": self.when, "noise": dict(self.noise), "sketch": self.sketch.to_dict()}
+        about: dict[str, Any] = {
+            "name": self.name,
+            "when": self.when,
+            "noise": dict(self.noise),
+            "sketch": self.sketch.to_dict(),
+        }
+        about |= {"salt": self.salt, "by_entity": self.by_entity}
         about |= {"laws": {n: dict(law) for n, law in self.laws.items()}} if self.laws else {}
         return about | ({"together": list(self.together)} if self.together else {})
 
@@ -50,38 +68,53 @@ class Entry:
         """Return the entry that `to_dict` described."""
         sketch = Sketch.from_dict(data["sketch"])
         laws, together = dict(data.get("laws", {})), tuple(data.get("together", ()))
-        return cls(str(data["name"]), dict(data["noise"]), sketch, str(data["when"]), laws, together)
+        salt, by_entity = str(data["salt"]), bool(data["by_entity"])
+        return cls(str(data["name"]), dict(data["noise"]), sketch, str(data["when"]), laws, together, salt, by_entity)
 
     def columns_redrawn_by(self, later: Entry) -> list[str]:
         """Return the columns of which `later` would release the same rows with independent noise."""
         renamed = self.sketch.renamed_columns(later.sketch)
         former = {n: renamed.get(n, n) for n in later.noise}
-        if self.is_moved_in(later):
-            return [n for n in later.noise if former[n] in self.noise]  # even the same law draws anew
+        moved = self.columns_moved_in(later)
         alike = self.sketch.same_cells(later.sketch) | dict.fromkeys(renamed, 1.0)
-        judged = [share >= MIN_COMMON_ROWS for share in alike.values() if share is not None]
-        # Columns of which nothing can be told follow most of those of which something can.
-        default = self.sketch.same_places(later.sketch) >= MIN_COMMON_ROWS and sum(judged) * 2 >= len(judged)
+        default = self.has_rows_of(later.sketch)
         return [
             n
             for n in later.noise
             if former[n] in self.noise
-            and (self.noise[former[n]] != later.noise[n] or self._is_redrawn(later, n, alike))
-            and (default if (share := alike.get(n)) is None else share >= MIN_COMMON_ROWS)
+            and (
+                former[n] in moved  # even the same law draws anew
+                or (
+                    (self.noise[former[n]] != later.noise[n] or self._is_redrawn(later, n, alike))
+                    and (default if (share := alike.get(n)) is None else share >= MIN_COMMON_ROWS)
+                )
+            )
         ]
+
+    def has_rows_of(self, sketch: Sketch) -> bool:
+        """Return whether the table of a sketch has these rows at these addresses, by most columns that can tell."""
+        judged = [share >= MIN_COMMON_ROWS for share in self.sketch.same_cells(sketch).values() if share is not None]
+        return self.sketch.same_places(sketch) >= MIN_COMMON_ROWS and sum(judged) * 2 >= len(judged)
+
+    def is_same_table(self, later: Entry) -> bool:
+        """Return whether `later` has rows of this table, at the same addresses or at others."""
+        return self.sketch.same_places(later.sketch) >= MIN_COMMON_ROWS or bool(self.columns_moved_in(later))
 
     @property
     def rows_distinct(self) -> bool:
         """Whether rows can be recognised by their content."""
-        return self.sketch.distinct_share >= 0.5  # content alone identifies rows only where most of them differ
+        return self.sketch.distinct_share() >= MIN_DISTINCT_ROWS
 
-    def is_moved_in(self, later: Entry) -> bool:
-        """Return whether `later` has the same rows at other addresses: one row more or less redraws all noise after it."""
+    def columns_moved_in(self, later: Entry) -> set[str]:
+        """Return the columns whose rows `later` has at other addresses: one row more or less redraws all noise after it."""
+        out: set[str] = set()
         earlier, after = self.sketch, later.sketch
-        if not (self.rows_distinct and later.rows_distinct):
-            return False
-        in_place = earlier.same_rows_at(after, set(earlier.cells) & set(after.cells))
-        return earlier.moved_share(after) >= MIN_COMMON_ROWS or (earlier.same_rows(after) >= MIN_COMMON_ROWS > in_place)
+        for columns, common, distinct in earlier.common_rows(after):
+            in_place = earlier.same_rows_at(after, columns)
+            # Content compares distinct rows only, and those are at least `distinct` of all.
+            if common * distinct - in_place >= MIN_COMMON_ROWS or common >= MIN_COMMON_ROWS > in_place:
+                out |= set(columns)
+        return out
 
     def _is_redrawn(self, later: Entry, name: str, alike: Mapping[str, float | None]) -> bool:
         """Return whether a column of joint noise stayed while its row changed: one draw serves a whole row."""
@@ -91,33 +124,110 @@ class Entry:
         return (alike.get(name) or 0.0) - record >= MIN_COMMON_ROWS
 
 
-class Ledger:
-    """The file beside the key, one JSON line per release."""
+Line = Mapping[str, Any]
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+
+class Ledger:
+    """The file that belongs to a key, one JSON line per release.
+
+    Without a key its lines can be read, as audits do, but not checked. `expected` says that the file has existed before;
+    `copy` is its copy in the owner's state folder.
+    """
+
+    def __init__(
+        self, path: Path, key: SecretKey | None = None, *, copy: Path | None = None, expected: bool = False
+    ) -> None:
+        self.path, self.key, self.copy, self.expected = path, key, copy, expected
 
     @classmethod
-    def beside(cls, key: str | Path) -> Ledger:
-        """Return the ledger that belongs to a key file."""
-        return cls(Path(f"{key}.ledger"))
+    def of_key(cls, key: str | Path) -> Ledger:
+        """Return the ledger that belongs to a key file, wherever a copy of it or a link to it lies."""
+        file = read_key_file(key)
+        if file.stated is None:  # a key of the first version: nothing says where its ledger was, or that it had one
+            return cls(file.ledger, file.secret)
+        return cls(file.ledger, file.secret, copy=_state_folder() / file.secret.fingerprint("ledger"), expected=True)
 
     def entries(self) -> list[Entry]:
-        """Return all releases recorded; a last line cut short by a crash is skipped, since its release never appeared."""
-        try:
-            lines = self.path.read_text("utf-8").splitlines()
-        except FileNotFoundError:
+        """Return all releases recorded; raise LedgerError if the ledger is missing, damaged, old, or that of another key."""
+        return self._parse(self._lines())
+
+    def _lines(self) -> list[Line]:
+        own, copied = self._read(self.path), self._read_copy()
+        if own is None:
+            if self.expected or copied:
+                raise LedgerError(
+                    f"the ledger {self.path} is missing, though its key was in use; {self._remedy(copied)}"
+                )
             return []
-        out = []
-        for number, line in enumerate(lines, 1):
+        if copied[: len(own)] != own[: len(copied)]:
+            raise LedgerError(
+                f"the ledger {self.path} differs from its copy {self.copy}: both were written to; {self._remedy(copied)}"
+            )
+        if len(copied) > len(own):
+            gone = len(copied) - len(own)
+            raise LedgerError(
+                f"the ledger {self.path} is an older one: its last {gone} of {len(copied) - 1} releases are gone; "
+                f"{self._remedy(copied)}"
+            )
+        return own
+
+    def _remedy(self, copied: Sequence[Line]) -> str:
+        insist = "or, if it is lost for good, insist with again=True; the new manifest will then say so"
+        if len(copied) > 1:
+            return f"put the copy in its place: cp {self.copy} {self.path}; {insist}"
+        return f"restore it from a backup, {insist}"
+
+    def _read(self, path: Path) -> list[Line] | None:
+        """Return the lines of a file, or None where there is none; raise LedgerError at the first that does not fit."""
+        lines, wrong = self._valid_lines(path)
+        if lines is not None and wrong is not None:
+            raise LedgerError(f"the ledger {path} {wrong}; {self._remedy(self._read_copy())}")
+        return lines
+
+    def _valid_lines(self, path: Path) -> tuple[list[Line] | None, str | None]:
+        """Return the lines up to the first that does not fit, and what is wrong with that one."""
+        max_bytes = 2**30
+        try:
+            with path.open("rb") as file:
+                texts = file.read(max_bytes).decode("utf-8").splitlines()
+        except FileNotFoundError:
+            return None, None
+        except UnicodeDecodeError:
+            return [], "is damaged: it is not a text"
+        except OSError as error:
+            raise LedgerError(f"the ledger {path} cannot be read: {error.strerror}; make it readable") from None
+        lines: list[Line] = []
+        for number, text in enumerate(texts, 1):
             try:
-                out.append(Entry.from_dict(json.loads(line)))
-            except (ValueError, KeyError, TypeError, AttributeError):
-                if number < len(lines):
-                    raise UsageError(
-                        f"the ledger {self.path} is damaged in line {number}; restore it from a backup"
-                    ) from None
-        return out
+                line = dict(json.loads(text))
+                if self.key is not None and not hmac.compare_digest(str(line["code"]), self._code(lines, line)):
+                    other = number == 1 and line.get("key") not in (None, self._key_name)
+                    return lines, "belongs to another key" if other else f"is damaged in line {number}"
+                if number > 1:
+                    Entry.from_dict(line["release"])
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+                return lines, f"is damaged in line {number}"
+            lines.append(line)
+        return lines, None if lines else "is damaged: it is empty"
+
+    def _read_copy(self) -> list[Line]:
+        return [] if self.copy is None else self._valid_lines(self.copy)[0] or []
+
+    @property
+    def _key_name(self) -> str:
+        assert self.key is not None
+        return self.key.fingerprint("ledger")
+
+    def _code(self, before: Sequence[Line], line: Line) -> str:
+        """Return HMAC-SHA-256 of the line before's code and of the line itself."""
+        assert self.key is not None
+        last = before[-1]["code"] if before else ""
+        content = canonical([last, {name: value for name, value in line.items() if name != "code"}])
+        return hmac.digest(self.key.derive("ledger").secret, content, hashlib.sha256).hex()
+
+    @staticmethod
+    def _parse(lines: Sequence[Line]) -> list[Entry]:
+        return [Entry.from_dict(line["release"]) for line in lines[1:]]
 
     @contextmanager
     def lock(self) -> Iterator[None]:
@@ -136,22 +246,136 @@ class Ledger:
             os.close(descriptor)
 
     def check(self, entry: Entry) -> list[Entry]:
-        """Return the earlier releases whose rows the new one would give with fresh noise."""
-        return [e for e in self.entries() if e.columns_redrawn_by(entry)]
+        """Return the earlier releases whose rows the new one would give with fresh noise.
+
+        Raise LedgerError where the name is that of another table: under one name two tables would share their noise.
+        """
+        known = self.entries()
+        same_noise = [e for e in known if e.salt == entry.salt and not entry.by_entity]
+        if same_noise and not any(e.is_same_table(entry) for e in same_noise):
+            raise LedgerError(
+                f"the name {entry.name!r} belongs to another table, released on {same_noise[-1].when}: under one name equal "
+                "values in equal rows would get equal noise, and so be seen to be equal; choose another name"
+            )
+        return [e for e in known if e.columns_redrawn_by(entry)]
+
+    def begin(self) -> None:
+        """Write the first line, which binds the ledger to its key; raise LedgerError over a ledger with releases.
+
+        A ledger without releases was left by a run that was stopped before its key was written.
+        """
+        if self.path.exists() and self.path.read_bytes().count(b"\n") > 1:
+            raise LedgerError(
+                f"the ledger {self.path} stands where that of a new key would be, and has releases of another key; restore that "
+                "key, or name another file for the new one"
+            )
+        self._write([self._first_line()], copied=False)
+
+    def _first_line(self) -> Line:
+        return self._chain([], {"ledger": 2, "key": self._key_name})
+
+    def _chain(self, before: Sequence[Line], line: Line) -> Line:
+        return dict(line) | {"code": self._code(before, line)}
 
     def record(self, entry: Entry) -> None:
         """Append an entry, before the release appears, so that no release goes unrecorded."""
-        known = self.entries()
+        lines = self._lines() or [self._first_line()]
+        known = self._parse(lines)
         if any(e.name == entry.name and e.noise == entry.noise and e.sketch.equals(entry.sketch) for e in known):
             return
-        text = "".join(json.dumps(e.to_dict(), separators=(",", ":")) + "\n" for e in [*known, entry])
-        temporary = Path(f"{self.path}.new")
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(self.path)
+        self._write([*lines, self._chain(lines, {"release": entry.to_dict()})])
+
+    def remove_unused(self, key: Path) -> None:
+        """Remove a new key and its ledger, if nothing was released with them."""
+        with self.lock(), suppress(LedgerError):
+            if not self.entries():
+                for path in (key, self.path):
+                    path.unlink(missing_ok=True)
+        Path(f"{self.path}.lock").unlink(missing_ok=True)
+
+    def restore(self) -> bool:
+        """Begin the ledger anew, where it is not whole, with all releases that its file and its copy still show.
+
+        Returns
+        -------
+        bool
+            Whether anything may be lost; a ledger that is whole is left as it is.
+        """
+        try:
+            self._lines()
+        except LedgerError:
+            own, wrong = self._valid_lines(self.path)
+            if wrong == "belongs to another key":
+                raise
+        else:
+            return False
+        shown: dict[str, Line] = {}
+        for line in [*(own or [])[1:], *self._read_copy()[1:]]:
+            shown.setdefault(canonical(line["release"]).hex(), line["release"])
+        if own is not None:
+            self.path.replace(f"{self.path}.damaged")
+        lines = [self._first_line()]
+        for release in shown.values():
+            lines.append(self._chain(lines, {"release": release}))
+        self._write(lines)
+        return True
+
+    def _write(self, lines: Sequence[Line], *, copied: bool = True) -> None:
+        text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
+        _replace_text(self.path, text)
+        if copied and self.copy is not None:
+            with suppress(OSError):  # a home that cannot be written to: the ledger itself is there
+                self.copy.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                _replace_text(self.copy, text)
+
+
+class Memory:
+    """What this process released under keys that are not files, and so have no ledger.
+
+    It refuses nothing. But a table that is released again in the same process gets the same noise, and another one other noise.
+    """
+
+    max_entries = 256
+
+    def __init__(self) -> None:
+        self._known: dict[str, list[Entry]] = {}
+
+    def entries(self, key: SecretKey) -> list[Entry]:
+        """Return the releases under a key, oldest first."""
+        return self._known.get(key.fingerprint("memory"), [])
+
+    def record(self, key: SecretKey, entry: Entry) -> None:
+        """Remember a release, and forget the oldest of very many."""
+        self._known[key.fingerprint("memory")] = [*self.entries(key), entry][-self.max_entries :]
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._known.clear()
+
+
+MEMORY = Memory()
+
+
+def recall_salt(known: Sequence[Entry], sketch: Sketch) -> str | None:
+    """Return the salt under which the rows of a sketch were released last."""
+    return next((e.salt for e in reversed(known) if e.has_rows_of(sketch)), None)
+
+
+def _replace_text(path: Path, text: str) -> None:
+    """Write a private file so that it is the old one or the new one, whenever the machine stops."""
+    temporary = Path(f"{path}.new")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+
+
+def _state_folder() -> Path:
+    """Return where programs of this user keep what they must remember (XDG_STATE_HOME)."""
+    home = os.environ.get("XDG_STATE_HOME") or os.environ.get("LOCALAPPDATA")
+    return Path(home or os.path.expanduser("~/.local/state")) / "sfumato"  # noqa: PTH111 - Path.home() may raise
 
 
 def explain_refusal(earlier: list[Entry], entry: Entry) -> LedgerError:
@@ -166,50 +390,28 @@ def explain_refusal(earlier: list[Entry], entry: Entry) -> LedgerError:
 
 
 def create_key(path: str | Path) -> SecretKey:
-    """Write a new key that only its owner can read; raise OutputError if the file exists."""
+    """Write a new key that only its owner can read, and its empty ledger; raise UsageError if the file exists."""
     path = Path(path)
-    first_line = "sfumato owner key v1 - anyone who holds it can remove the noise: keep it private, and keep it"
     key = SecretKey.generate()
+    ledger = Ledger(ledger_beside(path), key)
     try:
+        if path.is_symlink() or path.exists():
+            raise FileExistsError
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        # The ledger first: a key without one counts as a key whose ledger was lost.
+        ledger.begin()
+        write_key_file(path, key, ledger.path)
     except FileExistsError:
         raise UsageError(f"{path} exists already; a key is never overwritten. Use it, or name another file") from None
     except OSError as error:
         raise UsageError(f"the key {path} cannot be written: {error.strerror}; name another place with key=") from None
-    with os.fdopen(descriptor, "w") as file:
-        file.write(f"{first_line}\n{key.secret.hex()}\n")
-        file.flush()
-        os.fsync(file.fileno())
     return key
 
 
-def load_key(path: str | Path) -> SecretKey:
-    """Read a key; raise an error if others can read it."""
-    path = Path(path)
-    try:
-        if path.is_dir():
-            raise UsageError(f"the key {path} is a folder; name the key file, or a new one to create")
-        if os.name == "posix" and (mode := stat.S_IMODE(path.stat().st_mode)) & 0o077:
-            raise UsageError(f"the key {path} is open to others (mode {mode:o}); run: chmod 600 {path}")
-        lines = path.read_text("ascii").splitlines()
-    except UnicodeDecodeError:
-        lines = []
-    except OSError as error:
-        raise UsageError(f"the key {path} cannot be read: {error.strerror}; name another with key=") from None
-    try:
-        return SecretKey(bytes.fromhex(lines[1]))
-    except (IndexError, ValueError):
-        raise UsageError(f"{path} is not a key of this program; name the right file, or a new one to create") from None
-
-
-def load_or_create_key(path: str | Path) -> tuple[SecretKey, bool]:
+def load_or_create_key(path: str | Path) -> tuple[KeyFile, bool]:
     """Return the key in a file, created if there is none, and whether it was created."""
     path = Path(path)
-    return (load_key(path), False) if path.exists() else (create_key(path), True)
-
-
-def check_key_outside(key: Path, folder: Path) -> None:
-    """Raise UsageError for a key inside the release folder: it would be published with it."""
-    if folder.resolve() in key.resolve().parents:
-        raise UsageError(f"the key {key} would lie inside the release {folder}; keep it elsewhere")
+    is_new = not path.exists()
+    if is_new:
+        create_key(path)
+    return read_key_file(path), is_new

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from sfumato.schema import Attribute, Missing, Schema
 from sfumato.text import join_names
 
 VERSION = 1
+NOISE_SCHEME = 2
+"""How noise follows from key, table and value: 1 went by the release's name, 2 by a salt of the table."""
 NONE = "none"
 
 
@@ -86,26 +89,34 @@ class Manifest:
     name: str
     columns: tuple[ReleasedColumn, ...]
     data: Written
+    salt: str = ""
     addressing: str = "row"
     withheld: tuple[str, ...] = ()
     again: tuple[str, ...] = ()
     version: int = VERSION
+    scheme: int = NOISE_SCHEME
     extra: Mapping[str, Any] = field(default_factory=dict)
     joint: CorrelatedGaussian | None = None
 
-    @property
+    @cached_property
     def schema(self) -> Schema:
         """The schema of the released columns."""
         return Schema(tuple(c.attribute for c in self.columns))
 
+    @cached_property
+    def _by_name(self) -> dict[str, ReleasedColumn]:
+        return {c.attribute.name: c for c in self.columns}
+
     def __getitem__(self, name: str) -> ReleasedColumn:
-        return self.columns[self.schema.names.index(self.schema[name].name)]
+        return self._by_name[self.schema[name].name]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
         return {
             "sfumato_manifest": self.version,
             "name": self.name,
+            "noise_scheme": self.scheme,
+            "salt": self.salt,
             "rows": self.data.rows,
             "data": self.data.to_dict(),
             "noise_belongs_to": self.addressing,
@@ -130,7 +141,7 @@ class Manifest:
                 "pip install -U sfumato"
             )
         known = {
-            "sfumato_manifest", "name", "rows", "data", "noise_belongs_to", "withheld",
+            "sfumato_manifest", "name", "noise_scheme", "salt", "rows", "data", "noise_belongs_to", "withheld",
             "independent_of_earlier_releases", "attributes", "extra", "joint",
         }  # fmt: skip
         if unknown := set(data) - known:
@@ -146,6 +157,8 @@ class Manifest:
             joint = CorrelatedGaussian.from_dict(data["joint"]) if data.get("joint") else None
             return cls(
                 name=str(data["name"]),
+                salt=str(data.get("salt", "")),
+                scheme=_check_scheme(data.get("noise_scheme", 1)),
                 columns=columns if joint is None else _attach_joint(columns, joint),
                 data=_read_written(data["data"]),
                 addressing=str(data["noise_belongs_to"]),
@@ -192,6 +205,12 @@ class Manifest:
             return cls.from_dict(data)
         except DataError as error:
             raise DataError(f"{path}: {error}") from None
+
+
+def _check_scheme(scheme: Any) -> int:
+    if isinstance(scheme, bool) or not isinstance(scheme, int) or not 1 <= scheme <= NOISE_SCHEME:
+        raise DataError(f"its noise scheme is {scheme!r}, and this program knows 1 to {NOISE_SCHEME}")
+    return scheme
 
 
 def _read_written(data: Mapping[str, Any]) -> Written:

@@ -12,7 +12,26 @@ import pyarrow as pa
 from sfumato.counts import FloatArray, WordArray
 from sfumato.engines import Mapped
 from sfumato.io import Block, Decoder, Source, Written
+from sfumato.randomness import SecretKey
 from sfumato.releases import Entry, Making, Manifest, Sketch
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Whose noise it is: a release's name, and the public salt of its table.
+
+    The salt keeps two tables apart that are released under one key and one plan: without it, equal values in equal rows would
+    get equal noise, and two releases would show where their tables agree. It is random, never a digest of the table: one
+    corrected cell would then redraw everybody's noise.
+    """
+
+    name: str
+    salt: str
+
+    @classmethod
+    def of_name(cls, name: str, owner: SecretKey) -> Scope:
+        """Return the scope of a name that an owner gives: the same name means the same noise."""
+        return cls(name, owner.fingerprint("salt", name))
 
 
 @dataclass(frozen=True, eq=False)

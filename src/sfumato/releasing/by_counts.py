@@ -28,7 +28,7 @@ from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
 from sfumato.releases import CountedTable, Making, Reader, RowSample, gather_sample
 from sfumato.releasing import _kernels as kernels
-from sfumato.releasing.base import Decoding, Tally
+from sfumato.releasing.base import Decoding, Scope, Tally
 from sfumato.releasing.whole_table import GuidedDraft, true_columns
 from sfumato.schema import Kind
 from sfumato.table import Table
@@ -84,7 +84,7 @@ class CountedDraft(GuidedDraft):
 
 
 def draft_by_counts(
-    source: Source, plan: Plan, method: GuidedMethod, owner: SecretKey, engine: Engine, sample: int
+    source: Source, plan: Plan, scope: Scope, method: GuidedMethod, owner: SecretKey, engine: Engine, sample: int
 ) -> CountedDraft:
     """Prepare a guided release of a table that an engine holds."""
     if plan.schema.target is None or plan.schema.target.kind.numeric:
@@ -105,19 +105,25 @@ def draft_by_counts(
         raise UsageError("the table has no column beside the class; there is no tree to grow")
     counted = CountedTable(reader, source, engine)
     cells = {a.name: Decoder(a, a.kind in (Kind.INTEGER, Kind.DATE)) for a in plan.schema if a.released}
-    work = plan, counted, gather_sample(counted, sample), owner, Decoding(cells)
+    work = plan, scope, counted, gather_sample(counted, sample), owner, Decoding(cells)
     exchange = method.exchange
     return _deal(method, *work) if exchange is None else _swap(method, exchange, *work)
 
 
 def _deal(
-    method: TreeMethod, plan: Plan, counted: CountedTable, mined: RowSample, owner: SecretKey, decoding: Decoding
+    method: TreeMethod,
+    plan: Plan,
+    scope: Scope,
+    counted: CountedTable,
+    mined: RowSample,
+    owner: SecretKey,
+    decoding: Decoding,
 ) -> CountedDraft:
     leaves = _leaves(method, mined.table)
     *tables, content = counted.fold(kernels.LeafCounts(leaves, owner.derive("content"))).tables
     counts = [table.astype(np.float64) for table in tables]
     about = kernels.digest((leaf.tree for leaf in leaves), counts, content)
-    labels = ["guided by counts", plan.release_name, method.to_dict(), about]
+    labels = ["guided by counts", scope.salt, method.to_dict(), about]
     chance = kernels.Chance(owner.derive(*labels))
     redraws = [method.redraw(Segments.of_counts(f.name, f.tree, c)) for f, c in zip(leaves, counts, strict=True)]
     shuffled = any(r.shuffle for r in redraws)
@@ -127,13 +133,14 @@ def _deal(
     kernel = kernels.GuidedKernel(counted.reader, decoding, deals, chance, owner.derive("sketch"))
     names = counted.reader.names
     noise = owner.fingerprint(*labels)
-    return CountedDraft(counted.source, names, kernel, decoding.schema, plan, method, names, noise, None, mined)
+    return CountedDraft(counted.source, names, kernel, decoding.schema, plan, scope, method, names, noise, None, mined)
 
 
 def _swap(
     method: TreeMethod,
     exchange: Exchange,
     plan: Plan,
+    scope: Scope,
     counted: CountedTable,
     mined: RowSample,
     owner: SecretKey,
@@ -147,7 +154,7 @@ def _swap(
     tree = c45(mined.table)
     seen = kernels.SwapCounts(tree, owner.derive("sketch"), owner.derive("content"))
     counts, content, sketch = counted.fold(seen).tables
-    labels = ["guided by counts", plan.release_name, method.to_dict(), kernels.digest([tree], [counts], content)]
+    labels = ["guided by counts", scope.salt, method.to_dict(), kernels.digest([tree], [counts], content)]
     names = tuple(c.attribute.name for c in counted.reader.columns)
     cells = kernels.Cells(counted.reader, tree)
     by_class = counts.reshape(len(tree.nodes), -1).sum(axis=0)
@@ -163,6 +170,7 @@ def _swap(
         kernel,
         decoding.schema,
         plan,
+        scope,
         method,
         counted.reader.names,
         owner.fingerprint(*labels),

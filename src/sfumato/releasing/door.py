@@ -16,8 +16,10 @@ from sfumato.errors import OutputError, UsageError
 from sfumato.guided import METHODS, is_guided, make_method
 from sfumato.io import BLOCK_ROWS, open_new_folder
 from sfumato.plans import Plan
-from sfumato.randomness import SecretKey
+from sfumato.randomness import SecretKey, random_salt
 from sfumato.releases import (
+    LOST,
+    MEMORY,
     SAMPLE,
     Entry,
     Ledger,
@@ -26,11 +28,12 @@ from sfumato.releases import (
     check_key_outside,
     explain_refusal,
     load_or_create_key,
+    recall_salt,
 )
-from sfumato.releasing.base import Draft
+from sfumato.releasing.base import Draft, Scope
 from sfumato.releasing.by_counts import draft_by_counts
 from sfumato.releasing.joint_noise import joint_method, with_joint_noise
-from sfumato.releasing.row_by_row import draft_rows
+from sfumato.releasing.row_by_row import draft_rows, sketch_rows
 from sfumato.releasing.whole_table import draft_whole_table
 from sfumato.text import join_names
 
@@ -152,10 +155,12 @@ def release(
     folder : path
         The folder to make. It appears when it is complete.
     name : str, optional
-        The release's name; noise is fixed for a name. By default a digest of the plan.
+        The release's name; noise is fixed for a name. Without one, noise is fixed for the table, as far as the ledger knows
+        its rows again.
     key : SecretKey or path, optional
         The owner's key, or the file that holds it (created if there is none; the ledger lies beside it). Without a key a
-        fresh one is drawn and thrown away: such a release cannot be repeated, and no ledger knows of it.
+        fresh one is drawn and thrown away: such a release cannot be repeated, and no ledger knows of it. A key that is not a
+        file has no ledger either: give a name beside it if the release is to be repeated.
     again : bool
         Release rows with fresh noise although they were released before; the manifest then says so.
     force : bool
@@ -195,7 +200,9 @@ def release(
     if name:
         followed = replace(followed, name=name)
     with _owner_key(key, folder) as (owner, ledger, notes), open_new_folder(folder, force=force) as hidden:
-        draft = _draft(table, followed, owner, key, engine, sample, encoding)
+        lost = bool(ledger and again and ledger.restore())
+        scope = _choose_scope(table, followed, owner, ledger, key, engine, encoding)
+        draft = _draft(table, followed, scope, owner, key, engine, sample, encoding)
         written, tally = engine.write(
             draft.kernel,
             draft.source,
@@ -205,8 +212,11 @@ def release(
             progress=progress,
         )
         draft.check(written, tally)
-        manifest = _publish(hidden, draft.entry(tally), ledger, partial(draft.manifest, written, tally), again=again)
+        manifest_of = partial(draft.manifest, written, tally)
+        manifest = _publish(hidden, draft.entry(tally), ledger, manifest_of, again=again, lost=lost)
         making = draft.making(written, tally)
+        if isinstance(key, SecretKey):
+            MEMORY.record(key, draft.entry(tally))
     notes += making.notes
     return Release(folder, manifest, replace(making, plan=followed, notes=notes, cautions=tuple(cautions(manifest))))
 
@@ -220,9 +230,34 @@ def _resolve_plan(table: Any, given: Plan | str | Path | None, asked: Mapping[st
     return given if isinstance(given, Plan) else Plan.load(given)
 
 
+def _choose_scope(
+    table: Any,
+    plan: Plan,
+    owner: SecretKey,
+    ledger: Ledger | None,
+    key: SecretKey | str | Path | None,
+    engine: Engine,
+    encoding: str,
+) -> Scope:
+    """Return the name of a release and the salt of its table.
+
+    The salt follows from the name, where one is given. Otherwise it is that of an earlier release, where its rows are known
+    again: to find out they are read once more. A table that is new gets a new one.
+    """
+    if plan.name:
+        return Scope.of_name(plan.name, owner)
+    salt = None
+    if known := ledger.entries() if ledger else MEMORY.entries(owner):
+        salt = recall_salt(known, sketch_rows(engine.open(table, encoding), plan, owner, key, engine))
+    salt = salt or random_salt()
+    # Under the key: a bare digest of a plan could be guessed, and with it the labels of columns that are withheld.
+    return Scope(f"release-{owner.fingerprint('name', salt, plan.to_dict())[:12]}", salt)
+
+
 def _draft(
     table: Any,
     plan: Plan,
+    scope: Scope,
     owner: SecretKey,
     key: SecretKey | str | Path | None,
     engine: Engine,
@@ -231,7 +266,7 @@ def _draft(
 ) -> Draft:
     """Prepare the release in the one way that its plan and the engine allow."""
     if plan.method is None or joint_method(plan):
-        return draft_rows(engine.open(table, encoding), plan, owner, key, engine)
+        return draft_rows(engine.open(table, encoding), plan, scope, owner, key, engine)
     parameters = dict(plan.method)
     method = make_method(parameters.pop("law"), parameters)
     if plan.schema.identifier is not None:
@@ -240,14 +275,14 @@ def _draft(
             "no identifier in the plan"
         )
     if engine.gathers:
-        return draft_whole_table(table, plan, method, owner, encoding)
+        return draft_whole_table(table, plan, scope, method, owner, encoding)
     if method.needs is not Needs.COUNTS:
         by_counts = sorted(m.law for m in METHODS.values() if m.needs is Needs.COUNTS)
         raise UsageError(
             f"{method.law} moves values between rows and needs the whole table in the memory of one machine: run it with "
             f"engine=Local(). By counts, on a cluster, there are {join_names(by_counts)}"
         )
-    return draft_by_counts(engine.open(table, encoding), plan, method, owner, engine, sample)
+    return draft_by_counts(engine.open(table, encoding), plan, scope, method, owner, engine, sample)
 
 
 @contextmanager
@@ -264,14 +299,14 @@ def _owner_key(
         return
     file = Path(key)
     check_key_outside(file, folder)
-    owner, is_new = load_or_create_key(file)
-    ledger = Ledger.beside(file)
+    read, is_new = load_or_create_key(file)
+    ledger = Ledger.of_key(file)
     note = f"made a new key in {file}: keep it, and never give it away; anybody who has it can remove the noise"
     try:
-        yield owner, ledger, (note,) if is_new else ()
+        yield read.secret, ledger, (note,) if is_new else ()
     except BaseException:
-        if is_new and not ledger.path.exists():
-            file.unlink(missing_ok=True)
+        if is_new:
+            ledger.remove_unused(file)
         raise
 
 
@@ -282,13 +317,14 @@ def _publish(
     manifest_of: Callable[[tuple[str, ...]], Manifest],
     *,
     again: bool,
+    lost: bool,
 ) -> Manifest:
     """Ask the ledger, then write manifest and README beside the data; the entry is recorded before the release appears."""
     with ledger.lock() if ledger else nullcontext():
         earlier = ledger.check(entry) if ledger else []
         if earlier and not again:
             raise explain_refusal(earlier, entry)
-        manifest = manifest_of(tuple(dict.fromkeys(e.name for e in earlier)))
+        manifest = manifest_of((*dict.fromkeys(e.name for e in earlier), *((LOST,) if lost else ())))
         (hidden / "manifest.json").write_text(manifest.to_json(), "utf-8")
         (hidden / "README.md").write_text(readme(manifest), "utf-8")
         if ledger:

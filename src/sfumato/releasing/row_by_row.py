@@ -31,8 +31,18 @@ from sfumato.io import (
 )
 from sfumato.plans import Plan
 from sfumato.randomness import Addresses, Entities, Rows, SecretKey, entity_addresses
-from sfumato.releases import Entry, Making, Manifest, ReleasedColumn, content_values, load_key, sketch_of, whole_outputs
-from sfumato.releasing.base import Draft, Released, Tally
+from sfumato.releases import (
+    Entry,
+    Making,
+    Manifest,
+    ReleasedColumn,
+    Sketch,
+    content_values,
+    load_key,
+    sketch_of,
+    whole_outputs,
+)
+from sfumato.releasing.base import Draft, Released, Scope, Tally
 from sfumato.releasing.joint_noise import JointKernel, joint_law
 from sfumato.schema import Attribute
 from sfumato.table import perturb_present
@@ -75,7 +85,7 @@ class ReleaseKernel:
 
     def __call__(self, block: Block) -> Released:
         """Read, blur and write one block."""
-        addresses = self._addresses(block)
+        addresses = block_addresses(block, self.identifier, self.entity_key)
         arrays = []
         seen = {c.name: self._read(c, block) for c in self.columns if c.encoder.attribute.domain is not None}
         missing = {name: int(np.isnan(values).sum()) for name, values in seen.items()}
@@ -96,12 +106,60 @@ class ReleaseKernel:
     def _read(column: ColumnKernel, block: Block) -> FloatArray:
         return column.encoder(block.batch.column(column.name), block.start)
 
-    def _addresses(self, block: Block) -> Addresses:
-        if self.identifier is not None:
-            return EntityWords(self.identifier, self.entity_key).addresses(block)
-        if block.numbers is None:
-            return Rows(block.start, block.rows)
-        return Entities(block.numbers.astype(np.uint64), np.zeros(block.rows, np.uint64))
+
+def block_addresses(block: Block, identifier: str | None, entity_key: SecretKey) -> Addresses:
+    """Return whose noise that of a block's rows is: the entities', or their own by their numbers."""
+    if identifier is not None:
+        return EntityWords(identifier, entity_key).addresses(block)
+    if block.numbers is None:
+        return Rows(block.start, block.rows)
+    return Entities(block.numbers.astype(np.uint64), np.zeros(block.rows, np.uint64))
+
+
+@dataclass(frozen=True)
+class RowSketch:
+    """The sketch of a block's true rows: by it a table is known again before any noise is drawn."""
+
+    plan: Plan
+    entity_key: SecretKey
+    sketch_key: SecretKey
+
+    @classmethod
+    def of(cls, plan: Plan, owner: SecretKey) -> RowSketch:
+        """Return it under an owner's key."""
+        return cls(plan, owner.derive("entities"), owner.derive("sketch"))
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that are read."""
+        identifier = self.plan.schema.identifier
+        names = [a.name for a in self.plan.schema if a.released and a.domain is not None]
+        return names + ([identifier.name] if identifier and identifier.name not in names else [])
+
+    def __call__(self, block: Block) -> Sketch:
+        """Return the sketch of one block."""
+        identifier = self.plan.schema.identifier
+        addresses = block_addresses(block, identifier.name if identifier else None, self.entity_key)
+        content = {}
+        for attribute in self.plan.schema:
+            if attribute.released and attribute.domain is not None:
+                encoder = Encoder(attribute, self.plan.absent.get(attribute.name, ("",)))
+                values = encoder(block.batch.column(attribute.name), block.start)
+                content[attribute.name] = content_values(attribute, values)
+        return sketch_of(self.sketch_key, content, addresses)
+
+
+@dataclass(frozen=True)
+class SketchByKeyFile:
+    """The same, with the keys read from a file that lies where the work is done."""
+
+    plan: Plan
+    key_file: str
+    fingerprint: str
+
+    def __call__(self, block: Block) -> Sketch:
+        """Return the sketch of one block."""
+        return RowSketch.of(self.plan, load_worker_key(self.key_file, self.fingerprint))(block)
 
 
 @dataclass(frozen=True)
@@ -142,11 +200,23 @@ def key_fingerprint(owner: SecretKey) -> str:
     return owner.fingerprint("key file")
 
 
+def load_worker_key(path: str, fingerprint: str) -> SecretKey:
+    """Return the key in a file on a worker; raise UsageError if it is not the driver's."""
+    owner = load_key(path)
+    if key_fingerprint(owner) != fingerprint:
+        raise UsageError(
+            f"the key file {path} of a worker holds another key than the driver's; put the same file on every worker, or leave "
+            "keys_on_workers=True out"
+        )
+    return owner
+
+
 @dataclass(frozen=True)
 class KernelByKeyFile:
     """The kernel of a plan, made where it is used from a key file that lies there: no secret travels."""
 
     plan: Plan
+    scope: Scope
     key_file: str
     fingerprint: str
     """Of the owner's key on the driver: a worker with another key would lay noise that no ledger knows of."""
@@ -160,13 +230,8 @@ class KernelByKeyFile:
     @cached_property
     def kernel(self) -> ReleaseKernel:
         """The kernel itself; asked for by workers alone."""
-        owner = load_key(self.key_file)
-        if key_fingerprint(owner) != self.fingerprint:
-            raise UsageError(
-                f"the key file {self.key_file} of a worker holds another key than the driver's; put the same file on every "
-                "worker, or leave keys_on_workers=True out"
-            )
-        return replace(kernel_for(self.plan, owner, self.joint), gathers=False)
+        owner = load_worker_key(self.key_file, self.fingerprint)
+        return replace(kernel_for(self.plan, owner, self.scope, self.joint), gathers=False)
 
     def __call__(self, block: Block) -> Released:
         """Read, blur and write one block."""
@@ -185,10 +250,10 @@ class WordsByKeyFile:
         return EntityWords(str(made.identifier), made.entity_key)(block)
 
 
-def kernel_for(plan: Plan, owner: SecretKey, joint: CorrelatedGaussian | None = None) -> ReleaseKernel:
+def kernel_for(plan: Plan, owner: SecretKey, scope: Scope, joint: CorrelatedGaussian | None = None) -> ReleaseKernel:
     """Return the kernel of a plan under an owner's key.
 
-    With an identifier the entity takes the place of name and row, so the scope of the noise key is the same whatever the
+    With an identifier the entity takes the place of table and row, so the scope of the noise key is the same whatever the
     release is called and wherever the entity turns up. `joint` is the law of columns that are blurred together.
     """
     bound = bind_laws(plan, joint)
@@ -201,7 +266,7 @@ def kernel_for(plan: Plan, owner: SecretKey, joint: CorrelatedGaussian | None = 
         encoder = Encoder(attribute, plan.absent.get(attribute.name, ("",)))
         cells = attribute if channel is None else released_attribute(attribute, channel.reports)
         decoder = Decoder(cells, whole_outputs(cells, channel))
-        labels = noise_labels(plan, attribute, channel, joint)
+        labels = noise_labels(plan, scope, attribute, channel, joint)
         columns.append(ColumnKernel(encoder, decoder, channel, owner.derive(*labels)))
     return ReleaseKernel(
         tuple(columns),
@@ -209,7 +274,9 @@ def kernel_for(plan: Plan, owner: SecretKey, joint: CorrelatedGaussian | None = 
         owner.derive("entities"),
         owner.derive("sketch"),
         pa.schema([(c.name, c.decoder.type) for c in columns]),
-        None if joint is None else JointKernel(joint, owner.derive("noise", *_scope(plan), "joint", joint.to_dict())),
+        None
+        if joint is None
+        else JointKernel(joint, owner.derive("noise", *_address_scope(plan, scope), "joint", joint.to_dict())),
     )
 
 
@@ -218,12 +285,12 @@ def bind_laws(plan: Plan, joint: CorrelatedGaussian | None = None) -> dict[str, 
     return plan.bind() | ({n: joint.marginal(plan.schema[n]) for n in joint.names} if joint else {})
 
 
-def _scope(plan: Plan) -> list[str]:
-    return [ENTITY_SCOPE] if plan.schema.identifier else ["release", plan.release_name]
+def _address_scope(plan: Plan, scope: Scope) -> list[str]:
+    return [ENTITY_SCOPE] if plan.schema.identifier else ["table", scope.salt]
 
 
 def noise_labels(
-    plan: Plan, attribute: Attribute, channel: Channel | None, joint: CorrelatedGaussian | None = None
+    plan: Plan, scope: Scope, attribute: Attribute, channel: Channel | None, joint: CorrelatedGaussian | None = None
 ) -> list[object]:
     """Return what a noise key is derived from: the scope, the attribute, and all that a draw depends on.
 
@@ -236,13 +303,13 @@ def noise_labels(
     elif channel is not None:
         law = channel.draw_inputs()
     labels = [] if attribute.domain is None or attribute.kind.numeric else [list(attribute.categories)]
-    return ["noise", *_scope(plan), attribute.name, law, *labels]
+    return ["noise", *_address_scope(plan, scope), attribute.name, law, *labels]
 
 
-def noise_names(plan: Plan, owner: SecretKey, joint: CorrelatedGaussian | None = None) -> dict[str, str]:
+def noise_names(plan: Plan, owner: SecretKey, scope: Scope, joint: CorrelatedGaussian | None = None) -> dict[str, str]:
     """Return a public name for the noise of each modified column; equal names mean equal noise."""
     return {
-        name: owner.fingerprint(*noise_labels(plan, plan.schema[name], channel, joint))
+        name: owner.fingerprint(*noise_labels(plan, scope, plan.schema[name], channel, joint))
         for name, channel in bind_laws(plan, joint).items()
     }
 
@@ -252,6 +319,7 @@ class RowDraft(Draft):
     """A release whose rows are blurred one by one: each by its own noise, or by its entity's."""
 
     plan: Plan
+    scope: Scope
     owner: SecretKey
     own: ReleaseKernel
     """The kernel with the keys of this release; the one that travels may read them from a file."""
@@ -287,9 +355,17 @@ class RowDraft(Draft):
         """Return the names of the noise, and the laws."""
         joint = self.own.joint.law if self.own.joint else None
         laws = {c.name: c.channel.to_dict() for c in self.own.columns if c.channel is not None}
-        names = noise_names(self.plan, self.owner, joint)
+        names = noise_names(self.plan, self.owner, self.scope, joint)
         together = joint.names if joint else ()
-        return Entry(self.plan.release_name, names, tally.sketch, laws=laws, together=together)
+        return Entry(
+            self.scope.name,
+            names,
+            tally.sketch,
+            laws=laws,
+            together=together,
+            salt=self.scope.salt,
+            by_entity=self.own.identifier is not None,
+        )
 
     def manifest(self, written: Written, tally: Tally, earlier: tuple[str, ...]) -> Manifest:
         """State the law of every column."""
@@ -298,7 +374,8 @@ class RowDraft(Draft):
             for c in self.own.columns
         )
         return Manifest(
-            name=self.plan.release_name,
+            name=self.scope.name,
+            salt=self.scope.salt,
             columns=columns,
             data=written,
             addressing="entity" if self.own.identifier else "row",
@@ -319,12 +396,26 @@ class RowDraft(Draft):
         return Making(warnings=(Note("SF231", warning),))
 
 
-def draft_rows(
+def sketch_rows(
     source: Source, plan: Plan, owner: SecretKey, key: SecretKey | str | Path | None, engine: Engine
+) -> Sketch:
+    """Return the sketch of a table's rows, read before any noise is drawn."""
+    own = RowSketch.of(plan, owner)
+    engine.check_numbers(source)
+    _check_planned(source, plan)
+    kernel: Callable[[Block], Sketch] = own
+    if engine.keys_on_workers and isinstance(key, str | Path):
+        kernel = SketchByKeyFile(plan, str(Path(key).absolute()), key_fingerprint(owner))
+    with name_files_in_errors(source):
+        return engine.fold(kernel, source, own.columns) or Sketch.empty()
+
+
+def draft_rows(
+    source: Source, plan: Plan, scope: Scope, owner: SecretKey, key: SecretKey | str | Path | None, engine: Engine
 ) -> RowDraft:
     """Prepare a release whose rows are blurred one by one."""
     joint = joint_law(plan, source, learn=engine.gathers)
-    kernel = replace(kernel_for(plan, owner, joint), gathers=engine.gathers)
+    kernel = replace(kernel_for(plan, owner, scope, joint), gathers=engine.gathers)
     engine.check_numbers(source)
     columns = _columns_read(source, plan, kernel)
     by_file = isinstance(key, str | Path)
@@ -333,17 +424,23 @@ def draft_rows(
     if engine.keys_on_workers:
         if not by_file:
             raise UsageError("workers that read the key themselves need a key file; give its path as the key")
-        shipped = KernelByKeyFile(plan, str(Path(str(key)).absolute()), key_fingerprint(owner), joint)
+        shipped = KernelByKeyFile(plan, scope, str(Path(str(key)).absolute()), key_fingerprint(owner), joint)
         words = WordsByKeyFile(shipped)
-    return RowDraft(source, columns, shipped, kernel.schema, plan, owner, kernel, words, engine, by_file)
+    return RowDraft(source, columns, shipped, kernel.schema, plan, scope, owner, kernel, words, engine, by_file)
 
 
 def _columns_read(source: Source, plan: Plan, kernel: ReleaseKernel) -> list[str]:
-    """Return the columns that a release reads, after a check that the plan says something about each."""
-    if unplanned := [c for c in source.columns if c not in plan.schema.names]:
-        absent = [a.name for a in plan.schema if a.name not in source.columns]
+    """Return the columns that a release reads."""
+    _check_planned(source, plan)
+    names = [c.name for c in kernel.columns] + ([kernel.identifier] if kernel.identifier else [])
+    return list(dict.fromkeys(names))
+
+
+def _check_planned(source: Source, plan: Plan) -> None:
+    """Raise UsageError where the plan says nothing about a column."""
+    held, planned = source.columns, set(plan.schema.names)
+    if unplanned := [c for c in held if c not in planned]:
+        absent = [a.name for a in plan.schema if a.name not in held]
         misnamed = f", and speaks of {join_names(absent)}, which is not there; is it another name, or another table?"
         rest = misnamed if absent else "; add it, or withhold it"
         raise UsageError(f"the plan says nothing about column {join_names(unplanned)} of {source.name}{rest}")
-    names = [c.name for c in kernel.columns] + ([kernel.identifier] if kernel.identifier else [])
-    return list(dict.fromkeys(names))

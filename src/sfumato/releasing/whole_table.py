@@ -24,7 +24,7 @@ from sfumato.io import ArrowSource, Decoder, Written
 from sfumato.plans import Plan
 from sfumato.randomness import Rows, SecretKey, Stream
 from sfumato.releases import Entry, Making, Manifest, ReleasedColumn, Sketch, content_values, read_original, sketch_of
-from sfumato.releasing.base import Decoding, Draft, Tally
+from sfumato.releasing.base import Decoding, Draft, Scope, Tally
 from sfumato.schema import Attribute, Consent, Kind, Role
 from sfumato.table import Original, Table
 from sfumato.text import join_names
@@ -35,6 +35,7 @@ class GuidedDraft(Draft):
     """A release by a guided method: what it changed is its own, all else is stated to be true."""
 
     plan: Plan
+    scope: Scope
     method: GuidedMethod
     names: Sequence[str]
     noise: str
@@ -46,7 +47,7 @@ class GuidedDraft(Draft):
         """Return one name of noise and one law for all columns."""
         laws = {name: {"law": self.method.law} for name in self.names}
         noise = dict.fromkeys(self.names, self.noise)
-        return Entry(self.plan.release_name, noise, self.sketch or tally.sketch, laws=laws)
+        return Entry(self.scope.name, noise, self.sketch or tally.sketch, laws=laws, salt=self.scope.salt)
 
     def manifest(self, written: Written, tally: Tally, earlier: tuple[str, ...]) -> Manifest:
         """State the method and its parameters."""
@@ -58,7 +59,8 @@ class GuidedDraft(Draft):
             absent = self.plan.absent.get(name, ("",))
             columns.append(ReleasedColumn(stated, None, tally.missing[name], guided, absent))
         return Manifest(
-            name=self.plan.release_name,
+            name=self.scope.name,
+            salt=self.scope.salt,
             columns=tuple(columns),
             data=written,
             addressing="table",
@@ -112,12 +114,14 @@ class WholeTableDraft(GuidedDraft):
         )
 
 
-def draft_whole_table(table: Any, plan: Plan, method: GuidedMethod, owner: SecretKey, encoding: str) -> WholeTableDraft:
+def draft_whole_table(
+    table: Any, plan: Plan, scope: Scope, method: GuidedMethod, owner: SecretKey, encoding: str
+) -> WholeTableDraft:
     """Perturb a whole table by a guided method."""
     truth = read_original(table, plan, encoding=encoding)
     if not truth.rows:
         raise DataError("the table has a header but no rows; a release needs at least one")
-    labels = ["guided", plan.release_name, method.to_dict(), _digest(truth)]
+    labels = ["guided", scope.salt, method.to_dict(), _digest(truth)]
     perturbed = method.perturb(truth, Stream(owner.derive(*labels)))
     warnings = list(perturbed.warnings)
     if plan.channels:
@@ -141,6 +145,7 @@ def draft_whole_table(table: Any, plan: Plan, method: GuidedMethod, owner: Secre
         kernel,
         kernel.schema,
         plan,
+        scope,
         method,
         tuple(values),
         owner.fingerprint(*labels),

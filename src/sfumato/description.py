@@ -11,7 +11,7 @@ from sfumato.guided import METHODS, Method, Pattern, TreeMethod
 from sfumato.privacy import HIDE_GAPS, VISIBLE_GAPS, exactly_true, figures, hides_little, record_figures
 from sfumato.releases import Manifest, Release, ReleasedColumn, as_release
 from sfumato.schema import Categories, Kind, Missing, Role
-from sfumato.text import format_number, join_names
+from sfumato.text import format_number, join_names, markdown, visible
 
 
 def what(column: ReleasedColumn, method: Mapping[str, Any] | None = None) -> str:
@@ -32,19 +32,24 @@ def domain_text(column: ReleasedColumn) -> str:
         text = f"{attribute.format_value(attribute.domain.low)} to {attribute.format_value(attribute.domain.high)}"
     else:
         text = "any"
-    return text + (" *(learned from the data)*" if attribute.learned else "")
+    return text
+
+
+def _learned(column: ReleasedColumn) -> str:
+    return " *(learned from the data)*" if column.attribute.learned else ""
 
 
 def readme(manifest: Manifest) -> str:
     """Say what the folder holds, how it was made, and how to mine it."""
     rows = "\n".join(
-        f"| {_cell(c.attribute.name)} | {c.attribute.kind} | {_cell(domain_text(c))} | {what(c, manifest.method)} |"
+        f"| {markdown(c.attribute.name)} | {c.attribute.kind} | {markdown(domain_text(c))}{_learned(c)} | "
+        f"{what(c, manifest.method)} |"
         for c in manifest.columns
     )
     target = next((c.attribute.name for c in manifest.columns if c.attribute.role is Role.TARGET), None)
     notes: list[str] = [*cautions(manifest)] or ["Nothing beyond what the table above says."]
-    known = "\n".join(f"- {line}" for line in notes)
-    return f"""# Release {manifest.name}
+    known = "\n".join(f"- {markdown(line)}" for line in notes)
+    return f"""# Release {markdown(manifest.name)}
 
 {manifest.data.rows:,} rows. {_opening(manifest)}
 
@@ -52,7 +57,7 @@ def readme(manifest: Manifest) -> str:
 |---|---|---|---|
 {rows}
 
-{f"Withheld columns: {', '.join(manifest.withheld)}." if manifest.withheld else "No column was withheld."}
+{f"Withheld columns: {markdown(', '.join(manifest.withheld))}." if manifest.withheld else "No column was withheld."}
 
 ## How to use it
 
@@ -75,7 +80,9 @@ order of the table that was released."""
 
 
 def _use(manifest: Manifest, target: str | None) -> str:
-    mining = f"sfumato mine {{this folder}} -o model.json      # a decision tree for {target}\n" if target else ""
+    mining = (
+        f"sfumato mine {{this folder}} -o model.json      # a decision tree for {visible(target)}\n" if target else ""
+    )
     if manifest.method is not None:
         grouping = "sfumato cluster {this folder}                     # its clusters\n"
         method = _method(manifest)
@@ -154,11 +161,6 @@ def cautions(manifest: Manifest) -> list[Note]:
         )
         out.append(Note("SF210", fixed))
     return out
-
-
-def _cell(text: str) -> str:
-    """Escape text for a cell of a Markdown table."""
-    return text.replace("|", r"\|").replace("\n", " ")
 
 
 def _method(manifest: Manifest) -> type[Method] | None:

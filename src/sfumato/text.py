@@ -1,7 +1,12 @@
-"""Numbers and lists as people write them: 50,000 rather than 5e+04, and the first eight names of twelve."""
+"""Numbers and lists as people write them, and texts from a table made safe to show.
+
+A label or a column's name may hold anything: a sequence that a terminal obeys, a link, a tag. What is shown is the text.
+"""
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Iterable
 
 
@@ -24,3 +29,39 @@ def join_names(values: Iterable[object], limit: int = 8) -> str:
     """
     names = [str(value) for value in values]
     return ", ".join(names) if len(names) <= limit else f"{', '.join(names[:limit])}, … ({len(names)} in all)"
+
+
+_CONTROLS = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff\ud800-\udfff]"
+)
+"""What a terminal may obey and XML may not hold: control characters but for tab and line end, marks of direction, surrogates."""
+
+
+def visible(text: str) -> str:
+    r"""Write control characters as escapes, so that no terminal obeys them and no page breaks on them.
+
+    >>> visible("red\x1b[31m")
+    'red\\x1b[31m'
+    """
+    return _CONTROLS.sub(lambda match: match[0].encode("unicode_escape", "surrogatepass").decode("ascii"), text)
+
+
+def escape(text: str) -> str:
+    r"""Write a text for HTML and SVG: no tag, no entity, no character that XML may not hold.
+
+    >>> escape("a<b\x00")
+    'a&lt;b\\x00'
+    """
+    return html.escape(visible(text))
+
+
+def markdown(text: str) -> str:
+    r"""Write a text so that Markdown shows it as it is: no tag, link, picture, code or emphasis, on one line.
+
+    >>> markdown("<b>[x](https://a.b)</b> | y")
+    '&lt;b&gt;\\[x\\](https&#58;//a.b)&lt;/b&gt; \\| y'
+    """
+    shown = visible(" ".join(text.split("\n"))).replace("\r", " ")
+    shown = shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    shown = re.sub(r"([\\`*\[\]|!~])", r"\\\1", shown)
+    return shown.replace("://", "&#58;//").replace("www.", "www&#46;").replace("@", "&#64;")

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import shutil
+import signal
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute
+import pyarrow.parquet
 import pytest
 
 import sfumato as sf
 from sfumato.channels import Gaussian, Substitution
-from sfumato.errors import LedgerError
+from sfumato.cli import main
+from sfumato.errors import DataError, LedgerError, SfumatoError, UsageError
 from sfumato.releases.ledger import Ledger
 from sfumato.schema import Attribute, Categories, Consent, Interval, Kind, Schema
 
@@ -220,3 +230,268 @@ def test_the_manifest_states_the_scheme_and_the_salt_of_the_noise(tmp_path: Path
     assert stated["noise_scheme"] == 2
     assert stated["salt"] == made.manifest.salt
     assert len(bytes.fromhex(stated["salt"])) == 12
+
+
+def test_hole_05_who_knows_all_rows_but_one_cannot_solve_the_covariance_for_it(tmp_path: Path) -> None:
+    """Σ_r/c less the share of the known rows is the last row's (x − μ)(x − μ)ᵀ: it must drown in the blur."""
+    rng = np.random.default_rng(3)
+    x = np.column_stack([rng.normal(50, 10, 400), rng.normal(50, 10, 400)]).clip(0, 100).round(1)
+    x[0] = 99.0, 1.0
+    columns = tuple(Attribute(n, Kind.REAL, Interval(0, 100), consent=Consent.MODIFIED) for n in "ab")
+    plan = sf.Plan(Schema(columns), {}, method={"law": "correlated-gaussian", "ratio": 1.0})
+    errors = []
+    for i in range(40):
+        made = sf.release(pa.table({"a": x[:, 0], "b": x[:, 1]}), plan, tmp_path / str(i), key=sf.SecretKey.generate())
+        sigma = np.array(made.manifest.joint.covariance)
+        known = x[1:] - x[1:].mean(axis=0)
+        # Cov of n rows = [Σ_known + (n − 1)/n (x − μ)(x − μ)ᵀ]/(n − 1), so the last row's part is:
+        last = (sigma * 399 - known.T @ known) * 400 / 399
+        errors.append(np.sqrt(max(last[0, 0], 0.0)) - (99.0 - x[1:, 0].mean()))
+    assert np.std(errors) > 15  # the released value itself has noise of sd 10; before, the error was below .1
+
+
+ESCAPES = "\x1b[2J\x1b]0;owned\x07\x9b31m\u202e"
+
+
+def escaping_table() -> pa.Table:
+    rng = np.random.default_rng(1)
+    return pa.table(
+        {f"a{ESCAPES}": rng.integers(0, 9, 300), "class": np.array([f"x{ESCAPES}", "y"])[rng.integers(0, 2, 300)]}
+    )
+
+
+@pytest.mark.parametrize("flags", [[], ["--json"]])
+def test_hole_07_no_escape_sequence_of_a_table_reaches_the_terminal(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], flags: list[str]
+) -> None:
+    release, model = str(tmp_path / "r"), str(tmp_path / "m.json")
+    pa.parquet.write_table(escaping_table(), tmp_path / "t.parquet")
+    table = str(tmp_path / "t.parquet")
+    for command in (
+        ["plan", table, "-o", str(tmp_path / "plan.toml")],
+        ["release", table, "--target", "class", "-o", release, "--key", str(tmp_path / "k")],
+        ["describe", release],
+        ["reconstruct", release],
+        ["mine", release, "-o", model],
+        ["evaluate", model, table],
+        ["audit", table, release, "--targets", "20"],
+        ["compare", table, release],
+        ["describe", str(tmp_path / f"none{ESCAPES}")],
+    ):
+        with pytest.raises(SystemExit):
+            main([*command, *flags])
+        shown = capfd.readouterr()
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", shown.out + shown.err), command
+
+
+def labelled(*labels: str) -> sf.Model:
+    """Return a tree that tests a column of these labels."""
+    codes = np.arange(400) % len(labels)
+    table = pa.table({"q": np.array(labels, dtype=object)[codes], "class": np.where(codes == 0, "a", "b")})
+    names = Attribute("q", Kind.CATEGORICAL, Categories(labels), consent=Consent.TRUE)
+    target = Attribute("class", Kind.CATEGORICAL, Categories(("a", "b")), role=sf.Role.TARGET, consent=Consent.TRUE)
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        return sf.mine(sf.release(table, sf.Plan(Schema((names, target)), {}), f"{folder}/r"), "randomized")
+
+
+def test_hole_08_a_label_with_a_backslash_is_not_written_as_sql() -> None:
+    from sfumato.trees.as_code import to_sql
+
+    with pytest.raises(UsageError, match="backslash"):
+        to_sql(labelled("\\' OR 1=1 --", "plain", "other").body)
+    assert "'it''s'" in to_sql(labelled("it's", "plain", "other").body)
+
+
+def test_hole_09_a_csv_release_does_not_confuse_the_empty_label_with_a_missing_value(tmp_path: Path) -> None:
+    label = Attribute("answer", Kind.CATEGORICAL, Categories(("", "yes")), consent=Consent.MODIFIED)
+    plan = sf.Plan(Schema((label,)), {"answer": Substitution(gamma=3.0)}, absent={"answer": ("NA",)})
+    table = pa.table({"answer": ["", "yes", None, "yes"] * 50})
+    with pytest.raises(DataError, match="answer: it has missing values and the label ''"):
+        sf.release(table, plan, tmp_path / "r", format="csv")
+    assert not (tmp_path / "r").exists()
+    made = sf.release(table, plan, tmp_path / "r")
+    assert made.to_arrow()["answer"].null_count == 50
+    whole = sf.release(table.filter(pa.compute.is_valid(table["answer"])), plan, tmp_path / "w", format="csv")
+    assert set(whole.to_arrow()["answer"].to_pylist()) == {"", "yes"}
+
+
+def test_hole_11_no_step_of_a_release_looks_through_all_columns_for_each(tmp_path: Path) -> None:
+    """Twice the columns take about twice the calls; quadratic work would take four times as many."""
+    calls = []
+    for columns in (150, 300):
+        table = pa.table({f"c{i}": np.arange(40.0) // 2 for i in range(columns)})
+        plan = sf.plan(table)
+        count = 0
+
+        def count_line(_frame: object, event: str, _argument: object) -> object:
+            nonlocal count
+            count += event == "line"
+            return count_line
+
+        before = sys.gettrace()
+        sys.settrace(count_line)
+        try:
+            sf.release(table, plan, tmp_path / str(columns), key=tmp_path / f"{columns}.key")
+        finally:
+            sys.settrace(before)
+        calls.append(count)
+    assert calls[1] / calls[0] < 2.2
+
+
+HOSTILE = {
+    "deep": "[" * 100_000,
+    "deep object": '{"a":' * 50_000,
+    "number": "1e999",
+    "nan": '{"rows": NaN}',
+    "text": '"x"',
+    "bytes": "\x00" * 1000,
+    "empty": "",
+    "no fields": "{}",
+}
+
+
+@pytest.mark.parametrize("content", HOSTILE.values(), ids=HOSTILE)
+def test_hole_13_a_hostile_statement_is_refused_in_one_line(tmp_path: Path, content: str) -> None:
+    for name, read in (
+        ("manifest.json", lambda: sf.Release.open(tmp_path)),
+        ("model.json", lambda: sf.Model.load(tmp_path / "model.json")),
+        ("plan.toml", lambda: sf.Plan.load(tmp_path / "plan.toml")),
+    ):
+        (tmp_path / name).write_text(content)
+        if name == "plan.toml" and content == "":
+            continue  # an empty TOML file is TOML; the plan has no columns, which is told as such
+        with pytest.raises(SfumatoError) as refused:
+            read()
+        assert "\n" not in str(refused.value)
+        assert len(str(refused.value)) < 500
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.parametrize("kind", ["pipe", "endless"])
+def test_hole_13_a_pipe_or_a_device_is_not_waited_for(tmp_path: Path, kind: str) -> None:
+    for name in ("manifest.json", "model.json", "plan.toml", "t.csv", "t.parquet", "k"):
+        if kind == "pipe":
+            os.mkfifo(tmp_path / name, 0o600)
+        else:
+            (tmp_path / name).symlink_to("/dev/zero")
+    for read in (
+        lambda: sf.Release.open(tmp_path),
+        lambda: sf.Model.load(tmp_path / "model.json"),
+        lambda: sf.Plan.load(tmp_path / "plan.toml"),
+        lambda: sf.plan(tmp_path / "t.csv"),
+        lambda: sf.plan(tmp_path / "t.parquet"),
+        lambda: sf.release("iris", None, tmp_path / "r", key=tmp_path / "k"),
+    ):
+        with pytest.raises(SfumatoError):
+            read()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"rows": 7},
+        {"withheld": ["age"]},
+        {"noise_belongs_to": "nobody"},
+        {"attributes": []},
+        {"noise_scheme": 99},
+        {"salt": 5},
+        {"name": None},
+    ],
+    ids=str,
+)
+def test_hole_13_a_manifest_that_contradicts_itself_is_refused(tmp_path: Path, change: dict[str, object]) -> None:
+    sf.release(people(), people_plan(), tmp_path / "r")
+    file = tmp_path / "r/manifest.json"
+    file.write_text(json.dumps(json.loads(file.read_text("utf-8")) | change), "utf-8")
+    with pytest.raises(DataError):
+        sf.Release.open(tmp_path / "r")
+
+
+def test_hole_13_a_law_of_no_size_is_refused(tmp_path: Path) -> None:
+    sf.release(people(), people_plan(), tmp_path / "r")
+    file = tmp_path / "r/manifest.json"
+    for sigma in (1e-308, 5e-324, 0, -1, 1e308):
+        about = json.loads(file.read_text("utf-8"))
+        about["attributes"][2]["mechanism"]["sigma"] = sigma
+        (tmp_path / "bad").mkdir(exist_ok=True)
+        (tmp_path / "bad/manifest.json").write_text(json.dumps(about), "utf-8")
+        with pytest.raises(DataError):
+            sf.Release.open(tmp_path / "bad")
+
+
+COMMAND = [sys.executable, "-m", "sfumato"]
+
+
+def test_hole_14_a_full_disk_and_an_ascii_terminal_are_told_in_one_line(tmp_path: Path) -> None:
+    sf.release(people(), people_plan(), tmp_path / "r")
+    with Path("/dev/full").open("w") as full:
+        told = subprocess.run(
+            [*COMMAND, "describe", str(tmp_path / "r")], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert told.returncode == 1
+    assert "Traceback" not in told.stderr
+    assert "No space left" in told.stderr
+    plain = os.environ | {"PYTHONIOENCODING": "ascii", "LC_ALL": "C", "PYTHONUTF8": "0"}
+    for flags in ([], ["--json"]):
+        shown = subprocess.run([*COMMAND, "describe", str(tmp_path / "r"), *flags], capture_output=True, env=plain)
+        assert shown.returncode == 0, shown.stderr
+        assert b"Traceback" not in shown.stderr
+    json.loads(shown.stdout)
+
+
+def test_hole_14_a_terminated_release_leaves_nothing_behind(tmp_path: Path) -> None:
+    rows = 400_000
+    pa.parquet.write_table(people(rows=rows), tmp_path / "t.parquet")
+    arguments = ["release", "t.parquet", "-o", "r", "--key", "k", "--workers", "1"]
+    run = subprocess.Popen([*COMMAND, *arguments], cwd=tmp_path, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    while run.poll() is None and not list(tmp_path.glob(".r.partial-*")):
+        time.sleep(0.005)
+    run.send_signal(signal.SIGTERM)
+    assert run.wait(30) in (143, 0)
+    if run.returncode == 143:
+        assert sorted(p.name for p in tmp_path.iterdir()) == ["t.parquet"]
+
+
+def test_hole_15_a_killed_generate_leaves_nothing_once_it_runs_again(tmp_path: Path) -> None:
+    arguments = ["generate", "agrawal", "--rows", "3000000", "-o", "t.csv"]
+    run = subprocess.Popen([*COMMAND, *arguments], cwd=tmp_path, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    while run.poll() is None and not list(tmp_path.glob(".t.csv.partial-*")):
+        time.sleep(0.005)
+    run.kill()
+    run.wait()
+    assert list(tmp_path.glob(".t.csv.partial-*"))
+    sf.generate("agrawal", 100, tmp_path / "t.csv")
+    assert [p.name for p in tmp_path.iterdir()] == ["t.csv"]
+
+
+HOSTILE_LABEL = "<img src=x onerror=alert(1)>[here](https://evil.example) `x` |\x00\x1b<!--<script>"
+
+
+def test_hole_16_labels_are_shown_and_never_obeyed_by_pages_pictures_and_code(tmp_path: Path) -> None:
+    from sfumato.trees.as_code import to_javascript
+
+    rng = np.random.default_rng(2)
+    codes = rng.integers(0, 2, 600)
+    table = pa.table(
+        {HOSTILE_LABEL: [(HOSTILE_LABEL, "plain")[c] for c in codes], "class": [("a", HOSTILE_LABEL)[c] for c in codes]}
+    )
+    made = sf.release(table, sf.plan(table, target="class"), tmp_path / "r")
+    readme = (tmp_path / "r/README.md").read_text("utf-8")
+    assert "<img" not in readme
+    assert not re.search(r"(?<!\\)\]\(", readme)
+    assert "://evil" not in readme
+    assert "\x1b" not in readme
+    model = sf.mine(made, "randomized")
+    for drawing in (sf.reconstruct(made).to_svg(), model.to_svg()):
+        ET.fromstring(drawing)
+        assert "<img" not in drawing
+    assert "<" not in to_javascript(model.body).replace("<=", "").replace("< ", "").replace("=> (", "")
+    page = sf.audit(made, table, targets=20).html()
+    assert "<img" not in page
+
+
+def test_hole_17_values_beyond_all_noise_are_refused_by_the_name_of_their_column() -> None:
+    with pytest.raises(UsageError, match=r"^huge: "):
+        sf.plan(pa.table({"huge": [1e301, 2e301, 3.5] * 20, "x": [1.0, 2.0, 3.0] * 20}))

@@ -79,7 +79,10 @@ def test_the_released_noise_has_half_the_covariance_of_the_data(people, made):
     truth = numbers(people)
     noise = numbers(made.to_arrow()) - truth
     complete = ~np.isnan(truth).any(axis=1)
-    wanted = 0.5 * np.cov(truth[complete], rowvar=False)
+    wanted = np.array(made.manifest.joint.covariance)
+    ranges = np.array([150, 200, 40])
+    gap = np.abs(wanted - 0.5 * np.cov(truth[complete], rowvar=False))
+    assert (gap < 0.5 * 5 * np.outer(ranges, ranges) / complete.sum()).all()  # 5 sd of the blur, one row's weight each
     scale = np.sqrt(np.diag(wanted))
     gap = (np.cov(noise[complete], rowvar=False) - wanted) / np.outer(scale, scale)
     assert np.abs(gap).max() < 0.09  # 5 sd of a correlation of 5,700 rows

@@ -117,10 +117,12 @@ def test_the_laws_tried_are_those_that_a_release_with_the_same_options_has(law):
 def test_the_joint_law_tried_is_the_one_that_a_release_has(setting):
     table, plan, truth = proposed()
     joined = with_joint_noise(plan, setting)
-    law = joint_law(joined, open_table(table, "utf-8"))
+    law = joint_law(joined, open_table(table, "utf-8"), SecretKey(bytes(32)))
     tried = blur_for("correlated-gaussian", setting, plan, truth)
     assert tried.joint.names == law.names
-    assert np.allclose(tried.joint.covariance, law.covariance, rtol=1e-5, atol=1e-9)
+    scale = np.sqrt(np.diag(law.covariance))
+    apart = (np.array(tried.joint.covariance) - np.array(law.covariance)) / np.outer(scale, scale)
+    assert np.abs(apart).max() < 0.2  # a release blurs what it learns by one row's weight; a trade-off shows none of it
     assert set(tried.channels) == set(bind_laws(joined, law))
     assert tried.channels["city"] == bind_laws(joined, law)["city"]
 

@@ -2,7 +2,7 @@
 
 from sfumato.channels.additive import Additive
 from sfumato.channels.base import CHANNELS, JOINT_LAWS, MAX_BINS, CellRule, Channel, Guarantee, JointLaw, channel_class
-from sfumato.channels.correlated import CorrelatedGaussian, Marginal, Moments, rejoin
+from sfumato.channels.correlated import CorrelatedGaussian, Marginal, Moments, blur_covariance, rejoin
 from sfumato.channels.gaussian import Gaussian
 from sfumato.channels.intervals import Intervals
 from sfumato.channels.laplace import Laplace

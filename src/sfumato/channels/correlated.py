@@ -41,7 +41,8 @@ class CorrelatedGaussian(JointLaw):
 
     Notes
     -----
-    Σ_r is published, since a miner needs it, and with c it tells Σ_x: covariances of the whole table, not of any row.
+    Σ_r is published, since a miner needs it, and with c it tells Σ_x: covariances of the whole table, not of any row. Where
+    Σ_x is learned from the table it is blurred first, by the weight of one row (`blur_covariance`).
 
     Examples
     --------
@@ -159,7 +160,7 @@ class CorrelatedGaussian(JointLaw):
         return (
             f"The noise of {join_names(self.names, 30)} is correlated (covariance Σr{c}, in the manifest): each column alone may "
             f"be treated as gaussian, but not two of them as independent. Covariances of the true values are Σx = Σy − Σr{shrunk}. "
-            "Σr tells them as well: figures of the whole table, not of a row."
+            "Σr tells them as well: figures of the whole table, blurred by the weight of one row, and not of any row."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -282,6 +283,22 @@ class Moments:
         centred = self.products / n - (self.sums / n) * (self.sums.T / n)
         known = self.pairs >= MIN_ROWS
         return np.where(known, centred * n / np.maximum(n - 1, 1.0), 0.0) * np.outer(self.unit, self.unit)
+
+
+def blur_covariance(covariance: FloatArray, moments: Moments, draws: FloatArray) -> FloatArray:
+    """Return Σ_x with gaussian noise of one row's weight: standard deviation R_i R_j/n_ij for the covariance of two columns.
+
+    Changing one row moves a covariance by at most R_i R_j/n_ij, R the ranges of the domains. Without noise somebody who
+    knows all rows but one could solve the published Σ_r for the last. With it they learn (x_i − μ_i)(x_j − μ_j) only to
+    within R_i R_j, less than the released row itself tells. `draws` are standard normal, shape (d, d); the upper triangle is
+    used. A variance is kept at least as large as its noise.
+    """
+    weight = np.outer(moments.unit, moments.unit) / np.maximum(moments.pairs, 1.0)
+    upper = np.triu(draws)
+    noisy = np.where(moments.pairs >= MIN_ROWS, covariance + weight * (upper + np.triu(upper, 1).T), 0.0)
+    own = np.diag_indices(len(noisy))
+    noisy[own] = np.maximum(noisy[own], weight[own])
+    return noisy
 
 
 def without_empty_directions(covariance: FloatArray, floor: float = FLOOR) -> FloatArray:

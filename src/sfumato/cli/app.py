@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import os
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import click
@@ -66,7 +70,9 @@ class Failure(click.ClickException):
 
     def show(self, file: Any = None) -> None:  # noqa: ARG002
         """Print the line on stderr."""
-        click.echo(f"error: {self.message}", err=True)
+        from sfumato.text import visible
+
+        click.echo(f"error: {visible(self.message)}", err=True)
 
 
 def load_verb(name: str) -> click.Command:
@@ -85,10 +91,44 @@ def cli() -> None:
     """Blur every value, keep the patterns: privacy-preserving data mining by perturbation."""
 
 
+@contextmanager
+def _stop_on_termination() -> Iterator[None]:
+    """Let SIGTERM end the work as Ctrl-C does: what is half written is removed."""
+
+    def stop(_signal: int, _frame: Any) -> None:
+        raise SystemExit(143)  # 128 + 15, as a shell reports it
+
+    try:
+        before = signal.signal(signal.SIGTERM, stop)
+    except ValueError:  # not the main thread
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _prepare_streams() -> None:
+    """Write what a terminal cannot show as escapes: a word in another alphabet must not end the work."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, ValueError, OSError):
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+
+
+def _drop_stdout() -> None:
+    """Discard what stdout still holds, so that closing it cannot fail."""
+    with suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; exit 0 when done, 1 when the work failed with a message, 2 when it was asked wrongly."""
+    _prepare_streams()
     try:
-        code: Any = cli.main(arguments, prog_name="sfumato", standalone_mode=False)
+        with _stop_on_termination():
+            code: Any = cli.main(arguments, prog_name="sfumato", standalone_mode=False)
+        sys.stdout.flush()  # a full disk is told here, not by the interpreter on its way out
         sys.exit(code if isinstance(code, int) else 0)
     except click.ClickException as error:
         error.show()
@@ -98,6 +138,12 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(130)
     except BrokenPipeError:
         sys.stderr.close()
+        sys.exit(1)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        with suppress(OSError):
+            click.echo(f"error: {where}{error.strerror or error}; free the place, or name another", err=True)
+        _drop_stdout()
         sys.exit(1)
     except MemoryError:
         click.echo("error: the machine ran out of memory; nothing was written", err=True)

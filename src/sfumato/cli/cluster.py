@@ -8,7 +8,7 @@ import click
 
 import sfumato as sf
 from sfumato.cli import options
-from sfumato.cli.output import give, table, warn
+from sfumato.cli.output import give, show, table, warn
 from sfumato.findings import Note
 from sfumato.text import join_names
 
@@ -28,7 +28,7 @@ def cluster(release: Path, k: int | None, as_json: bool) -> None:
     if as_json:
         give(result)
         return
-    click.echo(f"{result['k']} clusters of {result['rows']:,} rows ({result['chosen_by']})")
+    show(f"{result['k']} clusters of {result['rows']:,} rows ({result['chosen_by']})")
     rows = [
         [str(size), *(v if isinstance(v, str) else f"{v:.5g}" for v in centre.values())]
         for size, centre in zip(result["sizes"], result["centres"], strict=True)

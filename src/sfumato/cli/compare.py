@@ -8,7 +8,7 @@ import click
 
 import sfumato as sf
 from sfumato.cli import options
-from sfumato.cli.output import give, say, table, warn
+from sfumato.cli.output import give, say, show, table, warn
 
 
 @click.command(epilog="Example:  sfumato compare patients.csv release -k 3")
@@ -29,22 +29,20 @@ def compare(engine: str, master: str | None, as_json: bool, **asked: Any) -> Non
         give(result.to_dict())
         return
     if result.trees:
-        click.echo("Trees (C4.5): E the same, V very similar, S similar, D different")
+        show("Trees (C4.5): E the same, V very similar, S similar, D different")
         rows = [
             [t["target"], t["verdict"], f"{t['rule_similarity']:.3f}", f"{t['agreement']:.3f}", "yes" if t["same_root"] else "no",
              f"{t['leaves'][0]} / {t['leaves'][1]}"]
             for t in result.trees
         ]  # fmt: skip
         table(["class", "verdict", "rules alike", "predictions alike", "same root", "leaves"], rows)
-        click.echo(
-            f"Scores for {result.trees[0]['target']} on the original's rows, from which the original's tree was grown"
-        )
+        show(f"Scores for {result.trees[0]['target']} on the original's rows, from which the original's tree was grown")
         table(*result.score_table())
         if rules := result.trees[0]["rules"][:8]:
             table(list(rules[0]), [[_cell(value) for value in rule.values()] for rule in rules])
     if result.clusters:
         p = result.clusters["protocols"]
-        click.echo(
+        show(
             f"Clusters (k = {result.clusters['k']}): agreement {p['rerun']:.3f} when mined anew, {p['fixed_point']:.3f} from the "
             f"original centres, {p['single_start']:.3f} from one start"
         )

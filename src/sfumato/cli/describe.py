@@ -9,7 +9,7 @@ import click
 
 import sfumato as sf
 from sfumato.cli import options
-from sfumato.cli.output import give, table
+from sfumato.cli.output import give, show, table
 from sfumato.text import join_names
 
 
@@ -26,14 +26,14 @@ def describe(release: Path, as_json: bool, **_engine: Any) -> None:
     if as_json:
         give(about)
         return
-    click.echo(f"{about['name']}: {about['rows']:,} rows, noise belongs to the {about['noise_belongs_to']}")
+    show(f"{about['name']}: {about['rows']:,} rows, noise belongs to the {about['noise_belongs_to']}")
     rows = [
         [name, a["kind"], a["what"], a["privacy"].get("in_words", ""), a["privacy"].get("epsilon_in_words", "")]
         for name, a in about["attributes"].items()
     ]
     table(["column", "kind", "what was done", "95 % interval", "ε"], rows)
     if about["withheld"]:
-        click.echo(f"Withheld by the owner's plan, and not in the data: {join_names(about['withheld'], 12)}.")
-    click.echo(about["record"]["in_words"])
+        show(f"Withheld by the owner's plan, and not in the data: {join_names(about['withheld'], 12)}.")
+    show(about["record"]["in_words"])
     for line in about["findings"]:
-        click.echo(f"- {line['words']} [{line['code']}]")
+        show(f"- {line['words']} [{line['code']}]")

@@ -8,7 +8,7 @@ import click
 
 import sfumato as sf
 from sfumato.cli import options
-from sfumato.cli.output import check_extension, check_outputs, give, say, warn, write_text
+from sfumato.cli.output import check_extension, check_outputs, give, say, show, warn, write_text
 from sfumato.cli.output import table as show_table
 from sfumato.findings import Note
 
@@ -36,10 +36,10 @@ def evaluate(model: Path, table: str, plot: Path | None, encoding: str, force: b
     if as_json:
         give(result)
         return
-    click.echo(result.headline)
+    show(result.headline)
     show_table(*result.score_table())
     if result.caution:
-        click.echo(result.caution)
+        show(result.caution)
     show_table(*result.class_table())
-    click.echo(result.calibration_line)
+    show(result.calibration_line)
     show_table(*result.calibration_table())

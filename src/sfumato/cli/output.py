@@ -15,13 +15,19 @@ from typing import Any
 import click
 
 from sfumato.findings import Note, code_notes
+from sfumato.text import visible
 
 NOTES = "sfumato.notes"
 
 
+def show(text: str) -> None:
+    """Write a line of the answer to stdout; what a table's own texts hold is shown, never obeyed."""
+    click.echo(visible(text))
+
+
 def say(text: str = "") -> None:
     """Write a line for the person at the terminal."""
-    click.echo(text, err=True)
+    click.echo(visible(text), err=True)
 
 
 def warn(note: Note) -> None:
@@ -29,7 +35,7 @@ def warn(note: Note) -> None:
     context = click.get_current_context()
     context.meta.setdefault(NOTES, []).append(note)
     words = name_options(note, context.info_name)
-    click.echo(f"{click.style('note: ', fg='yellow', bold=True)}{words} [{note.code}]", err=True)
+    click.echo(f"{click.style('note: ', fg='yellow', bold=True)}{visible(words)} [{note.code}]", err=True)
 
 
 def name_options(text: str, verb: str | None) -> str:
@@ -75,7 +81,13 @@ def give(data: dict[str, Any]) -> None:
 
 
 def _document(data: Any) -> str:
-    return json.dumps(_finite(data), indent=2, ensure_ascii=False)
+    text = json.dumps(_finite(data), indent=2, ensure_ascii=not _stdout_is_unicode())
+    # JSON escapes the first 32 characters itself; a terminal obeys the others too.
+    return re.sub("[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]", lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def _stdout_is_unicode() -> bool:
+    return (getattr(sys.stdout, "encoding", None) or "utf-8").lower().startswith("utf")
 
 
 def _finite(data: Any) -> Any:
@@ -118,9 +130,9 @@ def table(headers: list[str], rows: list[list[str]], *, err: bool = False) -> No
         console.width = max(console.width, 140)
     grid = Table(box=box.SIMPLE_HEAD)
     for header in headers:
-        grid.add_column(Text(header), overflow="fold")
+        grid.add_column(Text(visible(header)), overflow="fold")
     for row in rows:
-        grid.add_row(*(Text(cell) for cell in row))  # as it stands: "glucose [mg/dL]" is not markup
+        grid.add_row(*(Text(visible(cell)) for cell in row))  # as it stands: "glucose [mg/dL]" is not markup
     console.print(grid)
 
 

@@ -11,7 +11,7 @@ import click
 
 import sfumato as sf
 from sfumato.cli import options
-from sfumato.cli.output import check_extension, check_outputs, give, progress, say, warn, write_report
+from sfumato.cli.output import check_extension, check_outputs, give, progress, say, show, warn, write_report
 from sfumato.cli.output import table as show_table
 
 SWEPT = {
@@ -72,10 +72,10 @@ def tradeoff(table: str, output: Path | None, force: bool, as_json: bool, **aske
     if as_json:
         give(about)
         return
-    click.echo(result.headline)
+    show(result.headline)
     show_table(*result.table())
     for line in result.remarks:
-        click.echo(line)
+        show(line)
     if result.choice and asked["plan"]:
         say(f"next:  write {result.in_plan} into {asked['plan']}, and release with it")
     elif result.choice:

@@ -4,6 +4,7 @@ sources.py    where rows come from: files, folders, Arrow tables, dataframes, in
 csv_files.py  CSV files, read as the texts they hold
 pieces.py     row ranges of files, for workers that read them themselves
 cells.py      between cells and the numbers that laws act on
+documents.py  manifests, models and plans as texts, read in bounded time and memory
 outputs.py    where rows go: files and folders that appear whole or not at all, with their checksum
 
 Start with sources.py (`open_table`, `read_blocks`) and cells.py (`Encoder`, `Decoder`). Nothing here knows a law, a plan or a
@@ -22,6 +23,7 @@ from sfumato.io.cells import (
     truncate_to_days,
 )
 from sfumato.io.csv_files import check_header
+from sfumato.io.documents import parse_json, parse_toml, read_document
 from sfumato.io.outputs import (
     Written,
     check_outputs_free,

@@ -103,11 +103,11 @@ def open_new_folder(folder: Path, *, force: bool = False) -> Iterator[Path]:
             shutil.rmtree(left, ignore_errors=True)
         if (hidden := partial_path(folder)).exists():
             raise OutputError(f"{folder} is being written already, in {hidden}; name another output, or wait")
-        hidden.mkdir()
-        _being_filled.add(hidden.resolve())
     except OSError as error:
         raise OutputError(f"{folder} cannot be written: {error.strerror}; name another output") from None
     try:
+        hidden.mkdir()
+        _being_filled.add(hidden.resolve())
         yield hidden
         _sync(hidden)
         if folder.exists():
@@ -173,10 +173,12 @@ def open_new_file(path: Path, *, force: bool = False) -> Iterator[Path]:
     hidden = partial_path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        for left in find_abandoned(path):
+            left.unlink(missing_ok=True)
         yield hidden
         hidden.replace(path)
     except OSError as error:
-        raise OutputError(f"{path} cannot be written: {error.strerror}; name another output") from None
+        raise OutputError(f"{path} cannot be written: {error.strerror or error}; name another output") from None
     finally:
         with suppress(FileNotFoundError, NotADirectoryError):
             hidden.unlink()

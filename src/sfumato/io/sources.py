@@ -152,6 +152,8 @@ def open_table(table: Any, encoding: str = "utf-8") -> Source:
 def _open_path(path: Path, name: str, encoding: str) -> Source:
     if path.is_dir():
         return FolderSource(path, name, encoding)
+    if path.exists() and not path.is_file():
+        raise DataError(f"{name} is not a file but a pipe or a device; write it to a file first")
     if not path.exists():
         raise DataError(
             f"there is no file {name}, and no bundled table of that name ({join_names(datasets.names(), 12)}); name another"

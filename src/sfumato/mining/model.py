@@ -24,7 +24,9 @@ from sfumato.io import (
     match_absent_numbers,
     name_files_in_errors,
     open_table,
+    parse_json,
     read_blocks,
+    read_document,
     write_file,
 )
 from sfumato.mining.evaluation import Evaluation
@@ -171,7 +173,7 @@ class Model:
     def load(cls, path: str | Path) -> Model:
         """Read a model from its file."""
         try:
-            data = json.loads(Path(path).read_text("utf-8"))
+            data = parse_json(read_document(Path(path)))
             form, version = data["format"], data["version"]
         except OSError as error:
             raise DataError(
@@ -192,7 +194,7 @@ class Model:
         except SfumatoError as error:
             words = str(error).removesuffix("; mine it again")
             raise DataError(f"the model {path} cannot be read: {words}; mine it again") from None
-        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, IndexError, RecursionError) as error:
             raise DataError(f"{path} is not a model of this program ({error}); make one with: sfumato mine") from None
 
     def predict(self, table: Any, encoding: str = "utf-8") -> pa.Table:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,7 +11,7 @@ from sfumato import datasets
 from sfumato.channels import CHANNELS, JOINT_LAWS, Channel, channel_class
 from sfumato.errors import DataError, UsageError
 from sfumato.findings import Note
-from sfumato.io import Source, open_table, read_blocks
+from sfumato.io import Source, open_table, parse_toml, read_blocks, read_document
 from sfumato.plans.profile import profile
 from sfumato.plans.proposal import CLASS_NAMES, Proposal, note, propose_column, propose_published, remarks
 from sfumato.schema import Attribute, Consent, Schema
@@ -158,14 +157,14 @@ class Plan:
     def load(cls, path: str | Path) -> Plan:
         """Read a plan from its TOML file."""
         try:
-            return cls.from_dict(tomllib.loads(Path(path).read_text("utf-8")))
+            return cls.from_dict(parse_toml(read_document(Path(path))))
         except OSError as error:
             raise UsageError(
                 f"the plan {path} cannot be read: {error.strerror}; let one be proposed with: sfumato plan INPUT -o {path}"
             ) from None
         except UnicodeDecodeError as error:
             raise UsageError(f"the plan {path} is not UTF-8 text ({error.reason}); save it as UTF-8") from None
-        except tomllib.TOMLDecodeError as error:
+        except ValueError as error:
             raise UsageError(f"the plan {path} is not TOML: {error}; fix that place") from None
         except UsageError as error:
             raise UsageError(f"the plan {path}: {error}") from None
@@ -186,7 +185,7 @@ class Plan:
         about.add(
             tomlkit.comment('method = { law = "leaf-swap" } bends the noise around a pattern instead; see the guide')
         )
-        about.add(tomlkit.comment("name: noise is fixed for a name; the default is a digest of this plan"))
+        about.add(tomlkit.comment("name: noise is fixed for a name; without one, for the table"))
         document.add("release", about)
         entries = tomlkit.aot()
         for entry in self.to_dict()["column"]:

@@ -54,7 +54,10 @@ class Proposal:
 
 def propose_column(seen: ColumnProfile, target: str | None = None, identifier: str | None = None) -> Proposal:
     """Return what a column most likely is. Every domain here is learned from the data, and says so."""
-    proposal = replace(_in_other_form(_propose_role(seen, target, identifier), seen), ordered=seen.ordered)
+    try:
+        proposal = replace(_in_other_form(_propose_role(seen, target, identifier), seen), ordered=seen.ordered)
+    except UsageError as error:
+        raise UsageError(f"{seen.name}: {error}; divide the column by a constant, or leave it out") from None
     if proposal.attribute.kind.numeric or not proposal.attribute.released:
         return proposal
     return replace(proposal, answers=tuple(w for w in seen.absent_words if w not in proposal.absent))

@@ -408,10 +408,9 @@ def create_key(path: str | Path) -> SecretKey:
     return key
 
 
-def load_or_create_key(path: str | Path) -> tuple[KeyFile, bool]:
-    """Return the key in a file, created if there is none, and whether it was created."""
+def load_or_create_key(path: str | Path) -> KeyFile:
+    """Return the key in a file, created if there is none."""
     path = Path(path)
-    is_new = not path.exists()
-    if is_new:
+    if not path.exists():
         create_key(path)
-    return read_key_file(path), is_new
+    return read_key_file(path)

@@ -11,7 +11,7 @@ from typing import Any
 
 from sfumato.channels import CHANNELS, Channel, CorrelatedGaussian, rejoin
 from sfumato.errors import GET_RELEASE_AGAIN, DataError, SfumatoError
-from sfumato.io import Written
+from sfumato.io import Written, parse_json, read_document
 from sfumato.schema import Attribute, Missing, Schema
 from sfumato.text import join_names
 
@@ -154,6 +154,7 @@ class Manifest:
             if not isinstance(file, str) or Path(file).name != file or file in ("", ".."):
                 raise DataError(f"the manifest speaks of the file {file!r}, which is not the name of a file beside it")
             columns = tuple(ReleasedColumn.from_dict(c) for c in data["attributes"])
+            _check_agreement(data, columns)
             joint = CorrelatedGaussian.from_dict(data["joint"]) if data.get("joint") else None
             return cls(
                 name=str(data["name"]),
@@ -167,7 +168,7 @@ class Manifest:
                 extra=dict(data.get("extra", {})),
                 joint=joint,
             )
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
             lacking = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
             raise DataError(f"the manifest is not complete: {lacking}; {GET_RELEASE_AGAIN}") from None
         except SfumatoError as error:
@@ -187,7 +188,7 @@ class Manifest:
         """Read the manifest of a release folder."""
         path = Path(folder) / "manifest.json"
         try:
-            data = json.loads(path.read_text("utf-8"))
+            data = parse_json(read_document(path))
         except FileNotFoundError:
             raise DataError(
                 f"{folder} is not a release: it has no manifest.json; name a folder that `sfumato release` made"
@@ -205,6 +206,23 @@ class Manifest:
             return cls.from_dict(data)
         except DataError as error:
             raise DataError(f"{path}: {error}") from None
+
+
+def _check_agreement(data: Mapping[str, Any], columns: tuple[ReleasedColumn, ...]) -> None:
+    """Raise DataError where two places of a manifest say different things."""
+    rows, names = data["rows"], [c.attribute.name for c in columns]
+    if rows != data["data"]["rows"]:
+        raise DataError(f"it states {rows} rows, and {data['data']['rows']} of its data")
+    if not columns:
+        raise DataError("it has no column")
+    if wrong := [c.attribute.name for c in columns if not 0 <= c.missing <= rows]:
+        raise DataError(f"{join_names(wrong)}: missing_cells is not a number between 0 and {rows}")
+    if both := sorted(set(names) & set(map(str, data["withheld"]))):
+        raise DataError(f"{join_names(both)}: withheld, and released all the same")
+    if data["noise_belongs_to"] not in ("row", "entity", "table"):
+        raise DataError(f"noise_belongs_to is {data['noise_belongs_to']!r}, and not row, entity or table")
+    if not all(isinstance(data[name], str) for name in ("name", "salt") if name in data):
+        raise DataError("its name and its salt must be texts")
 
 
 def _check_scheme(scheme: Any) -> int:

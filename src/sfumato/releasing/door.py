@@ -12,7 +12,7 @@ from typing import Any
 from sfumato.channels import CHANNELS, JOINT_LAWS
 from sfumato.description import cautions, readme
 from sfumato.engines import Engine, Local, Needs, Progress, Target
-from sfumato.errors import OutputError, UsageError
+from sfumato.errors import DataError, OutputError, UsageError
 from sfumato.guided import METHODS, is_guided, make_method
 from sfumato.io import BLOCK_ROWS, open_new_folder
 from sfumato.plans import Plan
@@ -212,6 +212,7 @@ def release(
             progress=progress,
         )
         draft.check(written, tally)
+        _check_gaps(followed, tally.missing, format)
         manifest_of = partial(draft.manifest, written, tally)
         manifest = _publish(hidden, draft.entry(tally), ledger, manifest_of, again=again, lost=lost)
         making = draft.making(written, tally)
@@ -299,15 +300,26 @@ def _owner_key(
         return
     file = Path(key)
     check_key_outside(file, folder)
-    read, is_new = load_or_create_key(file)
-    ledger = Ledger.of_key(file)
+    is_new = not file.exists()
     note = f"made a new key in {file}: keep it, and never give it away; anybody who has it can remove the noise"
     try:
-        yield read.secret, ledger, (note,) if is_new else ()
+        read = load_or_create_key(file)
+        yield read.secret, Ledger.of_key(file), (note,) if is_new else ()
     except BaseException:
-        if is_new:
-            ledger.remove_unused(file)
+        if is_new and file.exists():
+            Ledger.of_key(file).remove_unused(file)
         raise
+
+
+def _check_gaps(plan: Plan, missing: Mapping[str, int], form: str) -> None:
+    """Raise DataError where a CSV file would show a missing value and the empty label alike."""
+    for attribute in plan.schema if form == "csv" else ():
+        labelled = attribute.domain is not None and not attribute.kind.numeric and "" in attribute.categories
+        if labelled and missing.get(attribute.name, 0):
+            raise DataError(
+                f"{attribute.name}: it has missing values and the label '', and in a CSV file both are empty; release it with "
+                "format=parquet, or rename the label"
+            )
 
 
 def _publish(

@@ -12,12 +12,20 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.channels import JOINT_LAWS, Channel, CorrelatedGaussian, Moments, Substitution, equal_signal
+from sfumato.channels import (
+    JOINT_LAWS,
+    Channel,
+    CorrelatedGaussian,
+    Moments,
+    Substitution,
+    blur_covariance,
+    equal_signal,
+)
 from sfumato.counts import FloatArray
 from sfumato.errors import DataError, UsageError
 from sfumato.io import Encoder, Source, name_files_in_errors, read_blocks
 from sfumato.plans import Plan
-from sfumato.randomness import Addresses, SecretKey
+from sfumato.randomness import Addresses, SecretKey, Stream
 from sfumato.schema import Attribute, Consent
 from sfumato.text import join_names
 
@@ -119,11 +127,11 @@ def with_joint_noise(plan: Plan, wishes: Mapping[str, Any]) -> Plan:
     return replace(plan, channels=labels, method={"law": CorrelatedGaussian.law} | dict(wishes))
 
 
-def joint_law(plan: Plan, source: Source, *, learn: bool = True) -> CorrelatedGaussian | None:
+def joint_law(plan: Plan, source: Source, secret: SecretKey, *, learn: bool = True) -> CorrelatedGaussian | None:
     """Return the joint law of a plan on a table, or None where the plan asks for none.
 
-    Without `learn` the covariance has to be declared: its last digits, and the noise with them, would depend on how the rows
-    are split.
+    What is learned from the table is blurred by noise under `secret` (`blur_covariance`). Without `learn` the covariance has
+    to be declared: its last digits, and the noise with them, would depend on how the rows are split.
     """
     if not joint_method(plan):
         return None
@@ -136,7 +144,11 @@ def joint_law(plan: Plan, source: Source, *, learn: bool = True) -> CorrelatedGa
             "as the manifest of a release made on one machine states them"
         )
     if wish.covariance is None:
-        return wish.bind(_moments(plan, source, attributes).covariance(), attributes)
+        moments, size = _moments(plan, source, attributes), len(attributes)
+        learned = moments.covariance()
+        # Of another table the noise is another: were it the same, the difference of two statements would show the rows that differ.
+        draws = Stream(secret.derive("covariance", [v.hex() for v in learned.ravel().tolist()])).normal(size, size)
+        return wish.bind(blur_covariance(learned, moments, draws), attributes)
     law = _read_declared(wish.covariance)
     if set(law.names) != {a.name for a in attributes}:
         raise UsageError(

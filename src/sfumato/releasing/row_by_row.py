@@ -414,7 +414,7 @@ def draft_rows(
     source: Source, plan: Plan, scope: Scope, owner: SecretKey, key: SecretKey | str | Path | None, engine: Engine
 ) -> RowDraft:
     """Prepare a release whose rows are blurred one by one."""
-    joint = joint_law(plan, source, learn=engine.gathers)
+    joint = joint_law(plan, source, owner.derive("law", scope.salt), learn=engine.gathers)
     kernel = replace(kernel_for(plan, owner, scope, joint), gathers=engine.gathers)
     engine.check_numbers(source)
     columns = _columns_read(source, plan, kernel)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Any
 
 from sfumato.report import svg
 from sfumato.report.svg import colour, format_pixel
+from sfumato.text import escape
 
 STYLE = """
 .sf{--bad:#c81e1e;--amber:#c2740a;--good:#2f7d4a;--track:#eceff4;--promise:#c3ccd8}

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Any
 
 from sfumato.findings import explain
 from sfumato.report import charts, page, score_tables
 from sfumato.report.audit_charts import STYLE, attack_chart, distance_chart, exposure_chart, promise_chart, width_chart
+from sfumato.text import escape
 
 PAGE_STYLE = """
 .alarm{border-left:5px solid #c81e1e;background:#fef2f2;padding:10px 16px;border-radius:8px;margin:10px 0;max-width:none}

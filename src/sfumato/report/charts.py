@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Any
 
 import numpy as np
 
 from sfumato.counts import FloatArray, Grid
 from sfumato.report import svg
+from sfumato.text import escape
 
 MAX_LABELS, SHOWN_LABELS = 60, 30
 """Of more labels than `MAX_LABELS` only the commonest are drawn, and the title says how much all others have together."""

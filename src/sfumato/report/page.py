@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 
 from sfumato.report.svg import STYLE
+from sfumato.text import escape
 
 PAGE_STYLE = """
 :root{color-scheme:light dark}

@@ -9,9 +9,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from html import escape
 
 from sfumato.schema import EPOCH
+from sfumato.text import escape
 
 STYLE = """
 .sf{font:12px system-ui,-apple-system,"Segoe UI",sans-serif;--ink:#1c2430;--muted:#8a94a3;--grid:#e4e8ee;--accent:#c2410c;

@@ -71,6 +71,7 @@ def to_sql(tree: Tree) -> str:
     """
 
     def column(attribute: Attribute) -> str:
+        _sql_text(attribute.name)  # raises where a name cannot be written for every database
         quoted = '"' + attribute.name.replace('"', '""') + '"'
         return f"COALESCE({quoted}, {_sql_text(MISSING_LABEL)})" if attribute.missing is Missing.CATEGORY else quoted
 
@@ -155,10 +156,19 @@ def _default(attribute: Attribute, quoted: Callable[[str], str]) -> str:
 
 def _script(value: str) -> str:
     """Return a JavaScript string that may also stand inside an HTML page."""
-    return json.dumps(value).replace("</", "<\\/")
+    return json.dumps(value).replace("<", "\\u003c")  # "</script" and "<!--" alike
 
 
 def _sql_text(value: str) -> str:
+    """Return an SQL string; raise UsageError for a backslash, which some databases take for themselves and some escape by.
+
+    In MySQL, BigQuery and Spark it would join the quote behind it to the text, and what follows would be read as SQL.
+    """
+    if "\\" in value or "\0" in value:
+        raise UsageError(
+            f"the label {value!r} holds a backslash, which databases read in different ways; rename it, or export the tree as "
+            ".py or .js"
+        )
     return "'" + value.replace("'", "''") + "'"
 
 

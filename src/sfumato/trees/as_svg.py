@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from html import escape
 
+from sfumato.text import escape
 from sfumato.trees.rules import branch_text, condition_text, conditions, format_amount, relation
 from sfumato.trees.tree import Tree
 

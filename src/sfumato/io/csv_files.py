@@ -90,12 +90,6 @@ class CsvSource:
         """Read text columns; raise DataError with the row number at a ragged row or at bytes that are not text."""
         from pyarrow import csv as pacsv
 
-        ragged: list[Any] = []
-
-        def remember(row: Any) -> str:
-            ragged.append(row)
-            return "error"
-
         read = 0
         try:
             with self._bytes() as raw:
@@ -105,7 +99,6 @@ class CsvSource:
                     pacsv.ParseOptions(
                         delimiter=self.separator,
                         newlines_in_values=True,
-                        invalid_row_handler=remember,
                         ignore_empty_lines=len(self.columns) > 1,
                     ),
                     pacsv.ConvertOptions(
@@ -123,8 +116,8 @@ class CsvSource:
                 if b"\n" in last and not tail.closes_a_quote(self.encoding):
                     raise self._open_quote_error(read, last)
         except pa.ArrowException as error:
-            if ragged:
-                raise self._ragged_error(ragged[0]) from None
+            if ragged := self._first_ragged_row():
+                raise self._ragged_error(*ragged) from None
             if "Empty CSV file" in str(error):
                 return
             raise DataError(f"{self.name} cannot be read as CSV: {first_line(error)}; fix that row") from None
@@ -137,20 +130,32 @@ class CsvSource:
         except (OSError, EOFError, zlib.error) as error:
             raise DataError(f"{self.name} cannot be read to its end: {first_line(error)}; is it complete?") from None
 
-    def _ragged_error(self, row: Any) -> DataError:
-        where = "a row" if row.number is None else f"line {row.number}"
-        text = row.text if len(row.text) < 60 else row.text[:57] + "…"
+    def _first_ragged_row(self) -> tuple[int, list[str]] | None:
+        """Return the line and the values of the first row with too many or too few of them, by reading the file once more."""
+        with suppress(OSError, EOFError, zlib.error, UnicodeError, csv.Error), self._bytes() as raw:
+            text = io.TextIOWrapper(raw, self.encoding, "replace", newline="")
+            rows = csv.reader(text, delimiter=self.separator)
+            last = 0
+            for row in rows:
+                if len(row) != len(self.columns) and (row or len(self.columns) == 1):
+                    return last + 1, row
+                last = rows.line_num
+        return None
+
+    def _ragged_error(self, line: int, row: list[str]) -> DataError:
+        whole = self.separator.join(row)
+        text = whole if len(whole) < 60 else whole[:57] + "…"
         signs = SEPARATORS[self.separator]
         other = next((f"; is the table separated by {w}?" for s, w in SEPARATORS.items() if self._parts(s, row)), "")
         remedy = f"fix the row, or quote the values that hold {signs}{other}"
-        if row.text.count('"') % 2:
+        if whole.count('"') % 2 or "\n" in whole:
             remedy = "close the quote that the row opens"
-        sizes = f"{row.actual_columns} values where the header has {row.expected_columns}"
-        return DataError(f"{self.name}, {where}: {sizes} ({text!r}); {remedy}")
+        sizes = f"{len(row)} values where the header has {len(self.columns)}"
+        return DataError(f"{self.name}, line {line}: {sizes} ({text!r}); {remedy}")
 
-    def _parts(self, sign: str, row: Any) -> bool:
+    def _parts(self, sign: str, row: list[str]) -> bool:
         """Return whether `sign` separates values in the header, or in a row, where the file's own separator does not."""
-        whole = self.columns[0] if len(self.columns) == 1 else row.text if row.actual_columns == 1 else ""
+        whole = self.columns[0] if len(self.columns) == 1 else row[0] if len(row) == 1 else ""
         return sign != self.separator and sign in whole
 
     def _open_quote_error(self, row: int, cell: bytes) -> DataError:

@@ -91,10 +91,19 @@ class NaiveBayes:
             edges, atoms, rows = rest.pop("edges", None), rest.pop("atoms", None), rest.pop("mass")
             attributes.append(Attribute.from_dict(rest))
             grids.append(Grid(edges=np.array(edges)) if edges is not None else Grid(atoms=np.array(atoms)))
-            mass.append(np.array(rows))
+            mass.append(_probabilities(rows, (len(data["labels"]), grids[-1].size)))
+        prior = _probabilities(data["prior"], (len(data["labels"]),))
         return cls(
-            tuple(attributes), tuple(data["labels"]), np.array(data["prior"]), tuple(grids), tuple(mass), data["target"]
+            tuple(attributes), tuple(map(str, data["labels"])), prior, tuple(grids), tuple(mass), str(data["target"])
         )
+
+
+def _probabilities(values: Any, shape: tuple[int, ...]) -> FloatArray:
+    """Return positive numbers of a shape; raise ValueError where a file holds anything else."""
+    out = np.array(values, dtype=np.float64)
+    if out.shape != shape or not (out > 0).all() or not np.isfinite(out).all() or not out.size:
+        raise ValueError(f"probabilities of shape {out.shape} are not {shape} positive numbers")
+    return out
 
 
 @strategy(NAIVE_BAYES)

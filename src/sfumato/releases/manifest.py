@@ -221,8 +221,9 @@ def _check_agreement(data: Mapping[str, Any], columns: tuple[ReleasedColumn, ...
         raise DataError(f"{join_names(both)}: withheld, and released all the same")
     if data["noise_belongs_to"] not in ("row", "entity", "table"):
         raise DataError(f"noise_belongs_to is {data['noise_belongs_to']!r}, and not row, entity or table")
-    if not all(isinstance(data[name], str) for name in ("name", "salt") if name in data):
-        raise DataError("its name and its salt must be texts")
+    texts = [data["name"], data.get("salt", ""), *data["withheld"], *data["independent_of_earlier_releases"]]
+    if not all(isinstance(text, str) for text in texts):
+        raise DataError("its name, its salt, and the names of columns and releases must be texts")
 
 
 def _check_scheme(scheme: Any) -> int:

@@ -1,0 +1,169 @@
+"""Files that somebody broke, by chance or on purpose: every reader ends in an answer or in one line, never in a traceback.
+
+Valid files are cut, repeated, spliced, and filled with what parsers stumble over, from a fixed seed. `make fuzz` takes 20,000
+of them with a fresh seed, and prints the seed of a failure.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+from tests.contracts.test_neighbours import plan_of, table
+
+import sfumato as sf
+from sfumato.errors import SfumatoError
+
+INPUTS = int(os.environ.get("SFUMATO_FUZZ", "400"))
+SEED = int(os.environ.get("SFUMATO_FUZZ_SEED", "1"))
+MAX_SECONDS = 5.0
+TOKENS = [
+    b"", b"\0", b"\xff\xfe", b"\xed\xa0\x80", b"1e999", b"-0.0", b"NaN", b"null", b"[]", b"{}", b'"', b"'", b",", b";", b"\n", b"\r",
+    b"9" * 400, b"[" * 2000, b'{"a":' * 2000, b"true", b"1e-320", b"\\u0000", b"2024-13-45", b"\x1b[2J", b"../../x", b"=1+1", b"\xe2\x80\xae",
+    b"0x10", b"1_000", b"--", b"]]", b"a = [", b'"sigma": 0', b'"rows": -1', b"inf", b"-inf", b"1" * 30, b"\t" * 50,
+]  # fmt: skip
+
+
+def mutate(content: bytes, chance: random.Random) -> bytes:
+    """Return a file with one to four things done to it."""
+    for _ in range(chance.randint(1, 4)):
+        at, to = sorted(chance.randrange(len(content) + 1) for _ in range(2))
+        what = chance.randrange(7)
+        if what == 0:
+            content = content[:at]
+        elif what == 1:
+            content = content[:at] + content[to:]
+        elif what == 2:
+            content = content[:at] + chance.choice(TOKENS) + content[at:]
+        elif what == 3:
+            content = content[:at] + chance.choice(TOKENS) + content[min(to, at + 20) :]
+        elif what == 4 and content:
+            place = min(at, len(content) - 1)
+            content = content[:place] + bytes([content[place] ^ 1 << chance.randrange(8)]) + content[place + 1 :]
+        elif what == 5:
+            content = content[:to] + content[at:to] * chance.randint(1, 3) + content[to:]
+        else:
+            lines = content.split(b"\n")
+            chance.shuffle(lines)
+            content = b"\n".join(lines)
+    return content
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One valid file of each kind."""
+    folder = tmp_path_factory.mktemp("valid")
+    plan = plan_of(sf.Substitution(gamma=6.0, bins=8))
+    release = sf.release(table(), plan, folder / "release", key=folder / "k", format="csv")
+    sf.release(table(), plan, folder / "parquet", key=folder / "k")
+    sf.mine(release, "byclass").save(folder / "model.json")
+    sf.mine(release, "naive-bayes").save(folder / "bayes.json")
+    (folder / "plan.toml").write_text(plan.to_toml(), "utf-8")
+    pa.csv.write_csv(table(), folder / "t.csv")
+    pa.parquet.write_table(table(), folder / "t.parquet")
+    return folder
+
+
+def use_release(folder: Path) -> None:
+    release = sf.Release.open(folder)
+    release.verify()
+    sf.describe(release)
+    release.read_table()
+    sf.reconstruct(release, method="em")
+
+
+def use_data(folder: Path) -> None:
+    release = sf.Release.open(folder)
+    release.read_table()
+    release.to_arrow()
+
+
+READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
+    "csv": ("t.csv", sf.plan),
+    "csv with a plan": (
+        "t.csv",
+        lambda p: sf.release(p, plan_of(sf.Substitution(gamma=6.0)), p.parent / "out", force=True),
+    ),
+    "parquet": ("t.parquet", sf.plan),
+    "plan": ("plan.toml", sf.Plan.load),
+    "model": ("model.json", lambda p: sf.Model.load(p).predict(table())),
+    "naive bayes": ("bayes.json", lambda p: sf.Model.load(p).predict(table())),
+    "manifest": ("release/manifest.json", lambda p: use_release(p.parent)),
+    "released csv": ("release/data.csv", lambda p: use_data(p.parent)),
+    "released parquet": ("parquet/data.parquet", lambda p: use_data(p.parent)),
+    "key": ("k", lambda p: sf.release("iris", None, p.parent / "out", key=p, force=True)),
+    "ledger": ("k.ledger", lambda p: sf.release("iris", None, p.parent / "out", key=p.with_suffix(""), force=True)),
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_a_broken_file_is_read_or_refused_in_one_line(files: Path, tmp_path: Path, reader: str) -> None:
+    name, use = READERS[reader]
+    for part in ("release", "parquet"):
+        (tmp_path / part).mkdir()
+        for file in (files / part).iterdir():
+            (tmp_path / part / file.name).write_bytes(file.read_bytes())
+    key = (files / "k").read_text().replace(str(files), str(tmp_path))
+    for other, content in (("k", key.encode()), ("k.ledger", (files / "k.ledger").read_bytes())):
+        (tmp_path / other).write_bytes(content)
+        (tmp_path / other).chmod(0o600)
+    valid = (tmp_path if name == "k" else files).joinpath(name).read_bytes()
+    for number in range(max(1, INPUTS // len(READERS))):
+        chance = random.Random(f"{SEED} {reader} {number}")
+        (tmp_path / name).write_bytes(mutate(valid, chance))
+        (tmp_path / name).chmod(0o600)
+        start = time.process_time()
+        told = ""
+        try:
+            use(tmp_path / name)
+        except SfumatoError as error:
+            told = str(error)
+        except Exception as error:
+            kept = Path(os.environ.get("SFUMATO_FUZZ_KEEP", str(tmp_path))) / f"{reader}-{SEED}-{number}"
+            kept.write_bytes((tmp_path / name).read_bytes())
+            raise AssertionError(f"seed {SEED}, {reader} {number}, kept as {kept}: {error!r}") from error
+        assert time.process_time() - start < MAX_SECONDS, (SEED, reader, number)
+        assert "\n" not in told.strip(), (SEED, reader, number, told)
+
+
+def test_reading_broken_files_takes_little_memory() -> None:
+    import resource
+
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 2**20  # kilobytes: one gigabyte
+
+
+def test_a_manifest_with_any_one_field_changed_is_read_or_refused(files: Path, tmp_path: Path) -> None:
+    """Every place of the statement in turn, filled with what does not belong there."""
+    about = json.loads((files / "release/manifest.json").read_text("utf-8"))
+    (tmp_path / "data.csv").write_bytes((files / "release/data.csv").read_bytes())
+
+    def places(data: object, path: tuple[object, ...] = ()) -> list[tuple[object, ...]]:
+        inner = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+        return [path] * bool(path) + [place for key, value in inner for place in places(value, (*path, key))]
+
+    for path in places(about):
+        for wrong in (None, -1, 1e300, "x", [], {}, [[]], True, "\0", 10**40):
+            broken = json.loads(json.dumps(about))
+            *way, last = path
+            at = broken
+            for key in way:
+                at = at[key]  # type: ignore[index]
+            at[last] = wrong  # type: ignore[index]
+            (tmp_path / "manifest.json").write_text(json.dumps(broken), "utf-8")
+            told = ""
+            try:
+                use_data(tmp_path)
+                sf.describe(tmp_path)
+            except SfumatoError as error:
+                told = str(error)
+            except Exception as error:
+                raise AssertionError(f"{path} = {wrong!r}: {error!r}") from error
+            assert "\n" not in told.strip(), (path, wrong, told)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 HOMES = (
     ("sfumato.releasing", ("plan", "release")),
+    ("sfumato.releases", ("sign", "verify")),
     ("sfumato.description", ("describe",)),
     ("sfumato.mining", ("reconstruct", "mine", "predict", "evaluate", "cluster")),
     ("sfumato.auditing", ("compare", "audit")),
@@ -26,7 +27,7 @@ HOMES = (
     ("sfumato.schema", ("Attribute", "Categories", "Consent", "Interval", "Kind", "Role", "Schema")),
     ("sfumato.channels", ("Gaussian", "Intervals", "Laplace", "Projective", "SquareWave", "Substitution", "Uniform")),
     ("sfumato.plans", ("Plan",)),
-    ("sfumato.releases", ("Manifest", "Release", "Making")),
+    ("sfumato.releases", ("Manifest", "Release", "Making", "Signature")),
     ("sfumato.randomness", ("SecretKey",)),
     ("sfumato.reconstruction", ("Distribution", "Figure")),
     ("sfumato.mining", ("Reconstruction", "Reconstructions", "Model", "Evaluation")),
@@ -82,7 +83,14 @@ if TYPE_CHECKING:  # `as` tells type checkers that a name is handed on
     from sfumato.plans import Plan as Plan
     from sfumato.randomness import SecretKey as SecretKey
     from sfumato.reconstruction import Distribution as Distribution, Figure as Figure
-    from sfumato.releases import Making as Making, Manifest as Manifest, Release as Release
+    from sfumato.releases import (
+        Making as Making,
+        Manifest as Manifest,
+        Release as Release,
+        Signature as Signature,
+        sign as sign,
+        verify as verify,
+    )
     from sfumato.releasing import plan as plan, release as release
     from sfumato.schema import (
         Attribute as Attribute,

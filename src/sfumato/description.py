@@ -9,7 +9,7 @@ from typing import Any
 from sfumato.findings import Note, code_notes
 from sfumato.guided import METHODS, Method, Pattern, TreeMethod
 from sfumato.privacy import HIDE_GAPS, VISIBLE_GAPS, exactly_true, figures, hides_little, record_figures
-from sfumato.releases import Manifest, Release, ReleasedColumn, as_release
+from sfumato.releases import Manifest, Release, ReleasedColumn, as_release, read_signature, verify
 from sfumato.schema import Categories, Kind, Missing, Role
 from sfumato.text import format_number, join_names, markdown, visible
 
@@ -219,7 +219,8 @@ def describe(release: Release | str | Path) -> dict[str, Any]:
     Returns
     -------
     dict
-        `attributes` with what was done to each and its `privacy`, the `record` as a whole, and `cautions`.
+        `attributes` with what was done to each and its `privacy`, the `record` as a whole, `cautions`, and by whom the folder
+        is `signed`; DataError is raised for a signed folder that was changed.
 
     Examples
     --------
@@ -230,7 +231,10 @@ def describe(release: Release | str | Path) -> dict[str, Any]:
     >>> about["attributes"]["petal_width"]["mechanism"]
     'laplace'
     """
-    return describe_manifest(as_release(release).manifest)
+    opened = as_release(release)
+    signature = read_signature(opened.folder)
+    signed = {"by": signature.key_id, "whole": bool(verify(opened))} if signature else None
+    return describe_manifest(opened.manifest) | {"signed": signed}
 
 
 def _attribute(column: ReleasedColumn, method: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -17,6 +17,8 @@ VERBS = {
     "generate": "Write a synthetic table: agrawal (functions 1 to 10), plateau, triangles.",
     "plan": "Look at a table and propose a plan that a person can edit.",
     "release": "Turn a table into a release: blurred data and a public statement of the noise.",
+    "sign": "Sign a release, so that recipients can tell who made it and that it is whole.",
+    "verify": "Check a release against its signature.",
     "describe": "What a release says about itself: laws, privacy in every unit, cautions.",
     "reconstruct": "The true distributions behind a release, with their uncertainty.",
     "mine": "Grow a decision tree from a release.",

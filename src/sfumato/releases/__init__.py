@@ -5,6 +5,7 @@ manifest.py     the public statement
 reader.py       from released cells, or from the owner's original, to a table in memory or to counts
 keys.py         the owner's key file
 ledger.py       what was released under a key
+signature.py    who made a folder, and that it is whole
 fingerprint.py  whether a table was released before, and whether a release was made from it
 
 Start with folder.py and manifest.py. How a release is made is the part of `releasing`, above: this room knows plans, laws,
@@ -35,3 +36,4 @@ from sfumato.releases.reader import (
     read_original,
     whole_outputs,
 )
+from sfumato.releases.signature import Signature, read_signature, sign, verify

@@ -18,6 +18,7 @@ from sfumato.io import BLOCK_ROWS, Source, check_columns, checksum, name_files_i
 from sfumato.plans import Plan
 from sfumato.releases.manifest import Manifest
 from sfumato.releases.reader import CountedTable, Reader, type_cells
+from sfumato.releases.signature import read_signature, verify
 from sfumato.table import Table
 
 
@@ -107,11 +108,13 @@ class Release:
         return self.folder / self.manifest.data.file
 
     def verify(self) -> None:
-        """Check the data against the manifest's checksum."""
+        """Check the data against the manifest's checksum, and a signed folder against its signature."""
         if checksum(self.data_path) != self.manifest.data.sha256:
             raise DataError(
                 f"{self.data_path} is not the data the manifest speaks of (checksum); get the release again"
             )
+        if read_signature(self.folder) is not None:
+            verify(self)
 
     def read_table(self, names: list[str] | None = None, block_rows: int = BLOCK_ROWS) -> Table:
         """Read the released values with their laws into memory, for mining."""

@@ -31,7 +31,7 @@ class KeyFile:
     def ledger(self) -> Path:
         """Where the ledger lies: where the file says, or, if key and ledger moved together, beside the file itself."""
         beside = ledger_beside(self.path)
-        return self.stated if self.stated is not None and (self.stated.exists() or not beside.exists()) else beside
+        return self.stated if self.stated is not None and (os.path.exists(self.stated) or not beside.exists())  # noqa: PTH110 - never raises else beside
 
 
 def ledger_beside(path: str | Path) -> Path:
@@ -59,8 +59,11 @@ def read_key_file(path: str | Path) -> KeyFile:
         secret = SecretKey(bytes.fromhex(lines[1]))
     except (IndexError, ValueError):
         raise UsageError(f"{path} is not a key of this program; name the right file, or a new one to create") from None
-    stated = next((Path(line.removeprefix(LEDGER_LINE)) for line in lines[2:] if line.startswith(LEDGER_LINE)), None)
-    return KeyFile(path, secret, stated)
+    stated = next((line.removeprefix(LEDGER_LINE) for line in lines[2:] if line.startswith(LEDGER_LINE)), None)
+    max_path = 4096
+    if stated is not None and (len(stated) > max_path or not stated or "\0" in stated):
+        raise UsageError(f"the key {path} is damaged in the line of its ledger; restore it from a backup")
+    return KeyFile(path, secret, None if stated is None else Path(stated))
 
 
 def load_key(path: str | Path) -> SecretKey:

@@ -188,6 +188,8 @@ class Ledger:
         """Return the lines up to the first that does not fit, and what is wrong with that one."""
         max_bytes = 2**30
         try:
+            if path.exists() and not path.is_file():
+                return [], "is not a file"
             with path.open("rb") as file:
                 texts = file.read(max_bytes).decode("utf-8").splitlines()
         except FileNotFoundError:
@@ -232,8 +234,11 @@ class Ledger:
     @contextmanager
     def lock(self) -> Iterator[None]:
         """Hold the ledger while a release is checked and recorded, so that two runs cannot pass each other."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise LedgerError(f"the ledger {self.path} cannot be written: {error.strerror}; make room for it") from None
         try:
             try:
                 import fcntl

@@ -287,6 +287,10 @@ class Tree:
             labels = tuple(str(label) for label in data["labels"])
             if not all(math.isfinite(c) for node in nodes for c in node.counts):
                 raise ValueError("a count that is not finite")
+            known = {a.name: {*a.categories, MISSING_LABEL} for a in attributes if a.domain and not a.kind.numeric}
+            for test in (node.test for node in nodes if node.test is not None and node.test.threshold is None):
+                if not {label for group in test.groups for label in group} <= known[test.attribute]:
+                    raise ValueError(f"{test.attribute} is tested for a label that it does not have")
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise DataError(f"the model is damaged ({type(error).__name__}: {error}); mine it again") from None
         return cls(attributes, labels, nodes, str(data.get("strategy", "")), str(data.get("target", "class")))

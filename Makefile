@@ -9,7 +9,7 @@ OUT ?= demo
 SPLIT := --dist loadfile --no-loadscope-reorder  # a file of tests stays with one worker, so that what its tests share is made once
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-spark test-random check papers bench docs docs-pages docs-guides format lock clean
+.PHONY: help demo test test-fast test-spark test-random fuzz check papers bench docs docs-pages docs-guides format lock clean
 
 help:  ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -48,6 +48,10 @@ test-spark: $(V)/.spark  ## run the tests of the Spark engine on a real cluster 
 
 test-random: $(V)/.dev  ## run the property tests on a thousand random examples each (by night; the others use fixed ones)
 	HYPOTHESIS_PROFILE=random $(PY) -m pytest -n auto $(SPLIT) -m "not slow"
+
+fuzz: $(V)/.dev  ## read 20,000 broken files with a fresh seed, and play 500 mishaps of key and ledger (a quarter of an hour)
+	mkdir -p fuzz && SFUMATO_FUZZ=20000 SFUMATO_FUZZ_SEED=$$(date +%s) SFUMATO_FUZZ_KEEP=fuzz SFUMATO_SEQUENCES=500 \
+	$(PY) -m pytest -n auto tests/contracts/test_hostile_inputs.py tests/releases/test_ledger_sequences.py
 
 check: $(V)/.dev  ## lint, types, import direction
 	$(V)/bin/ruff check .

@@ -35,14 +35,14 @@ def domain_text(column: ReleasedColumn) -> str:
     return text
 
 
-def _learned(column: ReleasedColumn) -> str:
+def _mark_learned(column: ReleasedColumn) -> str:
     return " *(learned from the data)*" if column.attribute.learned else ""
 
 
 def readme(manifest: Manifest) -> str:
     """Say what the folder holds, how it was made, and how to mine it."""
     rows = "\n".join(
-        f"| {markdown(c.attribute.name)} | {c.attribute.kind} | {markdown(domain_text(c))}{_learned(c)} | "
+        f"| {markdown(c.attribute.name)} | {c.attribute.kind} | {markdown(domain_text(c))}{_mark_learned(c)} | "
         f"{what(c, manifest.method)} |"
         for c in manifest.columns
     )

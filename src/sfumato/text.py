@@ -34,7 +34,7 @@ def join_names(values: Iterable[object], limit: int = 8) -> str:
 _CONTROLS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff\ud800-\udfff]"
 )
-"""What a terminal may obey and XML may not hold: control characters but for tab and line end, marks of direction, surrogates."""
+"""What a terminal may obey and XML may not hold: control characters other than tab and line end, marks of direction, surrogates."""
 
 
 def visible(text: str) -> str:

@@ -36,6 +36,6 @@ def describe(release: Path, as_json: bool, **_engine: Any) -> None:
         show(f"Withheld by the owner's plan, and not in the data: {join_names(about['withheld'], 12)}.")
     show(about["record"]["in_words"])
     signed = about["signed"]
-    show(f"Signed by {signed['by']}, and whole." if signed else "Not signed: nobody vouches for this folder.")
+    show(f"Signed by {signed['by']}, and whole." if signed else "Not signed.")
     for line in about["findings"]:
         show(f"- {line['words']} [{line['code']}]")

@@ -20,6 +20,6 @@ def verify(release: Path, key: Path | None, as_json: bool) -> None:
     signature = sf.verify(release, key)
     say(f"{release} is whole, and signed by {signature.key_id}")
     if key is None:
-        say("whoever that is: give the owner's public key to be sure")
+        say("that may be anyone: give the owner's public key to be sure")
     if as_json:
         give({"key_id": signature.key_id, "whole": True, "statement": dict(signature.statement)})

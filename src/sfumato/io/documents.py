@@ -7,18 +7,16 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-MAX_DOCUMENT_BYTES = 2**28
-"""A statement larger than this is none of ours: that of 10,000 columns has 10 MB."""
-
 
 def read_document(path: Path) -> str:
     """Return the text of a file; raise OSError where it is not a file, ValueError where it is too large or not UTF-8."""
+    max_bytes = 2**28  # the statement of 10,000 columns has 10 MB
     if path.exists() and not path.is_file():
         raise OSError(0, "it is not a file but a folder, a pipe or a device", str(path))
     with path.open("rb") as file:
-        content = file.read(MAX_DOCUMENT_BYTES + 1)
-    if len(content) > MAX_DOCUMENT_BYTES:
-        raise ValueError(f"it has more than {MAX_DOCUMENT_BYTES:,} bytes")
+        content = file.read(max_bytes + 1)
+    if len(content) > max_bytes:
+        raise ValueError(f"it has more than {max_bytes:,} bytes")
     return content.decode("utf-8")
 
 

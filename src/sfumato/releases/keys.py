@@ -31,7 +31,10 @@ class KeyFile:
     def ledger(self) -> Path:
         """Where the ledger lies: where the file says, or, if key and ledger moved together, beside the file itself."""
         beside = ledger_beside(self.path)
-        return self.stated if self.stated is not None and (os.path.exists(self.stated) or not beside.exists())  # noqa: PTH110 - never raises else beside
+        if self.stated is None:
+            return beside
+        there = os.path.exists(self.stated)  # noqa: PTH110 - Path.exists raises for a name that is too long
+        return self.stated if there or not beside.exists() else beside
 
 
 def ledger_beside(path: str | Path) -> Path:

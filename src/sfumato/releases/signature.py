@@ -67,7 +67,7 @@ class Signature:
 def sign(
     release: HasFolder | str | Path, key: str | Path, *, audit: str | Path | None = None, force: bool = False
 ) -> Signature:
-    """Sign a release folder, so that whoever gets it can tell who made it and that it is whole.
+    """Sign a release folder, so that recipients can tell who made it and that it is whole.
 
     Parameters
     ----------
@@ -125,8 +125,8 @@ def verify(release: HasFolder | str | Path, key: str | Path | None = None) -> Si
     release : Release or path
         The release.
     key : path, optional
-        The public key (PEM) that must have signed. Without it the folder is checked to be whole, but whoever signed it may be
-        anybody: compare `key_id` with the one that the owner told you.
+        The public key (PEM) that must have signed. Without it the folder is checked to be whole, but anyone may have
+        signed it: compare `key_id` with the one that the owner told you.
 
     Returns
     -------

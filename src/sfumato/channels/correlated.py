@@ -100,7 +100,7 @@ class CorrelatedGaussian(JointLaw):
         nothing = np.zeros(len(table))
         out = table.copy()
         for i, along in enumerate(self.root.T):
-            draw = normal(CellWords(key.derive(self.law, "draw", i))(records, nothing)[:, 0])
+            draw = normal(CellWords(key.derive(self.law, "draw", i))(records, nothing))
             for j in np.flatnonzero(along):  # column by column: a matrix product may round otherwise in another block
                 out[:, j] += draw * along[j]
         for i, step in enumerate(self.steps):

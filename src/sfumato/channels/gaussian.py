@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
 from sfumato.channels.additive import Additive
 from sfumato.channels.base import Guarantee, Settled, wish
-from sfumato.counts import FloatArray, WordArray
-from sfumato.randomness import normal
+from sfumato.counts import FloatArray, IntArray, WordArray
+from sfumato.tables import CELLS_PER_SIGMA, choose, half_normal, scaled_factor
 
 
 @dataclass(frozen=True)
@@ -55,15 +57,24 @@ class Gaussian(Additive):
         """Name the noise with its parameter."""
         return f"normal noise of standard deviation {self._sigma:.6g}"
 
-    def cdf(self, t: FloatArray) -> FloatArray:
-        """Return Φ(t/σ)."""
-        from scipy.special import ndtr
+    @cached_property
+    def _cell(self) -> tuple[int, int]:
+        """R and s: a cell of 1/512 σ is R/2ˢ steps wide."""
+        return scaled_factor(Fraction(self._sigma) / Fraction(self._step) / CELLS_PER_SIGMA, 31)
 
-        return np.asarray(ndtr(t / self._sigma))
+    @cached_property
+    def drawn_sigma(self) -> float:
+        """The σ that is drawn, 512 R step/2ˢ: that of the law to ten digits."""
+        width, shift = self._cell
+        return math.ldexp(CELLS_PER_SIGMA * width, -shift) * self._step
+
+    def cdf(self, t: FloatArray) -> FloatArray:
+        """Return Φ(t/σ), straight between multiples of σ/512."""
+        return half_normal().cdf(t / self.drawn_sigma)
 
     def cdf_integral(self, t: FloatArray) -> FloatArray:
-        """Return t Φ(t/σ) + σ φ(t/σ), whose derivative is Φ(t/σ)."""
-        return t * self.cdf(t) + self._sigma**2 * self.density(t)
+        """Return ∫ F from −∞ to t."""
+        return self.drawn_sigma * half_normal().cdf_integral(t / self.drawn_sigma)
 
     def density(self, t: FloatArray) -> FloatArray:
         """Return φ(t/σ)/σ."""
@@ -75,11 +86,21 @@ class Gaussian(Additive):
 
         return float(2 * ndtri((1 + confidence) / 2))
 
-    def noise(self, words: WordArray) -> FloatArray:
-        """Draw σ Φ⁻¹(U)."""
-        draws = normal(words)
-        draws *= self._sigma
-        return draws
+    def noise(self, words: WordArray) -> IntArray:
+        """Draw ±⌊(i R + ⌊u R⌋)/2ˢ + ½⌋: cell i of |z| by one word, the place u in it by the other."""
+        width, shift = self._cell
+        first = np.ascontiguousarray(words[:, 0])
+        out = half_normal().table.locate(first)
+        out *= width
+        out += choose(words[:, 1], width, (width >> shift) + 1)
+        out += 1 << shift - 1
+        out >>= shift
+        first &= np.uint64(1)
+        sign = first.view(np.int64)
+        np.negative(sign, out=sign)
+        out ^= sign
+        out -= sign
+        return out
 
     @property
     def reach(self) -> float:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
 from sfumato.channels.additive import Additive
 from sfumato.channels.base import Guarantee, Settled, wish
-from sfumato.counts import FloatArray, WordArray
-from sfumato.randomness import uniform
+from sfumato.counts import FloatArray, IntArray, WordArray
+from sfumato.tables import choose, scaled_factor
 
 
 @dataclass(frozen=True)
@@ -52,14 +54,26 @@ class Uniform(Additive):
         """Name the noise with its parameter."""
         return f"uniform noise between −{self._alpha:.6g} and {self._alpha:.6g}"
 
+    @cached_property
+    def _half(self) -> tuple[int, int]:
+        """A and s: α is A/2ˢ steps."""
+        return scaled_factor(Fraction(self._alpha) / Fraction(self._step), 30)
+
+    @cached_property
+    def drawn_alpha(self) -> float:
+        """The α that is drawn, A step/2ˢ: that of the law to nine digits."""
+        half, shift = self._half
+        return math.ldexp(half, -shift) * self._step
+
     def cdf(self, t: FloatArray) -> FloatArray:
         """Return (t + α)/2α within the support."""
-        return np.clip((t + self._alpha) / (2 * self._alpha), 0.0, 1.0)
+        alpha = self.drawn_alpha
+        return np.clip((t + alpha) / (2 * alpha), 0.0, 1.0)
 
     def cdf_integral(self, t: FloatArray) -> FloatArray:
         """Return (t + α)²/4α within the support, t beyond it."""
-        inside = np.clip(t, -self._alpha, self._alpha)
-        return (inside + self._alpha) ** 2 / (4 * self._alpha) + np.maximum(t - self._alpha, 0.0)
+        alpha = self.drawn_alpha
+        return (np.clip(t, -alpha, alpha) + alpha) ** 2 / (4 * alpha) + np.maximum(t - alpha, 0.0)
 
     def density(self, t: FloatArray) -> FloatArray:
         """Return 1/2α within the support."""
@@ -69,12 +83,13 @@ class Uniform(Additive):
         """Return 2 × confidence, in units of α."""
         return 2 * confidence
 
-    def noise(self, words: WordArray) -> FloatArray:
-        """Draw α (2U − 1)."""
-        draws = uniform(words)
-        draws *= 2 * self._alpha
-        draws -= self._alpha
-        return draws
+    def noise(self, words: WordArray) -> IntArray:
+        """Draw ⌊(⌊u 2A⌋ − A)/2ˢ + ½⌋, so that the last values at either end have their part of a step."""
+        half, shift = self._half
+        out = choose(words[:, 0], 2 * half, (2 * half >> shift) + 1)
+        out += (1 << shift - 1) - half
+        out >>= shift
+        return out
 
     @property
     def reach(self) -> float:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 HOMES = (
     ("sfumato.releasing", ("plan", "release")),
     ("sfumato.description", ("describe",)),
+    ("sfumato.certificates", ("certify",)),
     ("sfumato.mining", ("reconstruct", "mine", "predict", "evaluate", "cluster")),
     ("sfumato.auditing", ("compare", "audit")),
     ("sfumato.tradeoffs", ("tradeoff",)),
@@ -27,6 +28,7 @@ HOMES = (
     ("sfumato.channels", ("Gaussian", "Intervals", "Laplace", "Projective", "SquareWave", "Substitution", "Uniform")),
     ("sfumato.plans", ("Plan",)),
     ("sfumato.releases", ("Manifest", "Release", "Making")),
+    ("sfumato.certificates", ("Certificate",)),
     ("sfumato.randomness", ("SecretKey",)),
     ("sfumato.reconstruction", ("Distribution", "Figure")),
     ("sfumato.mining", ("Reconstruction", "Reconstructions", "Model", "Evaluation")),
@@ -52,6 +54,7 @@ if TYPE_CHECKING:  # `as` tells type checkers that a name is handed on
         audit_epsilon as audit_epsilon,
         compare as compare,
     )
+    from sfumato.certificates import Certificate as Certificate, certify as certify
     from sfumato.channels import (
         Gaussian as Gaussian,
         Intervals as Intervals,

@@ -208,7 +208,14 @@ class OwnOrAny:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the table as plain data."""
-        return {"form": "own-or-any", "own": self.own, "every": self.every, "threshold": hex(self.threshold)}
+        return {
+            "form": "own-or-any",
+            "own": self.own,
+            "every": self.every,
+            "threshold": hex(self.threshold),
+            "own_bits": leading_bits(self.own),
+            "every_bits": leading_bits(self.every),
+        }
 
 
 CELLS_PER_SIGMA = 512

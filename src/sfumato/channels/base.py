@@ -204,6 +204,15 @@ class Channel(ABC):
     def interval_width(self, confidence: float) -> float:
         """Return the width of the interval that holds the true value with this confidence (Agrawal & Srikant 2000, 2.1)."""
 
+    @answer
+    def exact_table(self) -> dict[str, Any] | None:
+        """Return the law as whole numbers for a certificate, None where it has no table.
+
+        `form` says how a draw is computed from two words, and `worst` names two true values and a released one whose
+        probabilities differ most.
+        """
+        return None
+
     @property
     def reports(self) -> int | None:
         """K where a released cell is not a value of the attribute but one of the codes 0 … K−1, None where it is a value."""

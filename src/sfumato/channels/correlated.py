@@ -202,6 +202,9 @@ class Marginal(Gaussian):
         """Say that the noise is not drawn for this column alone."""
         return f"{super().in_words()}, drawn together with other columns"
 
+    def exact_table(self) -> None:
+        """Return none: the noise of a row is drawn for several columns at once, as floats."""
+
     def to_dict(self) -> dict[str, Any]:
         """Return the column's own law as plain data; the joint law is stated once for all its columns."""
         return Gaussian(sigma=self.sigma, step=self.step, low=self.low, high=self.high).to_dict()

@@ -6,14 +6,14 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from sfumato.channels.additive import Additive
 from sfumato.channels.base import Guarantee, Settled, wish
-from sfumato.counts import FloatArray, IntArray, WordArray
-from sfumato.tables import CELLS_PER_SIGMA, choose, half_normal, scaled_factor
+from sfumato.counts import FloatArray, IntArray, WordArray, lattice_index, lattice_value
+from sfumato.tables import CELLS_PER_SIGMA, choose, half_normal, leading_bits, scaled_factor
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,8 @@ class Gaussian(Additive):
     sigma: float | None = wish("standard deviation of the noise, in the attribute's own unit")
 
     _sigma = Settled[float]("sigma")
+    _low = Settled[float]("low")
+    _high = Settled[float]("high")
 
     def noise_in_words(self) -> str:
         """Name the noise with its parameter."""
@@ -101,6 +103,21 @@ class Gaussian(Additive):
         out ^= sign
         out -= sign
         return out
+
+    def exact_table(self) -> dict[str, Any] | None:
+        """Return R, s and the bits of the place in a cell; the cells are those of the normal table."""
+        width, shift = self._cell
+        low, high = lattice_index(np.array([self._low, self._high]), self._step)
+        most = (len(half_normal().table.starts) * width - 1 + (1 << shift - 1)) >> shift
+        worst = lattice_value(np.array([high, low, high + most]), self._step)
+        return {
+            "form": "rounded-normal",
+            "step": self._step,
+            "width": hex(width),
+            "shift": shift,
+            "bits": leading_bits(width, (width >> shift) + 1),
+            "worst": worst.tolist(),
+        }
 
     @property
     def reach(self) -> float:

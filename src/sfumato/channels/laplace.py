@@ -11,13 +11,15 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from sfumato.channels.additive import Additive
 from sfumato.channels.base import Guarantee, Settled, wish
 from sfumato.counts import FloatArray, Grid, IntArray, WordArray, lattice_index, lattice_value
+from sfumato.errors import UsageError
+from sfumato.schema import Attribute
 from sfumato.tables import DIGITS, WORDS, WordTable, decimal, exponential
 
 
@@ -57,6 +59,16 @@ class Laplace(Additive):
     _b = Settled[float]("b")
     _low = Settled[float]("low")
     _high = Settled[float]("high")
+
+    def on(self, attribute: Attribute) -> Self:
+        """Bind the wish as any additive law, where words are fine enough to reach every step of a cell."""
+        law = super().on(attribute)
+        if (law.b or 0.0) > 2.0**32 * (law.step or 0.0):
+            raise UsageError(
+                f"{attribute.name}: {self.law} noise of scale {law.b:g} cannot be drawn in steps of {law.step:g}; "
+                "ask for less, or give a coarser step"
+            )
+        return law
 
     def noise_in_words(self) -> str:
         """Name the noise with its parameter."""
@@ -128,6 +140,13 @@ class Laplace(Additive):
         inside = super().mean_cdf(true, cuts)
         above, below = cuts > top * self._step, cuts < bottom * self._step
         return np.where(above[:, None], 1.0, np.where(below[:, None], 0.0, inside))
+
+    def exact_table(self) -> dict[str, Any]:
+        """Return the blocks and the cells, and between which steps values are released."""
+        bottom, low, high, top = self._places
+        worst = lattice_value(np.array([low, high, low], dtype=np.float64), self._step)
+        ends = {"bottom": bottom, "low": low, "high": high, "top": top}
+        return self.table.to_dict() | ends | {"step": self._step, "worst": worst.tolist()}
 
     @property
     def reach(self) -> float:
@@ -253,10 +272,10 @@ class TwoSidedGeometric:
 @lru_cache(maxsize=64)
 def two_sided_geometric(scale: Fraction, distance: int, beyond: int) -> TwoSidedGeometric:
     """Return the law of scale b, in steps, for a domain this many steps wide and values released this many steps away."""
-    max_epsilon, max_width = 50, 2**26
+    max_epsilon = 50
     width = 1 if scale < 8192 else 2 * int(scale / 8192) + 1
     size = min(1024, 1 << max(int(scale / width).bit_length() - 1, 0))
-    finite = distance <= max_epsilon * scale + 1 and width < max_width
+    finite = distance <= max_epsilon * scale + 1
     needed = beyond + width if finite else math.ceil(45 * scale)
     number = needed // (width * size) + 2
     d = DIGITS

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -245,6 +245,14 @@ class Projective(Discrete):
     def guarantee(self) -> Guarantee:
         """Return γ as counted from the table, the largest that is at most what was asked."""
         return Guarantee.of(self.table.gamma)
+
+    def exact_table(self) -> dict[str, Any]:
+        """Return the table, and the space whose hyperplanes are the sets."""
+        space = {"set": "hyperplane", "order": self._order, "dimension": self._dimension, "size": self._size}
+        code = int(np.flatnonzero((self.degrees > 0) & (self.degrees < self._size))[-1])
+        inside = self._lines(np.array([code]))[0]
+        worst = [int(inside.argmax()), int(inside.argmin()), code]
+        return self.table.to_dict() | space | {"worst": worst}
 
     def interval_width(self, confidence: float) -> float:
         """Return the size of the smallest set of values with this posterior probability, on a uniform prior, averaged over reports.

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -71,7 +71,7 @@ class SquareWave(Channel):
     >>> law.in_words()
     'square-wave report, ε = 1, rounded to multiples of 1'
     >>> round(law.half_width, 3)
-    0.256
+    0.255
     """
 
     law: ClassVar[str] = "square-wave"
@@ -205,6 +205,13 @@ class SquareWave(Channel):
     def guarantee(self) -> Guarantee:
         """Return γ as counted from the table, the largest that is at most e^ε."""
         return Guarantee.of(self.table.gamma)
+
+    def exact_table(self) -> dict[str, Any]:
+        """Return the table, and the points that it speaks of."""
+        low, high = self._places
+        worst = lattice_value(np.array([high, low, high + self.window], dtype=np.float64), self._step)
+        places = {"low": low, "high": high, "window": self.window, "step": self._step}
+        return self.table.to_dict() | {"set": "window"} | places | {"worst": worst.tolist()}
 
     def interval_width(self, confidence: float) -> float:
         """Return the posterior width on a uniform prior, averaged over reports from the middle of the domain."""

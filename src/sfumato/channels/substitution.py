@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -62,6 +62,12 @@ class Discrete(Channel):
         if grid.edges is None or not step or np.diff(grid.edges).min() < step * (1 - 1e-9):
             return grid.centres
         return snap(grid.centres - 1e-6 * step, step)
+
+    def bin_table(self) -> dict[str, Any]:
+        """Return the first value of each bin but the first, and what each releases; nothing for labels, which are codes."""
+        if self.ends is None:
+            return {}
+        return {"cuts": self.bin_grid.thresholds.tolist(), "values": self.representatives.tolist()}
 
     def bins_of(self, values: FloatArray) -> IntArray:
         """Return the bin of each true value."""
@@ -338,6 +344,21 @@ class Substitution(Discrete):
         if (rows == 0).any():
             return Guarantee(math.inf, "the matrix has zeros: some released values rule some true values out")
         return Guarantee.of(max(Fraction(int(row.max()), int(row.min())) for row in rows))
+
+    def exact_table(self) -> dict[str, Any]:
+        """Return the table or the counts of the matrix, and for numbers the cuts between bins and what each releases."""
+        values = self.representatives
+        if self.matrix is None:
+            out = self.table.to_dict() | {"set": "self"}
+            released, true, other = self._size - 1, self._size - 1, 0
+        else:
+            columns = [[hex(count) for count in column] for column in self.counts.T.tolist()]
+            out = {"form": "columns", "bits": self._bits, "columns": columns}
+            ratios = self.counts.max(axis=1) / np.maximum(self.counts.min(axis=1), 0.5)
+            released = int(ratios.argmax())
+            true, other = int(self.counts[released].argmax()), int(self.counts[released].argmin())
+        worst: list[Any] = [*values[[true, other]].tolist(), float(values[released])]
+        return out | self.bin_table() | {"worst": worst}
 
     def interval_width(self, confidence: float) -> float:
         """Return the width of the smallest set of values with this posterior probability, on a uniform prior."""

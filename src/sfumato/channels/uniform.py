@@ -6,14 +6,14 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from sfumato.channels.additive import Additive
 from sfumato.channels.base import Guarantee, Settled, wish
-from sfumato.counts import FloatArray, IntArray, WordArray
-from sfumato.tables import choose, scaled_factor
+from sfumato.counts import FloatArray, IntArray, WordArray, lattice_index, lattice_value
+from sfumato.tables import choose, leading_bits, scaled_factor
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,8 @@ class Uniform(Additive):
     alpha: float | None = wish("half-width of the noise, in the attribute's own unit")
 
     _alpha = Settled[float]("alpha")
+    _low = Settled[float]("low")
+    _high = Settled[float]("high")
 
     def noise_in_words(self) -> str:
         """Name the noise with its parameter."""
@@ -90,6 +92,21 @@ class Uniform(Additive):
         out += (1 << shift - 1) - half
         out >>= shift
         return out
+
+    def exact_table(self) -> dict[str, Any]:
+        """Return A, s and the bits of a draw."""
+        half, shift = self._half
+        low, high = lattice_index(np.array([self._low, self._high]), self._step)
+        most = (half - 1 + (1 << shift - 1)) >> shift
+        worst = lattice_value(np.array([high, low, high + most]), self._step)
+        return {
+            "form": "rounded-uniform",
+            "step": self._step,
+            "half": hex(half),
+            "shift": shift,
+            "bits": leading_bits(2 * half, (2 * half >> shift) + 1),
+            "worst": worst.tolist(),
+        }
 
     @property
     def reach(self) -> float:

@@ -14,6 +14,7 @@ VERBS = {
     "plan": "Look at a table and propose a plan that a person can edit.",
     "release": "Turn a table into a release: blurred data and a public statement of the noise.",
     "describe": "What a release says about itself: laws, privacy in every unit, cautions.",
+    "certify": "Prove the laws of a release: exact tables and amplification, for anyone to check.",
     "reconstruct": "The true distributions behind a release, with their uncertainty.",
     "mine": "Grow a decision tree from a release.",
     "predict": "Apply a model to true values.",

@@ -6,10 +6,11 @@ PY := $(V)/bin/python
 UV := $(V)/bin/uv
 COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
 OUT ?= demo
+DRAWS ?= 1e9
 SPLIT := --dist loadfile --no-loadscope-reorder  # a file of tests stays with one worker, so that what its tests share is made once
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-spark test-random fuzz check papers bench docs docs-pages docs-guides format lock clean
+.PHONY: help demo test test-fast test-spark test-random fuzz check papers bench audit-laws docs docs-pages docs-guides format lock clean
 
 help:  ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -64,6 +65,9 @@ papers: $(V)/.dev  ## reproduce all five papers quickly, into papers/
 
 bench: $(V)/.dev  ## measure speed and memory as ratios against peers, into benchmarks/results.md (a quarter of an hour)
 	$(PY) benchmarks/run.py
+
+audit-laws: $(V)/.dev  ## draw a billion values from all laws and compare them with their exact probabilities (DRAWS=1e9, a minute)
+	$(PY) benchmarks/law_audit.py --draws $(DRAWS)
 
 docs: $(V)/.docs  ## build the documentation into site/index.html; a broken link or an orphan page fails
 	$(PY) -m sphinx -q -W --keep-going -b html -d $(V)/.doctrees docs site

@@ -17,6 +17,7 @@ HOMES = (
     ("sfumato.releasing", ("plan", "release")),
     ("sfumato.releases", ("sign", "verify")),
     ("sfumato.description", ("describe",)),
+    ("sfumato.certificates", ("certify",)),
     ("sfumato.mining", ("reconstruct", "mine", "predict", "evaluate", "cluster")),
     ("sfumato.auditing", ("compare", "audit")),
     ("sfumato.tradeoffs", ("tradeoff",)),
@@ -28,6 +29,7 @@ HOMES = (
     ("sfumato.channels", ("Gaussian", "Intervals", "Laplace", "Projective", "SquareWave", "Substitution", "Uniform")),
     ("sfumato.plans", ("Plan",)),
     ("sfumato.releases", ("Manifest", "Release", "Making", "Signature")),
+    ("sfumato.certificates", ("Certificate",)),
     ("sfumato.randomness", ("SecretKey",)),
     ("sfumato.reconstruction", ("Distribution", "Figure")),
     ("sfumato.mining", ("Reconstruction", "Reconstructions", "Model", "Evaluation")),
@@ -53,6 +55,7 @@ if TYPE_CHECKING:  # `as` tells type checkers that a name is handed on
         audit_epsilon as audit_epsilon,
         compare as compare,
     )
+    from sfumato.certificates import Certificate as Certificate, certify as certify
     from sfumato.channels import (
         Gaussian as Gaussian,
         Intervals as Intervals,

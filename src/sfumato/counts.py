@@ -246,23 +246,35 @@ MAX_OBSERVED_CELLS = 1024
 
 def snap(values: FloatArray, step: float) -> FloatArray:
     """Round values to multiples of `step`, halves upward; decimal steps give the decimals people expect."""
-    if not step:
-        return values
+    return lattice_value(lattice_index(values, step), step) if step else values
+
+
+def lattice_index(values: FloatArray, step: float) -> FloatArray:
+    """Return which multiple of `step` each value rounds to, halves upward: whole numbers in a new array."""
     if step == 1.0:
-        return _floor(values + 0.5)
-    inverse = round(1.0 / step)
-    if inverse > 1 and abs(inverse * step - 1.0) < 1e-12:
-        out = values * inverse
+        out = values + 0.5
+    elif parts := _whole_inverse(step):
+        out = values * parts
         out += 0.5
-        return np.divide(_floor(out), inverse, out=out)
-    out = values / step
-    out += 0.5
-    return np.multiply(_floor(out), step, out=out)
+    else:
+        out = values / step
+        out += 0.5
+    return np.floor(out, out=out)
 
 
-def _floor(values: FloatArray) -> FloatArray:
-    """Round down, in place."""
-    return np.floor(values, out=values)
+def lattice_value(index: FloatArray, step: float) -> FloatArray:
+    """Return index × step, in place; tenths are divided by ten, which gives the decimals people expect."""
+    if step == 1.0:
+        return index
+    if parts := _whole_inverse(step):
+        return np.divide(index, parts, out=index)
+    return np.multiply(index, step, out=index)
+
+
+def _whole_inverse(step: float) -> float:
+    """Return 1/step where that is a whole number above 1, else 0."""
+    inverse = float(round(1.0 / step))
+    return inverse if inverse > 1 and abs(inverse * step - 1.0) < 1e-12 else 0.0
 
 
 def decade(value: float) -> float:

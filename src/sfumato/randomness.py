@@ -28,6 +28,7 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from sfumato.counts import BoolArray, FloatArray, IntArray, WordArray
+from sfumato.tables import half_normal
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -205,84 +206,15 @@ def _integer_entities(key: SecretKey, ids: IntArray) -> Entities:
 
 def uniform(words: WordArray) -> FloatArray:
     """Return U[0, 1) on the multiples of 2⁻⁵³."""
-    out = _as_signed(words >> np.uint64(11)).astype(np.float64)
+    # Processors convert signed integers to floats several times faster than unsigned ones.
+    out = (words >> np.uint64(11)).view(np.int64).astype(np.float64)
     out *= 2.0**-53
     return out
 
 
-def _as_signed(words: WordArray) -> IntArray:
-    """View words below 2⁶³ as signed: processors convert signed integers to floats several times faster than unsigned ones."""
-    return words.view(np.int64)
-
-
-def exponential(words: WordArray, finer: WordArray | None = None) -> FloatArray:
-    """Return −ln U from 63 bits: the largest value is 44.4, and the spacing there 0.7.
-
-    A second word continues U by 53 bits: the largest value is then 81, and up to 44 the spacing is that of float64.
-    """
-    rest = 0.5 if finer is None else uniform(finer) + 2.0**-54
-    u = _as_signed(words >> np.uint64(1)) + rest
-    u *= 2.0**-63
-    return np.negative(np.log(u, out=u), out=u)
-
-
-def sign(words: WordArray) -> FloatArray:
-    """Return ±1 from the last bit, which `exponential` does not use."""
-    return _as_signed(words & np.uint64(1)).astype(np.float64) * 2.0 - 1.0
-
-
-CELL_BITS = 12
-TAIL_CELLS = 64
-ONE = np.float64(1.0).view(np.uint64)
-
-
-@dataclass(frozen=True)
-class _NormalTable:
-    """Cubic pieces of Φ⁻¹ on 4096 equal cells; the outermost 64 on each side are left to `ndtri` (error below 6e-11)."""
-
-    coefficients: FloatArray
-
-    @classmethod
-    def build(cls) -> _NormalTable:
-        from scipy.special import ndtri
-
-        cells = 2**CELL_BITS
-        left = np.arange(cells) / cells
-        # The cubic through four Chebyshev points of each cell.
-        nodes = 0.5 - 0.5 * np.cos((np.arange(4) + 0.5) * np.pi / 4)
-        values = ndtri(left[:, None] + nodes / cells)
-        return cls(np.ascontiguousarray(np.linalg.solve(np.vander(nodes, 4, increasing=True), values.T)))
-
-
-_TABLE: list[_NormalTable] = []
-
-
 def normal(words: WordArray) -> FloatArray:
-    """Return standard normal values by inversion: one word each, 12 bits for the cell of a cubic table and 52 for the place in it."""
-    from scipy.special import ndtri
-
-    if not _TABLE:
-        _TABLE.append(_NormalTable.build())
-    c0, c1, c2, c3 = _TABLE[0].coefficients
-    words = np.ascontiguousarray(words)
-    cell = _as_signed(words >> np.uint64(64 - CELL_BITS))
-    # The low 52 bits m as the fraction of a float64 in [1, 2); then place = (m + ½) 2⁻⁵² without rounding.
-    bits = words & np.uint64(2 ** (64 - CELL_BITS) - 1)
-    bits |= ONE
-    place = bits.view(np.float64)
-    place -= 1.0 - 2.0**-53
-    z = c3.take(cell)
-    for coefficient in (c2, c1, c0):
-        z *= place
-        z += coefficient.take(cell)
-    # Adding wraps the uppermost cells round to join the lowest.
-    np.add(words, np.uint64(TAIL_CELLS << 64 - CELL_BITS), out=bits)
-    tail = np.flatnonzero(bits < np.uint64(2 * TAIL_CELLS << 64 - CELL_BITS))
-    extreme = words[tail]
-    upper = extreme >= np.uint64(2**63)
-    # Work in the lower tail, where a float64 is fine: Φ⁻¹(u) = −Φ⁻¹(1 − u).
-    z[tail] = np.where(upper, -1.0, 1.0) * ndtri((np.where(upper, ~extreme, extreme) + 0.5) * 2.0**-64)
-    return z
+    """Return standard normal values from two words each, by the table of `half_normal`."""
+    return half_normal().draw(words)
 
 
 class Stream:
@@ -308,7 +240,7 @@ class Stream:
 
     def normal(self, *shape: int) -> FloatArray:
         """Return the next values of N(0, 1)."""
-        return normal(self.words(int(np.prod(shape)))).reshape(shape)
+        return normal(self.words(2 * int(np.prod(shape))).reshape(-1, 2)).reshape(shape)
 
     def integers(self, size: int, bound: int) -> IntArray:
         """Return integers, uniform on 0 … bound − 1 (the bias is at most bound/2⁵³, which is negligible)."""

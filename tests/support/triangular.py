@@ -10,8 +10,7 @@ import numpy as np
 
 from sfumato.channels import Additive, Guarantee
 from sfumato.channels.base import Settled, wish
-from sfumato.counts import FloatArray
-from sfumato.hashing import WordArray
+from sfumato.counts import FloatArray, IntArray, WordArray
 from sfumato.randomness import uniform
 
 
@@ -44,9 +43,9 @@ class Triangular(Additive):
         """P(|y| ≤ w/2) = 1 − (1 − w/2c)², so w = 2c (1 − √(1 − confidence))."""
         return 2 * (1 - math.sqrt(1 - confidence))
 
-    def noise(self, words: WordArray) -> FloatArray:
-        u = uniform(words)
-        return self._c * np.where(u < 0.5, np.sqrt(2 * u) - 1, 1 - np.sqrt(2 * (1 - u)))
+    def noise(self, words: WordArray) -> IntArray:
+        drawn = self._c * (uniform(words[:, 0]) + uniform(words[:, 1]) - 1)
+        return np.floor(drawn / self._step + 0.5).astype(np.int64)
 
     @property
     def reach(self) -> float:

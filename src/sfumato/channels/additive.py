@@ -1,4 +1,8 @@
-"""What all additive laws share: released = true + independent noise, rounded to the grid of the release."""
+"""What all additive laws share: released = true value, rounded to the grid of the release, plus noise in whole steps of it.
+
+The noise N is drawn by integer arithmetic, so P(N = n) is known exactly. F is any function that has the values of its
+distribution function halfway between whole steps: P(N ≤ n) = F((n + ½) step).
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,6 +24,7 @@ from sfumato.channels.base import (
     check_numeric,
     check_positive,
     check_representable,
+    check_scale,
     fact,
     wish,
 )
@@ -28,11 +34,14 @@ from sfumato.counts import (
     MAX_OBSERVED_CELLS,
     FloatArray,
     Grid,
+    IntArray,
     Members,
     WordArray,
     decade,
     differences,
     lattice_cut,
+    lattice_index,
+    lattice_value,
     snap,
 )
 from sfumato.schema import Attribute, Kind
@@ -40,7 +49,7 @@ from sfumato.schema import Attribute, Kind
 
 @dataclass(frozen=True)
 class Additive(Channel):
-    """Add noise y to the value and round to a grid. Subclasses give F, the law of y, its integral G, and a draw."""
+    """Add noise in whole steps to the rounded value. Subclasses give F, its integral G, the density it is meant for, and a draw."""
 
     sweep: ClassVar[Mapping[str, tuple[float, ...]]] = {"privacy": (0.1, 0.25, 0.5, 1.0, 1.5, 2.0)}
     scale_field: ClassVar[str]
@@ -64,7 +73,7 @@ class Additive(Channel):
     @answer
     @abstractmethod
     def cdf(self, t: FloatArray) -> FloatArray:
-        """Return F(t) = P(y ≤ t)."""
+        """Return F(t), exact where t is halfway between two whole steps."""
 
     @answer
     @abstractmethod
@@ -74,7 +83,7 @@ class Additive(Channel):
     @answer
     @abstractmethod
     def density(self, t: FloatArray) -> FloatArray:
-        """Return f(t)."""
+        """Return f(t), the density that the noise is meant to have."""
 
     @abstractmethod
     def quantile_width(self, confidence: float) -> float:
@@ -82,8 +91,8 @@ class Additive(Channel):
 
     @answer
     @abstractmethod
-    def noise(self, words: WordArray) -> FloatArray:
-        """Draw y from one random word each."""
+    def noise(self, words: WordArray) -> IntArray:
+        """Draw N, the noise in whole steps, from two random words each."""
 
     @property
     @abstractmethod
@@ -109,6 +118,7 @@ class Additive(Channel):
         step = self.step or attribute.step
         if attribute.kind is Kind.REAL and not step:
             step = decade(scale / 500)
+        check_scale(attribute, step, scale)
         check_representable(attribute, step, 16 * scale)
         bound = {"privacy": None, self.scale_field: float(scale)}
         return replace(self, **bound, confidence=0.95, step=step, low=interval.low, high=interval.high)
@@ -132,14 +142,14 @@ class Additive(Channel):
         return super().companion() if self.privacy is None else Substitution(signal=equal_signal(self.privacy))
 
     def draw_inputs(self) -> dict[str, Any]:
-        """Return all but the domain: x + y is the same wherever the domain ends."""
+        """Return all but the domain: the noise is the same wherever the domain ends."""
         return {k: v for k, v in self.to_dict().items() if k not in ("low", "high")}
 
     def sample(self, values: FloatArray, words: WordArray) -> FloatArray:
-        """Return x + y, on the grid."""
-        noisy = self.noise(words[:, 0])
-        noisy += values
-        return snap(noisy, self._step)
+        """Return (k + N) step, where k step is the rounded value."""
+        place = lattice_index(values, self._step)
+        place += self.noise(words)
+        return lattice_value(place, self._step)
 
     def interval_width(self, confidence: float) -> float:
         """Return the width as in Table 1 of the 2000 paper."""
@@ -172,13 +182,45 @@ class Additive(Channel):
         return differences(self.mean_cdf(true, cuts))
 
     def mean_cdf(self, true: Grid, cuts: FloatArray) -> FloatArray:
-        """Return P(x + y < cut | x in cell p), the mean of F(cut − x) over the cell.
+        """Return P(released < cut | x in cell p), the mean of F(cut − k step) over the cell, for cuts between released values.
 
-        For x uniform on [lo, hi] that is [G(cut − lo) − G(cut − hi)] / (hi − lo).
+        For x uniform on [lo, hi] that is [H(cut − lo) − H(cut − hi)] / (hi − lo), H the integral of F as a staircase.
         """
         members = Members.of(true)
         if members is not None:
-            return members.mean(self.cdf(cuts[:, None] - members.values))
+            return members.mean(self.cdf(cuts[:, None] - snap(members.values, self._step)))
         edges = true.finite_edges
-        grown = self.cdf_integral(cuts[:, None] - edges)
+        grown = self._staircase_integral(cuts[:, None] - edges)
         return (grown[:, :-1] - grown[:, 1:]) / np.diff(edges)
+
+    def _staircase_integral(self, t: FloatArray) -> FloatArray:
+        """Return H(t): the integral of F that keeps, between multiples of the step, its value in the middle.
+
+        A value is rounded before noise is added, so P(released < cut | x) is a staircase in x, and H is straight between
+        multiples of the step. There it is the sum of F; where the noise is wider than 512 steps, the integral of F, which
+        differs by step² |f′|/24 at most: less than 10⁻⁷ of the scale.
+        """
+        step = self._step
+        node = np.floor(t / step)
+        part = t / step - node
+        below, above = self._summed_cdf(node), self._summed_cdf(node + 1)
+        above -= below
+        above *= part
+        above += below
+        return above
+
+    def _summed_cdf(self, node: FloatArray) -> FloatArray:
+        """Return H at multiples of the step."""
+        step = self._step
+        if self._scale > 512 * step:
+            return self.cdf_integral(node * step)
+        sums, half = self._sums
+        inside = np.clip(node + half, 0, 2 * half)
+        return step * (sums.take(inside.astype(np.int64)) + np.maximum(node - half, 0.0))
+
+    @cached_property
+    def _sums(self) -> tuple[FloatArray, int]:
+        """Σ F over the middles of the steps up to each multiple, from `half` steps below zero to as many above."""
+        half = math.ceil(40 * self._scale / self._step) + 1
+        middles = self._step * (np.arange(-half, half, dtype=np.float64) + 0.5)
+        return np.append(0.0, np.cumsum(self.cdf(middles))), half

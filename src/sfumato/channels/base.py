@@ -18,6 +18,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
@@ -27,6 +28,7 @@ from sfumato.counts import FloatArray, Grid, IntArray, WordArray
 from sfumato.errors import UsageError
 from sfumato.randomness import CELLS_PER_CHUNK, Addresses, CellWords, SecretKey
 from sfumato.schema import MAX_EXACT_INTEGER, MAX_MAGNITUDE, Attribute, Kind, day_number
+from sfumato.tables import float_above
 from sfumato.text import join_names
 
 if TYPE_CHECKING:
@@ -43,10 +45,19 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Guarantee:
-    """γ, the largest ratio P(y|x)/P(y|x′) over all outputs and inputs; where it is infinite, the reason."""
+    """γ, the largest ratio P(y|x)/P(y|x′) over all outputs and inputs; where it is infinite, the reason.
+
+    `exact` is γ as counted from the words of the sampler, and `gamma` the float64 next above it.
+    """
 
     gamma: float
     reason: str | None = None
+    exact: Fraction | None = None
+
+    @classmethod
+    def of(cls, gamma: Fraction) -> Guarantee:
+        """Return the guarantee of an exact γ."""
+        return cls(float_above(gamma), exact=gamma)
 
     @property
     def epsilon(self) -> float:
@@ -192,6 +203,15 @@ class Channel(ABC):
     @abstractmethod
     def interval_width(self, confidence: float) -> float:
         """Return the width of the interval that holds the true value with this confidence (Agrawal & Srikant 2000, 2.1)."""
+
+    @answer
+    def exact_table(self) -> dict[str, Any] | None:
+        """Return the law as whole numbers for a certificate, None where it has no table.
+
+        `form` says how a draw is computed from two words, and `worst` names two true values and a released one whose
+        probabilities differ most.
+        """
+        return None
 
     @property
     def reports(self) -> int | None:
@@ -381,10 +401,38 @@ def check_numeric(law: str, attribute: Attribute) -> None:
             f"{attribute.name}: {law} noise needs a numeric column, and this one is {attribute.kind}; "
             "use substitution for it"
         )
-    if attribute.interval.range == 0:
+    check_width(attribute)
+
+
+def check_width(attribute: Attribute) -> None:
+    """Raise UsageError where a numeric domain has no width, or float64 cannot cut it or count its values."""
+    interval, step = attribute.interval, attribute.step
+    if interval.range == 0:
         raise UsageError(
-            f"{attribute.name}: its domain is the single value {attribute.interval.low:g}, so noise has no scale; "
+            f"{attribute.name}: its domain is the single value {interval.low:g}, so noise has no scale; "
             "widen the domain, or withhold the column"
+        )
+    least = 1e-280  # far from the end of float64, where a quotient of two numbers loses its digits
+    if not (interval.range >= least and interval.range >= 2.0**-42 * max(abs(interval.low), abs(interval.high))):
+        raise UsageError(
+            f"{attribute.name}: its domain from {interval.low!r} to {interval.high!r} is too narrow to be cut; "
+            "subtract a constant from the column, or multiply it by one"
+        )
+    if step and not (step >= least and interval.range <= 2.0**53 * step):
+        raise UsageError(
+            f"{attribute.name}: a resolution of {step:g} is too fine for its domain from {interval.low:g} to "
+            f"{interval.high:g}; declare a coarser one"
+        )
+
+
+def check_scale(attribute: Attribute, step: float, scale: float) -> None:
+    """Raise UsageError for noise so narrow that float64 has no grid for it, or that it never leads to another value."""
+    if not (step >= 1e-290 and scale >= 1e-4 * step):
+        grid = (
+            f"never leads from one multiple of {step:g} to another" if step >= 1e-290 else "is too narrow for any grid"
+        )
+        raise UsageError(
+            f"{attribute.name}: noise of scale {scale:g} {grid}; ask for more, or release the column as true"
         )
 
 

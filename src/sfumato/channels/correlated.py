@@ -101,7 +101,7 @@ class CorrelatedGaussian(JointLaw):
         nothing = np.zeros(len(table))
         out = table.copy()
         for i, along in enumerate(self.root.T):
-            draw = normal(CellWords(key.derive(self.law, "draw", i))(records, nothing)[:, 0])
+            draw = normal(CellWords(key.derive(self.law, "draw", i))(records, nothing))
             for j in np.flatnonzero(along):  # column by column: a matrix product may round otherwise in another block
                 out[:, j] += draw * along[j]
         for i, step in enumerate(self.steps):
@@ -202,6 +202,9 @@ class Marginal(Gaussian):
     def in_words(self) -> str:
         """Say that the noise is not drawn for this column alone."""
         return f"{super().in_words()}, drawn together with other columns"
+
+    def exact_table(self) -> None:
+        """Return none: the noise of a row is drawn for several columns at once, as floats."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the column's own law as plain data; the joint law is stated once for all its columns."""

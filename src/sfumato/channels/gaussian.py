@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 
 from sfumato.channels.additive import Additive
 from sfumato.channels.base import Guarantee, Settled, wish
-from sfumato.counts import FloatArray, WordArray
-from sfumato.randomness import normal
+from sfumato.counts import FloatArray, IntArray, WordArray, lattice_index, lattice_value
+from sfumato.tables import CELLS_PER_SIGMA, choose, half_normal, leading_bits, scaled_factor
 
 
 @dataclass(frozen=True)
@@ -50,20 +52,31 @@ class Gaussian(Additive):
     sigma: float | None = wish("standard deviation of the noise, in the attribute's own unit")
 
     _sigma = Settled[float]("sigma")
+    _low = Settled[float]("low")
+    _high = Settled[float]("high")
 
     def noise_in_words(self) -> str:
         """Name the noise with its parameter."""
         return f"normal noise of standard deviation {self._sigma:.6g}"
 
-    def cdf(self, t: FloatArray) -> FloatArray:
-        """Return Φ(t/σ)."""
-        from scipy.special import ndtr
+    @cached_property
+    def _cell(self) -> tuple[int, int]:
+        """R and s: a cell of 1/512 σ is R/2ˢ steps wide."""
+        return scaled_factor(Fraction(self._sigma) / Fraction(self._step) / CELLS_PER_SIGMA, 31)
 
-        return np.asarray(ndtr(t / self._sigma))
+    @cached_property
+    def drawn_sigma(self) -> float:
+        """The σ that is drawn, 512 R step/2ˢ: that of the law to ten digits."""
+        width, shift = self._cell
+        return math.ldexp(CELLS_PER_SIGMA * width, -shift) * self._step
+
+    def cdf(self, t: FloatArray) -> FloatArray:
+        """Return Φ(t/σ), straight between multiples of σ/512."""
+        return half_normal().cdf(t / self.drawn_sigma)
 
     def cdf_integral(self, t: FloatArray) -> FloatArray:
-        """Return t Φ(t/σ) + σ φ(t/σ), whose derivative is Φ(t/σ)."""
-        return t * self.cdf(t) + self._sigma**2 * self.density(t)
+        """Return ∫ F from −∞ to t."""
+        return self.drawn_sigma * half_normal().cdf_integral(t / self.drawn_sigma)
 
     def density(self, t: FloatArray) -> FloatArray:
         """Return φ(t/σ)/σ."""
@@ -75,11 +88,36 @@ class Gaussian(Additive):
 
         return float(2 * ndtri((1 + confidence) / 2))
 
-    def noise(self, words: WordArray) -> FloatArray:
-        """Draw σ Φ⁻¹(U)."""
-        draws = normal(words)
-        draws *= self._sigma
-        return draws
+    def noise(self, words: WordArray) -> IntArray:
+        """Draw ±⌊(i R + ⌊u R⌋)/2ˢ + ½⌋: cell i of |z| by one word, the place u in it by the other."""
+        width, shift = self._cell
+        first = np.ascontiguousarray(words[:, 0])
+        out = half_normal().table.locate(first)
+        out *= width
+        out += choose(words[:, 1], width, (width >> shift) + 1)
+        out += 1 << shift - 1
+        out >>= shift
+        first &= np.uint64(1)
+        sign = first.view(np.int64)
+        np.negative(sign, out=sign)
+        out ^= sign
+        out -= sign
+        return out
+
+    def exact_table(self) -> dict[str, Any] | None:
+        """Return R, s and the bits of the place in a cell; the cells are those of the normal table."""
+        width, shift = self._cell
+        low, high = lattice_index(np.array([self._low, self._high]), self._step)
+        most = (len(half_normal().table.starts) * width - 1 + (1 << shift - 1)) >> shift
+        worst = lattice_value(np.array([high, low, high + most]), self._step)
+        return {
+            "form": "rounded-normal",
+            "step": self._step,
+            "width": hex(width),
+            "shift": shift,
+            "bits": leading_bits(width, (width >> shift) + 1),
+            "worst": worst.tolist(),
+        }
 
     @property
     def reach(self) -> float:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -143,6 +143,11 @@ class Intervals(Discrete):
     def guarantee(self) -> Guarantee:
         """Return none: the interval is released as it is."""
         return Guarantee(math.inf, "the interval of each value is released without any chance of another")
+
+    def exact_table(self) -> dict[str, Any]:
+        """Return the cuts between intervals and what each releases: there is no chance in it."""
+        values = self.representatives
+        return {"form": "fixed"} | self.bin_table() | {"worst": [float(values[0]), float(values[1]), float(values[0])]}
 
     def interval_width(self, confidence: float) -> float:
         """Return confidence × W of the narrowest interval."""

@@ -5,7 +5,7 @@ such sets share l codes. The report y is a code with
 
     P(y | x) = γ/T if y is in S(x), 1/T if not,    T = γ s + K − s,
 
-so γ = e^ε is exact, and one release cell is one integer. The number of reports in S(x) is binomial with q + (p−q) P(x), where
+and one release cell is one integer. The number of reports in S(x) is binomial with q + (p−q) P(x), where
 p = γ s/T and q = (γ l + s − l)/T. Over a field of q₀ elements this gives Var ≈ (γ+q₀−1)²/((q₀−1)(γ−1)² n) for a rare value,
 at its least 4γ/((γ−1)² n) where q₀ = γ + 1: as good as OLH and OUE (Wang et al. 2017) whatever the number of values, where
 k-ary response has (γ+d−2)/((γ−1)² n).
@@ -16,8 +16,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +28,8 @@ from sfumato.channels.substitution import Discrete, Substitution
 from sfumato.channels.transition import CellRule, TwoLevels
 from sfumato.counts import BoolArray, FloatArray, Grid, IntArray, WordArray
 from sfumato.errors import UsageError
-from sfumato.randomness import uniform
 from sfumato.schema import Attribute
+from sfumato.tables import OwnOrAny, choose
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Projective(Discrete):
     >>> law.reports
     400
     >>> law.guarantee().gamma
-    8
+    8.0
     """
 
     law: ClassVar[str] = "projective"
@@ -132,20 +133,30 @@ class Projective(Discrete):
         """Return the codes."""
         return Grid(atoms=self.representatives)
 
+    @cached_property
+    def table(self) -> OwnOrAny:
+        """The law in whole numbers: one of the s codes of the value's set, or any of K."""
+        return OwnOrAny.within(Fraction(self._gamma), self.space.set_size, self.reports)
+
+    @cached_property
+    def _ratio(self) -> float:
+        """γ as it is drawn."""
+        return self.guarantee().gamma
+
     @property
     def total(self) -> float:
         """T = γ s + K − s: P(y | x) is γ/T or 1/T."""
-        return report_total(self._gamma, self.space)
+        return report_total(self._ratio, self.space)
 
     @property
     def inside(self) -> float:
         """The probability p that the report lies in the set of the true value."""
-        return self._gamma * self.space.set_size / self.total
+        return self._ratio * self.space.set_size / self.total
 
     @property
     def outside(self) -> float:
         """The probability q that it lies in the set of a given other value."""
-        return report_outside(self._gamma, self.space)
+        return report_outside(self._ratio, self.space)
 
     def sample(self, values: FloatArray, words: WordArray) -> FloatArray:
         """Draw with weight (γ−1) s/T any code of the value's set, else any of the K codes.
@@ -153,12 +164,11 @@ class Projective(Discrete):
         In the set that makes (γ−1)/T + 1/T = γ/T a code, outside it 1/T.
         """
         bins = self.bins_of(values)
-        place = uniform(words[:, 1])
-        anywhere = np.floor(place * self.reports)
-        own = np.flatnonzero(uniform(words[:, 0]) < (self._gamma - 1) * self.space.set_size / self.total)
-        places = np.floor(place[own] * self.space.set_size).astype(np.int64)
+        anywhere = choose(words[:, 1], self.reports)
+        own = np.flatnonzero(self.table.draws_own(words[:, 0]))
+        places = choose(words[own, 1], self.space.set_size)
         anywhere[own] = self.space.member(bins[own], places)
-        return anywhere
+        return anywhere.astype(np.float64)
 
     @cached_property
     def members(self) -> BoolArray:
@@ -175,19 +185,19 @@ class Projective(Discrete):
     def matrix_product(self, shares: FloatArray) -> FloatArray:
         """Return M @ shares = (column sums + (γ−1) A @ shares)/T."""
         if shares.ndim == 1:
-            return (shares.sum() + (self._gamma - 1) * self.space.hits(self._pad(shares))) / self.total
-        return (shares.sum(axis=0, keepdims=True) + (self._gamma - 1) * (self.members @ shares)) / self.total
+            return (shares.sum() + (self._ratio - 1) * self.space.hits(self._pad(shares))) / self.total
+        return (shares.sum(axis=0, keepdims=True) + (self._ratio - 1) * (self.members @ shares)) / self.total
 
     def transition(self, true: Grid, observed: Grid, rule: CellRule = CellRule.EXACT) -> FloatArray:
         """Return M itself where both grids are the law's own, without a product of large matrices."""
         own = np.array_equal(true.points, self.bin_grid.points) and true.atoms is not None
         if own and np.array_equal(observed.points, self.representatives) and observed.atoms is not None:
-            return np.where(self.members, self._gamma / self.total, 1 / self.total)
+            return np.where(self.members, self._ratio / self.total, 1 / self.total)
         return super().transition(true, observed, rule)
 
     def operator(self, size: int) -> TwoLevels | None:
         """Return M as an operator: its two values are γ/T and 1/T."""
-        return TwoLevels(ReportSets(self), 1 / self.total, self._gamma / self.total) if self.size == size else None
+        return TwoLevels(ReportSets(self), 1 / self.total, self._ratio / self.total) if self.size == size else None
 
     def hits(self, counts: FloatArray) -> FloatArray:
         """Return how many of the counted reports lie in the set of each value."""
@@ -204,7 +214,7 @@ class Projective(Discrete):
         order = np.argsort(reports, kind="stable")
         seen, first = np.unique(reports[order], return_index=True)
         ends = np.append(first[1:], len(order))
-        inside, rest = (1.0, 0.0) if ratio == math.inf else (self._gamma, 1.0)
+        inside, rest = (1.0, 0.0) if ratio == math.inf else (self._ratio, 1.0)
         max_cells_at_once = 2**21
         step = max(1, max_cells_at_once // self._size)
         for begin in range(0, len(seen), step):
@@ -233,15 +243,23 @@ class Projective(Discrete):
         return np.rint(self.space.hits(self._pad(np.ones(self._size)))).astype(np.int64)
 
     def guarantee(self) -> Guarantee:
-        """Return γ itself."""
-        return Guarantee(self._gamma)
+        """Return γ as counted from the table, the largest that is at most what was asked."""
+        return Guarantee.of(self.table.gamma)
+
+    def exact_table(self) -> dict[str, Any]:
+        """Return the table, and the space whose hyperplanes are the sets."""
+        space = {"set": "hyperplane", "order": self._order, "dimension": self._dimension, "size": self._size}
+        code = int(np.flatnonzero((self.degrees > 0) & (self.degrees < self._size))[-1])
+        inside = self._lines(np.array([code]))[0]
+        worst = [int(inside.argmax()), int(inside.argmin()), code]
+        return self.table.to_dict() | space | {"worst": worst}
 
     def interval_width(self, confidence: float) -> float:
         """Return the size of the smallest set of values with this posterior probability, on a uniform prior, averaged over reports.
 
         A code in m of the d sets gives each of those values γ/t and each other one 1/t, t = γm + d − m.
         """
-        gamma, m = self._gamma, self.degrees.astype(np.float64)
+        gamma, m = self._ratio, self.degrees.astype(np.float64)
         total = gamma * m + self._size - m
         needed = confidence * total
         width = np.where(needed <= gamma * m, needed / gamma, m + needed - gamma * m)

@@ -2,6 +2,9 @@
 
 With x scaled to [0, 1] the report y in [−b, 1+b] has density p where |y − x| ≤ b and q = p/e^ε elsewhere:
 b = (ε e^ε − e^ε + 1) / (2 e^ε (e^ε − 1 − ε)) maximises the mutual information.
+
+Here it is a law of grid points: of the M = d + 2h points of the release (d of them in the domain), the 2h + 1 around the
+rounded value are likelier than the others by e^ε at most, h steps being next to b.
 """
 
 from __future__ import annotations
@@ -9,8 +12,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -30,10 +34,20 @@ from sfumato.channels.base import (
 from sfumato.channels.substitution import Substitution, equal_signal
 from sfumato.channels.transition import CellRule
 from sfumato.channels.uniform import Uniform
-from sfumato.counts import MAX_OBSERVED_CELLS, FloatArray, Grid, WordArray, decade, differences, lattice_cut, snap
+from sfumato.counts import (
+    MAX_OBSERVED_CELLS,
+    FloatArray,
+    Grid,
+    WordArray,
+    decade,
+    differences,
+    lattice_cut,
+    lattice_index,
+    lattice_value,
+)
 from sfumato.errors import UsageError
-from sfumato.randomness import uniform
 from sfumato.schema import Attribute, Kind
+from sfumato.tables import OwnOrAny, choose, exponential
 
 
 @dataclass(frozen=True)
@@ -57,7 +71,7 @@ class SquareWave(Channel):
     >>> law.in_words()
     'square-wave report, ε = 1, rounded to multiples of 1'
     >>> round(law.half_width, 3)
-    0.256
+    0.255
     """
 
     law: ClassVar[str] = "square-wave"
@@ -116,56 +130,88 @@ class SquareWave(Channel):
         return super().companion() if self.epsilon is None else Substitution(epsilon=self.epsilon)
 
     @cached_property
-    def half_width(self) -> float:
-        """The b of the paper, on the unit scale."""
-        return half_width(self._epsilon)
+    def _places(self) -> tuple[int, int]:
+        """The steps of both ends of the domain."""
+        low, high = lattice_index(np.array([self._low, self._high]), self._step)
+        return int(low), int(high)
 
     @cached_property
+    def window(self) -> int:
+        """h: the points within h steps of the value are the likelier ones; 2h + 1 of them are a share 2b of the domain's."""
+        low, high = self._places
+        return max(round(half_width(self._epsilon) * (high - low + 1) - 0.5), 0)
+
+    @cached_property
+    def table(self) -> OwnOrAny:
+        """The law in whole numbers."""
+        low, high = self._places
+        points = high - low + 1 + 2 * self.window
+        return OwnOrAny.within(exponential(Fraction(self._epsilon))[0], 2 * self.window + 1, points)
+
+    @cached_property
+    def half_width(self) -> float:
+        """The b of the paper as it is drawn, on the unit scale: h and half a step."""
+        return (self.window + 0.5) * self._step / self._span
+
+    @property
     def near(self) -> float:
-        """Weight of the near part: 2b(p − q), where p = e^ε/(2b e^ε + 1) and q = 1/(2b e^ε + 1)."""
-        grown = math.exp(self._epsilon)
-        return 2 * self.half_width * (grown - 1) / (2 * self.half_width * grown + 1)
+        """The weight of the near part, 2b(p − q)."""
+        return self.table.near
 
     @cached_property
     def noise_near(self) -> Uniform:
-        """The noise of the near part: uniform within b of the value."""
-        return Uniform(alpha=self.half_width * self._span, step=self.step, low=self.low, high=self.high)
+        """The noise of the near part: uniform within h steps, which is all of the h + ½ steps before rounding."""
+        return Uniform(alpha=(self.window + 0.5) * self._step, step=self.step, low=self.low, high=self.high)
+
+    @cached_property
+    def reports_between(self) -> tuple[float, float]:
+        """Half a step beyond the lowest and the highest report."""
+        low, high = self._places
+        return (low - self.window - 0.5) * self._step, (high + self.window + 0.5) * self._step
 
     def sample(self, values: FloatArray, words: WordArray) -> FloatArray:
-        """Draw with weight 2b(p−q) near the value, else anywhere in [−b, 1+b]."""
-        low, span, b = self._low, self._span, self.half_width
-        place = uniform(words[:, 1])
-        near = values + span * b * (2 * place - 1)
-        anywhere = low + span * ((1 + 2 * b) * place - b)
-        return snap(np.where(uniform(words[:, 0]) < self.near, near, anywhere), self._step)
+        """Draw one of the 2h + 1 points near the value, or one of all."""
+        place = lattice_index(values, self._step)
+        far = np.flatnonzero(~self.table.draws_own(words[:, 0]))
+        place += choose(words[:, 1], self.table.own)
+        place[far] = choose(words[far, 1], self.table.every) + self._places[0]
+        place -= self.window
+        return lattice_value(place, self._step)
 
     def observed_grid(self, true: Grid) -> Grid:
         """Return the true grid's spacing over [−b, 1+b]."""
         step = self._step
-        low = self._low - self.half_width * self._span
-        high = self._low + (1 + self.half_width) * self._span
+        low, high = self.reports_between
         width = max(float(np.median(np.diff(true.finite_edges))), step, (high - low) / MAX_OBSERVED_CELLS)
         if step:
             width = step * max(1, round(width / step))
-        cells = math.ceil((high - low + step) / width)
-        cuts = np.unique(lattice_cut(low - step / 2 + width * np.arange(cells + 1, dtype=np.float64), step))
+        cells = math.ceil((high - low) / width)
+        cuts = np.unique(lattice_cut(low + width * np.arange(cells + 1, dtype=np.float64), step))
         cuts[0], cuts[-1] = -np.inf, np.inf
         return Grid(edges=cuts, step=step)
 
     def transition(self, true: Grid, observed: Grid, rule: CellRule = CellRule.EXACT) -> FloatArray:
         """Return a mixture of uniform noise of half-width b and a uniform report that knows nothing."""
-        b, span = self.half_width, self._span
-        noise = self.noise_near
+        near, rest, noise = self.table.near, self.table.rest, self.noise_near
+        low, high = self.reports_between
         if rule is CellRule.MIDPOINT:
-            nothing = np.diff(observed.finite_edges)[:, None] / (span * (1 + 2 * b))
-            return self.near * noise.transition(true, observed, rule) + (1 - self.near) * nothing
+            nothing = np.diff(observed.finite_edges)[:, None] / (high - low)
+            return near * noise.transition(true, observed, rule) + rest * nothing
         cuts = lattice_cut(observed.inner_cuts, self._step)
-        anywhere = np.clip(((cuts - self._low) / span + b) / (1 + 2 * b), 0.0, 1.0)[:, None]
-        return differences(self.near * noise.mean_cdf(true, cuts) + (1 - self.near) * anywhere)
+        anywhere = np.clip((cuts - low) / (high - low), 0.0, 1.0)[:, None]
+        # Apart, since a small rest would be lost beside a distribution function near 1.
+        return near * differences(noise.mean_cdf(true, cuts)) + rest * differences(anywhere)
 
     def guarantee(self) -> Guarantee:
-        """Return γ = e^ε, by construction; rounding afterwards cannot raise it."""
-        return Guarantee(math.exp(self._epsilon))
+        """Return γ as counted from the table, the largest that is at most e^ε."""
+        return Guarantee.of(self.table.gamma)
+
+    def exact_table(self) -> dict[str, Any]:
+        """Return the table, and the points that it speaks of."""
+        low, high = self._places
+        worst = lattice_value(np.array([high, low, high + self.window], dtype=np.float64), self._step)
+        places = {"low": low, "high": high, "window": self.window, "step": self._step}
+        return self.table.to_dict() | {"set": "window"} | places | {"worst": worst.tolist()}
 
     def interval_width(self, confidence: float) -> float:
         """Return the posterior width on a uniform prior, averaged over reports from the middle of the domain."""

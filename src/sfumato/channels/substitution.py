@@ -9,8 +9,9 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -24,14 +25,15 @@ from sfumato.channels.base import (
     check_exactly_one,
     check_fractions,
     check_positive,
+    check_width,
     fact,
     wish,
 )
 from sfumato.channels.transition import CellRule, OwnCells, TwoLevels
 from sfumato.counts import FloatArray, Grid, IntArray, WordArray, cell_cdf, differences, snap
 from sfumato.errors import UsageError
-from sfumato.randomness import uniform
 from sfumato.schema import Attribute
+from sfumato.tables import OwnOrAny, choose, exponential, float_below
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,12 @@ class Discrete(Channel):
         if grid.edges is None or not step or np.diff(grid.edges).min() < step * (1 - 1e-9):
             return grid.centres
         return snap(grid.centres - 1e-6 * step, step)
+
+    def bin_table(self) -> dict[str, Any]:
+        """Return the first value of each bin but the first, and what each releases; nothing for labels, which are codes."""
+        if self.ends is None:
+            return {}
+        return {"cuts": self.bin_grid.thresholds.tolist(), "values": self.representatives.tolist()}
 
     def bins_of(self, values: FloatArray) -> IntArray:
         """Return the bin of each true value."""
@@ -176,6 +184,8 @@ class Substitution(Discrete):
         check_bins(where, bins=self.bins)
         edges: tuple[float, ...] | None = None
         values: tuple[float, ...] | None = None
+        if attribute.kind.numeric and attribute.interval.range:
+            check_width(attribute)
         if attribute.kind.numeric:
             edges = bins_over(attribute, self.bins)
             if edges is None:
@@ -197,7 +207,7 @@ class Substitution(Discrete):
         if self.epsilon is not None:
             check_positive(where, epsilon=self.epsilon)
             check_epsilon(where, self.epsilon)
-            gamma = math.exp(self.epsilon)
+            gamma = float_below(exponential(Fraction(self.epsilon))[0])
         elif self.rho1 is not None or self.rho2 is not None:
             gamma = gamma_of_rho(self.rho1, self.rho2, where)
         elif self.signal is not None:
@@ -267,50 +277,88 @@ class Substitution(Discrete):
         """The attribute's own spacing."""
         return self.spacing or 0.0
 
+    @cached_property
+    def table(self) -> OwnOrAny:
+        """The gamma-diagonal law in whole numbers: the value itself, or any of N."""
+        return OwnOrAny.within(Fraction(self._gamma), 1, self._size)
+
     @property
     def keep(self) -> float:
         """a = (γ−1)/(γ+N−1), the probability of not drawing at all."""
-        return (self._gamma - 1) / (self._gamma + self._size - 1)
+        return self.table.near
 
     def sample(self, values: FloatArray, words: WordArray) -> FloatArray:
         """Keep the value, or draw from all N values (Algorithm 1 for a matrix that is given)."""
         bins = self.bins_of(values)
-        first = uniform(words[:, 0])
         if self.matrix is None:
-            other = np.floor(uniform(words[:, 1]) * self._size).astype(np.int64)
-            return self.representatives[np.where(first < self.keep, bins, other)]
-        row = np.searchsorted(self._steps, bins + first, side="right") - bins * self._size
-        return self.representatives[np.minimum(row, self._size - 1)]  # k + u may round up to k + 1
+            drawn = np.flatnonzero(~self.table.draws_own(words[:, 0]))
+            bins[drawn] = choose(words[drawn, 1], self._size)
+            return self.representatives.take(bins)
+        starts, bits = self._columns
+        place = (bins << bits) + (words[:, 0] >> np.uint64(64 - bits)).view(np.int64)
+        row = np.searchsorted(starts.ravel(), place, side="right") - 1 - bins * self._size
+        return self.representatives.take(row)
 
     @cached_property
-    def _steps(self) -> FloatArray:
-        """Cumulative columns laid end to end: column k climbs from k to k + 1, the last step of each just short of it."""
-        cumulative: FloatArray = np.cumsum(np.array(self.matrix, dtype=np.float64), axis=0).T
-        cumulative[:, -1] = 1.0
-        return (cumulative + np.arange(self._size, dtype=np.float64)[:, None]).ravel()
+    def counts(self) -> IntArray:
+        """The matrix in whole numbers: words among 2^bits, shape (released, true).
+
+        Every entry is rounded, one that is not 0 to 1 at least; the largest of a column makes up for it.
+        """
+        matrix = np.array(self.matrix, dtype=np.float64)
+        bits = self._bits
+        out = np.rint(matrix * 2.0**bits).astype(np.int64)
+        out[(out == 0) & (matrix > 0)] = 1
+        out[matrix.argmax(axis=0), np.arange(self._size)] += 2**bits - out.sum(axis=0)
+        return out
+
+    @property
+    def _bits(self) -> int:
+        """How many leading bits of a word choose from a column: the column's number and they fit 63 bits."""
+        return min(52, 63 - self._size.bit_length())
+
+    @cached_property
+    def _columns(self) -> tuple[IntArray, int]:
+        """Where each outcome begins, shape (true, released), column k from k · 2^bits on; the bits."""
+        counts = self.counts.T
+        return np.cumsum(counts, axis=1) - counts + (np.arange(self._size)[:, None] << self._bits), self._bits
 
     def matrix_product(self, shares: FloatArray) -> FloatArray:
         """Return M @ shares; for gamma-diagonal a·shares + (1−a)/N × column sums."""
         if self.matrix is not None:
-            return np.array(self.matrix) @ shares
-        return self.keep * shares + (1 - self.keep) / self._size * shares.sum(axis=0, keepdims=True)
+            return self.counts * 2.0**-self._bits @ shares
+        return self.keep * shares + self.table.rest / self._size * shares.sum(axis=0, keepdims=True)
 
     def operator(self, size: int) -> TwoLevels | None:
         """Return the gamma-diagonal matrix of labels as an operator."""
         if self.gamma is None or self.size != size or self.edges is not None or self.values is not None:
             return None
-        total = self.gamma + size - 1
-        return TwoLevels(OwnCells(size), 1 / total, self.gamma / total)
+        low = self.table.rest / size
+        return TwoLevels(OwnCells(size), low, low + self.keep)
 
     def guarantee(self) -> Guarantee:
-        """Return γ itself; for a given matrix the largest ratio within a row."""
+        """Return γ as counted from the table, the largest that is at most what was asked; for a matrix the largest ratio in a row."""
         if self.matrix is None:
-            return Guarantee(self._gamma)
-        rows = np.array(self.matrix)
-        rows = rows[rows.max(axis=1) > 0]
+            return Guarantee.of(self.table.gamma)
+        rows = self.counts[self.counts.max(axis=1) > 0]
         if (rows == 0).any():
             return Guarantee(math.inf, "the matrix has zeros: some released values rule some true values out")
-        return Guarantee(float((rows.max(axis=1) / rows.min(axis=1)).max()))
+        return Guarantee.of(max(Fraction(int(row.max()), int(row.min())) for row in rows))
+
+    def exact_table(self) -> dict[str, Any]:
+        """Return the table or the counts of the matrix, and for numbers the cuts between bins and what each releases."""
+        values = self.representatives
+        if self.matrix is None:
+            out = self.table.to_dict() | {"set": "self"}
+            released, true, other = self._size - 1, self._size - 1, 0
+        else:
+            columns = [[hex(count) for count in column] for column in self.counts.T.tolist()]
+            out = {"form": "columns", "bits": self._bits, "columns": columns}
+            ratios = self.counts.max(axis=1) / np.maximum(self.counts.min(axis=1), 0.5)
+            released = int(ratios.argmax())
+            true, other = int(self.counts[released].argmax()), int(self.counts[released].argmin())
+        worst: list[Any] = [*values[[true, other]].tolist(), float(values[released])]
+        return out | self.bin_table() | {"worst": worst}
 
     def interval_width(self, confidence: float) -> float:
         """Return the width of the smallest set of values with this posterior probability, on a uniform prior."""

@@ -20,6 +20,7 @@ VERBS = {
     "sign": "Sign a release, so that recipients can tell who made it and that it is whole.",
     "verify": "Check a release against its signature.",
     "describe": "What a release says about itself: laws, privacy in every unit, cautions.",
+    "certify": "Prove the laws of a release: exact tables and amplification, for anyone to check.",
     "reconstruct": "The true distributions behind a release, with their uncertainty.",
     "mine": "Grow a decision tree from a release.",
     "predict": "Apply a model to true values.",

@@ -5,8 +5,8 @@ no more than the bin, so shares of bins are enough. Noise is counted on a lattic
 
     P(Z in bin j) = Σ_i P(X in bin i) P(noise in bin j − i),
 
-one convolution, of true values that are taken to stand in the middle of their bins. Where the release is rounded to the
-lattice of the true values, s is its step and the sum is exact. Elsewhere s is halved until two sums agree.
+one convolution, of true values that are taken to stand in the middle of their bins. A release rounds the true value before
+it adds noise in whole steps, so with s its step the sum is exact. Where that is too fine, s is halved until two sums agree.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sfumato.channels import Additive, Channel, Discrete, Intervals, Projective, SquareWave, Substitution, Transition
-from sfumato.counts import FloatArray, Grid, lattice_cut, lattice_range
+from sfumato.counts import FloatArray, Grid, lattice_cut, lattice_range, snap
 from sfumato.privacy.formulas import (
     entropy_privacy,
     matrix_entropy,
@@ -164,7 +164,7 @@ def _measure_noise(channel: Additive | SquareWave, grid: Grid, prior: FloatArray
         if bins.exact or (before is not None and abs(bits - before) <= tolerance * min(bits, 1.0) + least):
             return Information(bits, spread)
         before = bits
-    bins = replace(bins, step=bins.step * bins.parts, parts=1, free=False)
+    bins = replace(bins, exact=False)
     while not noise.fits(true, bins):
         bins = replace(bins, step=2 * bins.step)
     return Information(noise.bits(true, bins, wide=True), spread, AT_LEAST)
@@ -204,22 +204,24 @@ class _True:
         return bool(np.abs(self.atoms / step - np.rint(self.atoms / step)).max() < 1e-6)
 
     def shares(self, edges: FloatArray, left: FloatArray, bins: _Bins) -> FloatArray:
-        """Return P(X in bin) over whole cells of the release, for masses `left` between `edges`.
+        """Return P(X in bin), for masses `left` between `edges`.
 
-        A value between the middles of two bins is shared between them, which keeps its mean; but not where bins belong to
-        the lattice of the release, since rounding tells apart what lies on either side of a cut.
+        A value between the middles of two bins is shared between them, which keeps its mean; but not where bins are the
+        steps of the release, since rounding tells apart what lies on either side of a cut.
         """
-        width = bins.step * bins.parts
-        first, last = bins.cell_before(edges), math.ceil((edges[-1] - bins.origin) / width)
-        size = (last - first + 1) * bins.parts
-        start = bins.origin + first * width
+        first, last = bins.bin_before(edges), math.ceil((edges[-1] - bins.origin) / bins.step)
+        size = last - first + 1
+        start = bins.origin + first * bins.step
         if self.atoms is not None:
+            if bins.exact:
+                own = np.floor((snap(self.atoms, bins.step) - start) / bins.step).astype(np.int64)
+                return np.asarray(np.bincount(own, self.prior, minlength=size), np.float64)
             place = (self.atoms - start) / bins.step - 0.5
             low = np.clip(np.floor(place + 1e-6).astype(np.int64), 0, size - 2)
             upper = np.clip(place - low, 0.0, 1.0)
-            own = np.bincount(low, self.prior * (1 - upper), minlength=size)
-            return np.asarray(own + np.bincount(low + 1, self.prior * upper, minlength=size), np.float64)
-        if not bins.free:
+            shared = np.bincount(low, self.prior * (1 - upper), minlength=size)
+            return np.asarray(shared + np.bincount(low + 1, self.prior * upper, minlength=size), np.float64)
+        if bins.exact:
             cuts = start + bins.step * np.arange(size + 1)
             return np.diff(np.interp(cuts, edges, np.append(0.0, np.cumsum(left))))
         middles = start + bins.step * (np.arange(-1, size + 1) + 0.5)
@@ -239,17 +241,15 @@ def _integrate_twice(edges: FloatArray, mass: FloatArray, points: FloatArray) ->
 
 @dataclass(frozen=True)
 class _Bins:
-    """Bins of the true value of width `step`; `parts` of them together are one cell of the released value."""
+    """Bins of width `step`; where `exact` they are the steps of the release."""
 
     step: float
-    parts: int
     origin: float
     exact: bool = False
-    free: bool = False
 
-    def cell_before(self, edges: FloatArray) -> int:
-        """Return the number of the cell before the first edge."""
-        return math.floor((edges[0] - self.origin) / self.step / self.parts) - 1
+    def bin_before(self, edges: FloatArray) -> int:
+        """Return the number of the bin before the first edge."""
+        return math.floor((edges[0] - self.origin) / self.step) - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,15 +272,13 @@ class _Noise:
         scale, step = law.scale or 0.0, law.step or 0.0
         if not isinstance(channel, SquareWave):
             return cls(law, scale, step)
-        low, high = channel.ends or (0.0, 0.0)
-        ends = low - scale, high + scale
-        return cls(law, scale, step, channel.near, (1 - channel.near) / (ends[1] - ends[0]), ends)
+        low, high = channel.reports_between
+        return cls(law, scale, step, channel.table.near, channel.table.rest / (high - low), (low, high))
 
     def reach(self, bins: _Bins) -> int:
-        """Return how many bins the noise leads away, all but a billionth of it; whole cells of the release."""
+        """Return how many bins the noise leads away, all but a billionth of it."""
         tail = 1e-9
-        reach = 0.5 * self.law.quantile_width(1 - tail) * self.scale
-        return bins.parts * (math.ceil(reach / bins.step / bins.parts) + 1)
+        return math.ceil(0.5 * self.law.quantile_width(1 - tail) * self.scale / bins.step) + 1
 
     def blurs(self, step: float, true: _True) -> bool:
         """Return whether a step is so far below noise and range that it changes nothing."""
@@ -292,31 +290,26 @@ class _Noise:
         return not true.lattice or true.lies_on(self.step) or self.blurs(true.lattice, true)
 
     def refine(self, true: _True) -> Iterator[_Bins]:
-        """Yield finer and finer bins.
+        """Yield the steps of the release, or finer and finer bins where it has too many or, where they change nothing, many.
 
-        They follow the step of the release, unless it has too many or, where it changes nothing, many. Free bins put both
-        ends of uniform noise on cuts.
+        Such bins put both ends of uniform noise on cuts.
         """
-        points, levels, max_parts = 32, 7, 1024  # bins per scale at first; halvings; bins per cell of the release
+        points, levels = 32, 7  # bins per scale at first; halvings
         cheap = 2**15  # bins that take a few thousandths of a second
-        for level in range(levels):
-            n = points * 2**level
-            parts = min(max(n // 8, math.ceil(n * self.step / self.scale)), max_parts)
-            bins = _Bins(self.step / parts, parts, self.step / 2)
-            if true.lies_on(self.step):
-                bins = _Bins(self.step, 1, self.step / 2, exact=True)
-            if not self.fits(true, bins, cheap if self.blurs(self.step, true) else MAX_LATTICE):
-                whole = math.ceil(n * max(1.0, self.scale / true.span))
-                bins = _Bins(self.scale / (whole + 0.5), 1, float(true.edges[0]), free=True)
+        bins = _Bins(self.step, self.step / 2, exact=True)
+        if self.fits(true, bins, cheap if self.blurs(self.step, true) else MAX_LATTICE):
             yield bins
+            return
+        for level in range(levels):
+            whole = math.ceil(points * 2**level * max(1.0, self.scale / true.span))
+            yield _Bins(self.scale / (whole + 0.5), float(true.edges[0]))
 
     def _cut(self, true: _True, bins: _Bins) -> FloatArray:
-        """Return how much of each cell can be left out: whole cells of the release in its even middle."""
+        """Return how much of each cell can be left out: whole bins in its even middle."""
         if true.atoms is not None:
             return np.zeros(len(true.prior))
-        width = bins.step * bins.parts
-        room = 2 * (self.reach(bins) + bins.parts) * bins.step
-        return width * np.floor(np.maximum(np.diff(true.edges) - room, 0.0) / width)
+        room = 2 * (self.reach(bins) + 1) * bins.step
+        return bins.step * np.floor(np.maximum(np.diff(true.edges) - room, 0.0) / bins.step)
 
     def fits(self, true: _True, bins: _Bins, most: int | None = None) -> bool:
         """Return whether the convolution has at most this many bins; `MAX_LATTICE` by default."""
@@ -336,32 +329,27 @@ class _Noise:
         return np.maximum(chances, 0.0) / chances.sum()
 
     def bits(self, true: _True, bins: _Bins, *, wide: bool = False) -> float:
-        """Return H(Z) − H(Z|X) on cells of `parts` bins.
+        """Return H(Z) − H(Z|X).
 
-        Farther from its edges than the noise reaches, a wide cell has cells of Z alike, which need not be computed one by
-        one. Cells that no noise reaches add the same to both entropies.
+        Farther from its edges than the noise reaches, a wide cell has bins of Z alike, which need not be computed one by
+        one. Bins that no noise reaches add the same to both entropies.
         """
-        parts, reach, width = bins.parts, self.reach(bins), bins.step * bins.parts
+        reach, width = self.reach(bins), bins.step
         cut, widths = self._cut(true, bins), np.diff(true.edges)
         density = true.prior / widths
         edges = true.edges[0] + np.append(0.0, np.cumsum(widths - cut))
         shares = true.shares(edges, density * (widths - cut), bins)
         chances = self._chances(bins, wide)
-        seen = self.near * _convolve(shares, chances).reshape(-1, parts).sum(axis=1)
-        start = bins.cell_before(edges) - reach // parts
+        seen = self.near * _convolve(shares, chances)
+        start = bins.bin_before(edges) - reach
         cuts = np.clip(bins.origin + width * (start + np.arange(len(seen) + 1)), self.ends[0], self.ends[1] - cut.sum())
         ground, even = self.rest * np.diff(cuts), self.rest * width
         told = float((_surprise(seen + ground) - _surprise(ground)).sum())
         told += float(cut / width @ _gain(self.near * density * width, even))
-        # P(a true value in bin i of its cell is released in cell k) = Σ of the chances from k·parts − i on.
-        below = np.append(0.0, np.cumsum(chances))
-        first = parts * np.arange(2 * reach // parts + 2) - np.arange(parts)[:, None]
-        given = np.diff(below[np.clip(first, 0, len(chances))], axis=1)
-        phases = shares.reshape(-1, parts).sum(axis=0) + density @ cut / parts
-        told -= float(phases @ _gain(self.near * given, even).sum(axis=1))
-        for k in np.flatnonzero(np.abs(ground - even) > 1e-9 * even):  # cells that the ends cut
-            first = k * parts - np.arange(len(shares))
-            near = self.near * np.diff(below[np.clip([first, first + parts], 0, len(chances))], axis=0)[0]
+        told -= float(_gain(self.near * chances, even).sum())
+        padded = self.near * np.pad(chances, len(shares))
+        for k in np.flatnonzero(np.abs(ground - even) > 1e-9 * even):  # bins that the ends cut
+            near = padded[k + len(shares) - np.arange(len(shares))]
             told -= float(shares @ (_gain(near, float(ground[k])) - _gain(near, even)))
         return max(told, 0.0)
 

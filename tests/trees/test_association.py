@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -16,7 +18,6 @@ from sfumato.table import Column
 from sfumato.trees.strategies.association import (
     Association,
     deal_codes,
-    fit_alike,
     in_groups,
     quantile_grid,
     whole_counts,
@@ -63,7 +64,7 @@ def test_sorted_assignment_gives_the_lowest_values_to_the_first_interval(channel
     group = rng.integers(0, 2, 4000)
     association = associated(REAL, channel, np.where(group == 0, rng.random(4000) * 3, 5 + rng.random(4000) * 5))
     codes = association.codes(group, 2)
-    targets = whole_counts(fit_alike(association.kernel, association.counts(group, 2)), np.bincount(group))
+    targets = whole_counts(association.fit(association.counts(group, 2)), np.bincount(group))
     for g in (0, 1):
         # Naively: sort the group's records by released value and deal the codes out.
         np.testing.assert_array_equal(np.bincount(codes[group == g], minlength=20), targets[g])
@@ -121,7 +122,7 @@ def test_substituted_values_meet_the_reconstruction_with_as_few_moves_as_possibl
     association = associated(attribute, Substitution(gamma=12), truth)
     codes = association.codes(group, 3)
     counts = association.counts(group, 3)
-    targets = whole_counts(fit_alike(association.kernel, counts), counts.sum(axis=1).astype(int))
+    targets = whole_counts(association.fit(counts), counts.sum(axis=1).astype(int))
     for g in range(3):
         np.testing.assert_array_equal(np.bincount(codes[group == g], minlength=size), targets[g])
         moved = np.count_nonzero(codes[group == g] != association.observed[group == g])
@@ -165,13 +166,14 @@ def test_the_grid_of_true_values_cuts_between_values_that_occur():
     assert quantile_grid(np.array([2.0, 2.0]), 2, 2).size == 1
 
 
-def test_a_rare_class_differs_from_a_common_one_only_where_its_rows_do():
-    """From a flat start the iteration would leave more of the tail to the class of few rows, and trees would split there."""
+def test_from_a_common_start_a_rare_class_differs_only_where_its_rows_do():
+    """From a flat start the iteration leaves more of the tail to the class of few rows, and trees split there."""
     spikes = Attribute("gain", Kind.INTEGER, Interval(0, 100_000))
     rng = np.random.default_rng(4)
     truth = np.where(rng.random(40_000) < 0.95, 0.0, 2000.0)
     association = associated(spikes, Gaussian(privacy=1.0), truth)
     rare = (rng.random(40_000) < 0.01).astype(int)
     counts = association.counts(rare, 2)
-    apart = [np.abs(np.diff(fit(association.kernel, counts), axis=0)).sum() / 2 for fit in (fit_groups, fit_alike)]
+    starts = (replace(association, common_start=common) for common in (False, True))
+    apart = [np.abs(np.diff(start.fit(counts), axis=0)).sum() / 2 for start in starts]
     assert apart[1] < apart[0] / 2

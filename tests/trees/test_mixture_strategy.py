@@ -109,7 +109,8 @@ def test_smoothing_keeps_the_total_and_the_missing_cell(banded):
 
 def test_one_component_is_the_reconstruction_of_each_attribute(banded):
     axes, codes = axes_of(banded)
-    model = fit_products(axes, codes, 1, np.random.default_rng(0), passes=(0, 20), strength=0.02)
+    shared = [marginal(axis, code) for axis, code in zip(axes, codes, strict=True)]
+    model = fit_products(axes, codes, shared, 1, np.random.default_rng(0), passes=(0, 20), strength=0.02)
     # Sixty steps to start from, and three in each of twenty passes.
     alone = marginal(axes[0], codes[0], steps=120)
     np.testing.assert_allclose(model.tables[0], alone, atol=1e-4)

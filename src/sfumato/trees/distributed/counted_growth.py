@@ -54,10 +54,9 @@ from sfumato.trees.strategies import (
     Association,
     Leaves,
     check_columns,
-    choose_pruner,
+    choose_growth,
     cut_between,
     find_tested,
-    fit_alike,
     fresh_groups,
     quantile_grid,
     quantile_places,
@@ -109,8 +108,11 @@ def grow_counted_tree(
         refuse_correlated_noise("the strategy local", columns)
     if strategy == "randomized":
         columns = tuple(replace(c, channel=None) for c in columns)
+    common_start = False
+    if pruner is None and strategy == "original":
+        pruner = MDL()
     if pruner is None:
-        pruner = MDL() if strategy == "original" else choose_pruner(counted.sample(MAX_JUDGED_ROWS), strategy, limits)
+        common_start, pruner = choose_growth(counted.sample(MAX_JUDGED_ROWS), strategy, limits)
     numbers = tuple(i for i, c in enumerate(columns) if c.channel is None and c.attribute.kind.numeric)
     seen = counted.fold(TrueValues(numbers))
     totals = seen.sums.arrays["classes"].astype(np.float64)
@@ -118,7 +120,7 @@ def grow_counted_tree(
     if not n:
         raise DataError("no record has a class; check the target column of the release")
     grids = _true_grids(counted, columns, seen)
-    associations = [_association(c, i, n, grids.get(i)) for i, c in enumerate(columns)]
+    associations = [_association(c, i, n, grids.get(i), common_start) for i, c in enumerate(columns)]
     source = FoldedRows(counted, associations, totals, strategy)
     unordered = frozenset(i for i, a in enumerate(associations) if not a.ordered)
     limits = limits or Limits.for_rows(n)
@@ -128,12 +130,12 @@ def grow_counted_tree(
     return Tree.of(growth, [c.attribute for c in columns], [a.grid for a in associations], table.labels, strategy)
 
 
-def _association(column: Column, place: int, n: int, grid: Grid | None) -> Association:
+def _association(column: Column, place: int, n: int, grid: Grid | None, common_start: bool) -> Association:
     """Return `Association.of` for a column whose values are elsewhere."""
     none = np.empty(0, np.uint64)
     if grid is not None:
-        return Association(column, grid, none, place)
-    return Association.of(replace(column, values=np.empty(0)), paper_size(n), none, place)
+        return Association(column, grid, none, place, common_start)
+    return Association.of(replace(column, values=np.empty(0)), paper_size(n), none, place, common_start)
 
 
 @dataclass(frozen=True, eq=False)
@@ -317,8 +319,7 @@ class FoldedRows:
         seen = self._counted.fold(GroupCells(history, groups)).arrays
         counts = {i: seen["sum", i] for i in groups}
         targets = {
-            i: whole_counts(fit_alike(self._associations[i].kernel, c.astype(np.float64)), c.sum(axis=1))
-            for i, c in counts.items()
+            i: whole_counts(self._associations[i].fit(c.astype(np.float64)), c.sum(axis=1)) for i, c in counts.items()
         }
         ends = {i: (seen["min", i], seen["max", i]) for i in groups}
         wanted, kept = {}, {}

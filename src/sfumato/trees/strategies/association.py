@@ -56,9 +56,13 @@ class Association:
     """One for each row, from its number in the release (`row_marks`)."""
     stream: int
     """Tells the attributes' draws apart."""
+    common_start: bool = False
+    """Whether groups of rows are fitted from what all of them share, rather than from a flat start."""
 
     @classmethod
-    def of(cls, column: Column, intervals: int, marks: WordArray, stream: int) -> Association:
+    def of(
+        cls, column: Column, intervals: int, marks: WordArray, stream: int, common_start: bool = False
+    ) -> Association:
         """Choose the grid of the true values."""
         max_codes = 2**15 - 1
         channel = column.channel
@@ -73,7 +77,7 @@ class Association:
             grid = true_grid(column, None, len(marks))
         else:
             grid = column.true_grid(intervals)
-        return cls(column, grid, marks, stream)
+        return cls(column, grid, marks, stream, common_start)
 
     def as_true(self) -> Association:
         """Return the same column with its released values unadjusted."""
@@ -159,6 +163,18 @@ class Association:
         table = np.bincount(key, minlength=(groups + 1) * size).reshape(groups + 1, size)
         return table[1:, 1:].astype(np.float64)
 
+    def fit(self, counts: FloatArray) -> FloatArray:
+        """Return the distribution of the true cells in every group, given observed counts, shape (groups, observed cells).
+
+        The iteration of the 2000 paper stops before it has settled, and sooner for a group of few rows. From a flat start a rare
+        class therefore keeps more of a heavy tail than a common one: a difference that tells them apart and is not there.
+        Groups with a common start differ only where their rows say so, but keep to it where they should not.
+        """
+        if not self.common_start:
+            return fit_groups(self.kernel, counts)
+        shared = fit_groups(self.kernel, counts.sum(axis=0, keepdims=True))
+        return fit_groups(self.kernel, counts, shared[0]) if len(counts) > 1 else shared
+
     def codes(self, group: IntArray, groups: int, out: CodeArray | None = None) -> CodeArray:
         """Reconstruct every group's distribution and give its rows their codes; group −1 stays as it is in `out`."""
         if out is None:
@@ -169,7 +185,7 @@ class Association:
             return out
         counts = self.counts(group, groups)
         n = counts.sum(axis=1).astype(np.int64)
-        mass = fit_alike(self.kernel, counts)
+        mass = self.fit(counts)
         targets = whole_counts(mass, n)
         if isinstance(self.column.channel, Projective):
             shown = self._draw(self.column.channel, group, mass)
@@ -200,17 +216,6 @@ class Association:
         moving = np.full(len(group), -1)
         moving[rows[~stays]] = group[rows[~stays]]
         out[in_groups(self.shuffled, moving, groups)] = deal_codes(targets - kept)
-
-
-def fit_alike(kernel: Kernel, counts: FloatArray) -> FloatArray:
-    """Fit groups of rows, shape (groups, observed cells), each from the distribution of all of them.
-
-    The iteration stops before it has settled, and sooner for a group of few rows. Groups that start alike then differ where
-    their rows say so. From a flat start, a rare class would keep more of it than a common one: a difference that tells them
-    apart and is not there.
-    """
-    alike = fit_groups(kernel, counts.sum(axis=0, keepdims=True))
-    return fit_groups(kernel, counts, alike[0]) if len(counts) > 1 else alike
 
 
 def spread(column: Column, draw: FloatArray) -> FloatArray:

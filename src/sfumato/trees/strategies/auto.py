@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from sfumato.errors import UsageError
@@ -17,7 +16,7 @@ from sfumato.trees.strategies.joint_map import Choice, choose_attributes, draft_
 from sfumato.trees.strategies.judge import Drafter, Judge, Verdict, tell_scores
 from sfumato.trees.strategies.leaf_model import Estimate
 from sfumato.trees.strategies.mixture import draft_mixture
-from sfumato.trees.strategies.published import draft_published
+from sfumato.trees.strategies.published import published_drafts
 
 SIMPLEST_FIRST = ("byclass", "randomized", "local", "joint", "mixture")
 """What `auto` chooses from; of equals it takes the first."""
@@ -59,39 +58,43 @@ def fit_auto(
     if score not in HIGHER_IS_BETTER:
         raise UsageError(f"score: {score!r} is not one of them; choose {join_names(HIGHER_IS_BETTER)}")
     table = keep_classified_rows(table)
-    drafts = _drafters(limits, seed)
-    if all(column.channel is None for column in table.columns):
-        return _fit(
-            drafts["byclass"], table, 1.0, "byclass", {}, "nothing is perturbed, so there is nothing to reconstruct"
-        )
+    drafters = _drafters(limits, seed)
     judge = Judge(table)
-    if not judge.splits:
-        return _fit(
-            drafts["byclass"],
-            table,
-            1.0,
-            "byclass",
-            {},
-            f"byclass, since {table.rows:,} rows are too few to hold any out",
-        )
-    correlated = correlated_columns(table.columns)
-    verdicts = {}
+    if reason := _reason_not_to_choose(table, judge):
+        draft = drafters["byclass"][0](table)
+        return Fitted(draft.cut(MDL()), _notes("byclass", draft, 1.0, {}, reason))
+    verdicts, drafts = {}, {}
     for name in eligible_strategies(table):
         progress(f"trying {name}")
-        verdicts[name] = judge.judge(drafts[name], max_folds=1 if name in ("joint", "mixture") else None)
+        verdicts[name] = judge.judge(drafters[name], max_folds=1 if name in ("joint", "mixture") else None)
+        drafts[name] = verdicts[name].draft(judge.table)
     progress("judging")
-    lowest = min(verdicts.values(), key=lambda verdict: verdict.log_loss).losses
-    scores = {name: v.scores() for name, v in verdicts.items() if judge.is_near(v.losses, lowest)}
-    # With few rows the simplest wins unless another is surely better; with many, next to any lead decides.
-    best = pick_strategy(scores, score, errors=1.0 if len(judge.splits) > 1 else 0.1)
-    expected = {} if correlated else scores[best]
-    progress(f"fitting {best} to all rows")
+    scores = judge.expect_scores(verdicts, drafts)
+    best = pick_strategy(scores, score)
+    draft, verdict = drafts[best], verdicts[best]
+    if judge.table.rows < table.rows:
+        progress(f"fitting {best} to all rows")
+        draft = verdict.draft(table)
     losses = {name: {"log_loss": verdict.log_loss} for name, verdict in verdicts.items()}
-    why = sentence(best, scores, verdicts[best], score, table.rows)
-    if correlated:
-        why += f"; the noise of {join_names(correlated)} is correlated, which local, joint and mixture cannot take"
-    fitted = _fit(drafts[best], table, verdicts[best].discount, best, losses, why)
-    return replace(fitted, notes={**fitted.notes, "expected": tell_scores(expected)})
+    reasons = [sentence(best, scores, verdict, score, table.rows)]
+    if correlated := correlated_columns(table.columns):
+        reasons.append(
+            f"the noise of {join_names(correlated)} is correlated, which local, joint and mixture cannot take"
+        )
+    notes = _notes(best, draft, verdict.discount, losses, *reasons)
+    return Fitted(draft.cut(verdict.pruner), {**notes, "expected": {} if correlated else tell_scores(scores[best])})
+
+
+def _reason_not_to_choose(table: Table, judge: Judge) -> str:
+    """Say why there is nothing to choose by, or nothing at all."""
+    if all(column.channel is None for column in table.columns):
+        return "nothing is perturbed, so there is nothing to reconstruct"
+    return "" if judge.splits else f"byclass, since {table.rows:,} rows are too few to hold any out"
+
+
+def _notes(name: str, draft: Draft, discount: float, scores: Mapping[str, Any], *reasons: str) -> dict[str, Any]:
+    why = "; ".join([*reasons, *([draft.notes["why"]] if "why" in draft.notes else [])])
+    return {**draft.notes, "strategy": name, "discount": discount, "scores": dict(scores), "why": why}
 
 
 def eligible_strategies(table: Table) -> tuple[str, ...]:
@@ -101,8 +104,8 @@ def eligible_strategies(table: Table) -> tuple[str, ...]:
     return SIMPLEST_FIRST if table.rows >= MIN_ROWS_TO_EXPLORE else ("byclass", "randomized")
 
 
-def _drafters(limits: Limits | None, seed: int) -> dict[str, Drafter]:
-    """Return the strategies as functions of a table; attributes are chosen once for joint and mixture."""
+def _drafters(limits: Limits | None, seed: int) -> dict[str, tuple[Drafter, ...]]:
+    """Return the ways to grow each strategy as functions of a table; attributes are chosen once for joint and mixture."""
     choices: dict[int, Choice] = {}
 
     def choose(part: Table) -> Choice:
@@ -119,42 +122,27 @@ def _drafters(limits: Limits | None, seed: int) -> dict[str, Drafter]:
         return draft_mixture(part, limits=limits, seed=seed, attributes=choose(part).relevant)
 
     return {
-        "byclass": partial(draft_published, name="byclass", limits=limits),
-        "randomized": partial(draft_published, name="randomized", limits=limits),
-        "local": partial(draft_published, name="local", limits=limits),
-        "joint": joint,
-        "mixture": mixture,
+        **{name: published_drafts(name, limits) for name in ("byclass", "randomized", "local")},
+        "joint": (joint,),
+        "mixture": (mixture,),
     }
 
 
-def _fit(draft: Drafter, table: Table, discount: float, name: str, scores: Mapping[str, Any], why: str) -> Fitted:
-    whole = draft(table)
-    own = [whole.notes["why"]] if "why" in whole.notes else []
-    notes = {
-        **whole.notes,
-        "strategy": name,
-        "discount": discount,
-        "scores": dict(scores),
-        "why": "; ".join([why, *own]),
-    }
-    return Fitted(whole.cut(MDL(discount)), notes)
-
-
-def pick_strategy(scores: Mapping[str, Mapping[str, Estimate]], score: str, errors: float) -> str:
-    """Return the simplest strategy whose expected score on *true* values is within some standard errors of the best."""
+def pick_strategy(scores: Mapping[str, Mapping[str, Estimate]], score: str) -> str:
+    """Return the simplest strategy whose score expected on *true* values is within half a standard error of the best."""
     sign = 1 if HIGHER_IS_BETTER[score] else -1
     values = {name: sign * about[score].value for name, about in scores.items() if score in about}
     if not values:
         return next(iter(scores))
     top = max(values, key=lambda name: values[name])
-    return next(name for name in values if values[name] >= values[top] - errors * scores[top][score].error)
+    return next(name for name in values if values[name] >= values[top] - scores[top][score].error / 2)
 
 
 def sentence(best: str, scores: Mapping[str, Mapping[str, Estimate]], verdict: Verdict, score: str, rows: int) -> str:
     """Say what was chosen and why, and how sure that is."""
     words = "AUC" if score == "auc" else score.replace("_", " ")
     told = ", ".join(f"{name} {about[score].value:.3f}" for name, about in scores.items() if score in about)
-    parts = [f"{best}, by the {words} on true rows that held-out rows let expect ({told})"]
+    parts = [f"{best}, by the {words} on true rows that released rows let expect ({told})"]
     if about := scores[best].get("accuracy"):
         low, high = (min(max(end, 0.0), 1.0) for end in about.interval)
         parts.append(f"expected to be right on {about.value:.1%} of true rows ({low:.1%} to {high:.1%})")

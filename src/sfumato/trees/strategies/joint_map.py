@@ -58,7 +58,7 @@ def fit_joint(
         Is told what is being done.
     """
     draft = partial(draft_joint, limits=limits, seed=seed, attributes=attributes, progress=progress)
-    return fit_draft(table, draft, pruner, max_folds=1)
+    return fit_draft(table, [draft], pruner, max_folds=1)
 
 
 def draft_joint(
@@ -212,18 +212,25 @@ def cell_numbers(axes: Sequence[Axis], table: Table) -> IntArray:
 
 
 def fit_map(axes: Sequence[Axis], table: Table, *, iterations: int, smoothing: float) -> JointMap:
-    """Fit each class by EM(S); the kernel is separable, so a step is one small matrix product per axis."""
+    """Fit each class by EM(S); the kernel is separable, so a step is one small matrix product per axis.
+
+    A step that moves fewer than `min_moved` rows of the class is the last: further ones would follow chance.
+    """
+    min_moved = 10.0
+    shares = class_shares(table.codes, len(table.labels))
+    if not axes:  # there is one cell, and all is in it
+        return JointMap((), (np.ones(()),) * len(shares), shares)
     places = cell_numbers(axes, table)
     kernels = [axis.kernel for axis in axes]
     strengths = [axis.smoothing(smoothing) for axis in axes]
     shape = tuple(kernel.shape[0] for kernel in kernels)
     masses = []
-    for c in range(len(table.labels)):
+    for c in range(len(shares)):
         here = places[(table.codes == c) & (places >= 0)]
         counts = np.bincount(here, minlength=math.prod(shape)).astype(np.float64).reshape(shape)
-        # Without axes there is one cell, and all is in it.
-        masses.append(fit_separable(kernels, counts, strengths, iterations).mass if axes else np.ones(()))
-    return JointMap(tuple(axes), tuple(masses), class_shares(table.codes, len(table.labels)))
+        tolerance = min_moved / max(len(here), 1)
+        masses.append(fit_separable(kernels, counts, strengths, iterations, tolerance=tolerance).mass)
+    return JointMap(tuple(axes), tuple(masses), shares)
 
 
 MAX_AXIS_CELLS = ((100,), (52, 52), (36, 36, 14), (22, 16, 14, 8))

@@ -1,16 +1,18 @@
-"""How far to trust a tree: cut it back, and score it, by released rows that it did not grow from.
+"""How far to trust a tree: where it starts, how far it is cut back, and how it scores, by released rows that it did not grow from.
 
-Counts that were reconstructed through noise say less than as many true rows would, and by how much depends on the law, the
-table and the strategy. So a tree is grown on part of the rows and cut back as if it took 1, 2, 4 … released rows to say what one
-true row does (the discount of `MDL`). Held-out rows tell which of these trees predicts their classes best, and the tree of all rows
-is then cut back by the same discount. Where no split helps, the root is left.
+A strategy may grow its tree in several ways, the simplest first, and cut it back as if it took 1, 2, 4 … released rows to say what
+one true row does (the discount of `MDL`). Each way is tried on part of the rows, and the other rows judge: another one than the
+simplest is taken where it predicts the classes of released rows surely better. That alone does not justify cutting a tree back,
+since soft leaves predict blurred rows better than right ones do: a mixture model of the held-out rows must say, too, that the
+smaller tree is right more often on true rows.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -18,8 +20,10 @@ from sfumato.counts import FloatArray, IntArray
 from sfumato.hashing import choose_rows, draw_uniform, row_marks
 from sfumato.table import Table
 from sfumato.trees.grow import MDL, Pruner
-from sfumato.trees.strategies.base import Draft, Fitted, class_shares, keep_classified_rows
-from sfumato.trees.strategies.leaf_model import Estimate, LeafModel, SeenColumns, smooth_shares
+from sfumato.trees.strategies.base import Draft, Fitted, keep_classified_rows
+from sfumato.trees.strategies.leaf_model import Estimate, LeafModel, LeafTable, SeenColumns, smooth_shares
+from sfumato.trees.strategies.products import ClassMixtures, fit_mixtures
+from sfumato.trees.tree import Tree
 
 MAX_JUDGED_ROWS = 60_000
 """Rows of a larger table that take part in the choice. The discount says how much a row tells, which more rows do not change."""
@@ -30,10 +34,12 @@ Drafter = Callable[[Table], Draft]
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """How a strategy did on held-out rows, at the discount that suits it.
+    """How a strategy did on held-out rows, grown and cut back in the way that suits it.
 
     Attributes
     ----------
+    draft
+        The way to grow it.
     discount
         How many released rows tell as much as one true row; infinite where no split helps.
     losses
@@ -42,6 +48,7 @@ class Verdict:
         The model of the tree and the held-out rows of every fold.
     """
 
+    draft: Drafter
     discount: float
     losses: FloatArray
     folds: tuple[tuple[LeafModel, IntArray], ...] = ()
@@ -56,28 +63,52 @@ class Verdict:
         """The mean loss, in nats: of the classes given *released* values."""
         return float(self.losses.mean())
 
-    def scores(self) -> dict[str, Estimate]:
-        """Return what each score is expected to be on *true* values; one that these rows cannot tell is left out."""
-        parts = [score_leaves(model, held, self.discount) for model, held in self.folds]
-        return {name: Estimate.pool([p[name] for p in parts]) for name in parts[0] if all(name in p for p in parts)}
+
+class Trial:
+    """A draft that was grown on parts of the rows: a model of its tree for every fold and discount, made when asked for."""
+
+    def __init__(self, draft: Drafter, seen: SeenColumns, parts: Sequence[Table], splits: Sequence[Split]) -> None:
+        self.draft, self.held = draft, [held for _, held in splits]
+        self._drafts = [draft(part) for part in parts]
+        self._grown = [grown for grown, _ in splits]
+        self._seen = seen
+        self.models = cache(self._models)
+        self.losses = cache(self._losses)
+
+    def _models(self, discount: float) -> list[LeafModel]:
+        """Return the model of the tree in every fold; where a weaker discount gives the same tree, the same model."""
+        weaker = self.models(DISCOUNTS[DISCOUNTS.index(discount) - 1]) if discount > 1 else None
+        out = []
+        for fold, draft in enumerate(self._drafts):
+            tree = draft.cut(MDL(discount))
+            same = weaker is not None and tree.nodes == weaker[fold].tree.nodes
+            out.append(weaker[fold] if weaker and same else LeafModel(tree, self._seen, self._grown[fold]))
+        return out
+
+    def _losses(self, discount: float) -> FloatArray:
+        """Return −ln P(class | released values) of every held-out row."""
+        pairs = zip(self.models(discount), self.held, strict=True)
+        return np.concatenate([model.log_loss(rows, discount) for model, rows in pairs])
 
 
-def score_leaves(model: LeafModel, held_out: IntArray, discount: float) -> dict[str, Estimate]:
-    """Return the scores of one tree, from how held-out rows of each class are spread over its leaves."""
-    table = model.leaf_table(held_out)
+def score_leaves(model: LeafModel, table: LeafTable, discount: float) -> dict[str, Estimate]:
+    """Return the scores of one tree, from how rows of each class are spread over its leaves; AUC where there are two classes."""
     stated = smooth_shares(model.tree, discount)[model.leaves]
-    right = (model.predicted[:, None] == np.arange(stated.shape[1])).astype(np.float64)
     area = table.auc(stated)
     return {
-        "accuracy": table.mean(right),
-        "balanced_accuracy": table.mean_of_classes(right),
+        "accuracy": table.mean(model.is_right),
+        "balanced_accuracy": table.mean_of_classes(model.is_right),
         **({} if area is None else {"auc": area}),
         "log_loss": table.mean(-np.log(np.maximum(stated, 1e-6))),
         "brier": table.mean((stated**2).sum(axis=1, keepdims=True) - 2 * stated + 1),
     }
 
 
-def split_rows(rows: int) -> Iterator[tuple[IntArray, IntArray]]:
+Split = tuple[IntArray, IntArray]
+"""Rows to grow from, and rows to judge by."""
+
+
+def split_rows(rows: int) -> Iterator[Split]:
     """Yield rows to grow from and rows to judge by, a fifth of them: five times where there are few, else once.
 
     A row's part follows from its number, so it is the same on any engine.
@@ -94,59 +125,105 @@ class Judge:
     """Holds the rows of a release that trees are judged by, and what their columns look like."""
 
     def __init__(self, table: Table) -> None:
-        table = keep_classified_rows(table.take(np.sort(choose_rows(np.arange(table.rows), MAX_JUDGED_ROWS))))
-        self.seen = SeenColumns(table)
-        self.splits = list(split_rows(table.rows))
-        self.parts = [table.take(grown) for grown, _ in self.splits]
+        few = keep_classified_rows(table.take(np.sort(choose_rows(np.arange(table.rows), MAX_JUDGED_ROWS))))
+        self.table = few
+        self.seen = SeenColumns(few)
+        self.splits = list(split_rows(few.rows))
+        self.parts = [few.take(grown) for grown, _ in self.splits]
 
-    def is_near(self, losses: FloatArray, best: FloatArray) -> bool:
-        """Return whether losses are about as low as the best: within two paired standard errors, or within `spare`.
-
-        The loss of released rows rewards soft leaves before right ones, and does not tell a tree of true values from one of
-        blurred values. So `spare`, a few hundredths of what the class shares leave open, decides nothing. Where one was judged on
-        fewer folds, the rows of these are compared.
-        """
-        errors, spare = 2.0, 0.03
-        shares = class_shares(self.seen.table.codes, len(self.seen.table.labels))
-        shared = min(len(losses), len(best))
-        excess = losses[:shared] - best[:shared]
-        chance = errors * float(excess.std()) / math.sqrt(shared)
-        return bool(excess.mean() <= max(chance, spare * float(-(shares * np.log(shares)).sum())))
-
-    def judge(self, draft: Drafter, max_folds: int | None = None) -> Verdict:
-        """Grow a strategy's trees on parts of the rows and choose the discount of the lowest loss, the weakest of near equals.
-
-        A tree that was cut too far is wrong wherever it lacks a border; one that was cut too little, only where it is unsure.
-        """
+    def judge(self, drafts: Sequence[Drafter], max_folds: int | None = None) -> Verdict:
+        """Grow trees on parts of the rows, and choose the way to grow and the discount; the first and 1 unless others are better."""
         perturbed = any(column.channel is not None for column in self.seen.table.columns)
         splits = self.splits[:max_folds]
         if not splits or not perturbed:
-            return Verdict(1.0, np.zeros(1))
-        held = [rows for _, rows in splits]
-        folds = [dict(self._models(draft(part), grown)) for part, (grown, _) in zip(self.parts, splits, strict=False)]
-        losses = {
-            d: np.concatenate([models[d].log_loss(rows, d) for models, rows in zip(folds, held, strict=True)])
-            for d in DISCOUNTS
+            return Verdict(drafts[0], 1.0, np.zeros(1))
+        trials = [Trial(draft, self.seen, self.parts[: len(splits)], splits) for draft in drafts]
+        best = trials[0]
+        for other in trials[1:]:
+            if is_surely_lower(other.losses(1.0), best.losses(1.0)):
+                best = other
+        discount = self._choose_discount(best)
+        if all(model.tree.leaves == 1 for model in best.models(discount)):
+            discount = math.inf  # a split of the tree of all rows would not have been judged
+        folds = tuple(zip(best.models(discount), best.held, strict=True))
+        return Verdict(best.draft, discount, best.losses(discount), folds)
+
+    def _choose_discount(self, trial: Trial) -> float:
+        """Return 1, or the discount that both released rows and the mixture model surely prefer to it."""
+        min_gain = 0.01  # in accuracy on true rows; the mixture blames small leaves by about as much
+        better = [d for d in DISCOUNTS if is_surely_lower(trial.losses(d), trial.losses(1.0))]
+        if not better:
+            return 1.0
+        accuracies = dict.fromkeys((1.0, *better), 0.0)
+        for fold, held in enumerate(trial.held):
+            candidates = {d: trial.models(d)[fold] for d in accuracies}
+            mixtures = self.fit_mixtures([model.tree for model in candidates.values()], held)
+            shares = np.bincount(self.seen.table.codes[held], minlength=len(self.seen.table.labels)) / len(held)
+            for d, model in candidates.items():
+                right = (model.read_mixtures(mixtures) * model.is_right).sum(axis=0)
+                accuracies[d] += float(shares @ right) / len(trial.held)
+        best = max(accuracies, key=lambda d: accuracies[d])
+        return best if accuracies[best] > accuracies[1.0] + min_gain else 1.0
+
+    def fit_mixtures(self, trees: Sequence[Tree], rows: IntArray) -> ClassMixtures:
+        """Fit mixtures of products to some rows of each class, on all attributes that one of the trees tests."""
+        max_rows = 24_000
+        used = {name for tree in trees for name in tree.used}
+        names = [column.name for column in self.seen.table.columns if column.name in used]
+        table = self.seen.table.take(rows[choose_rows(rows, max_rows)])
+        return fit_mixtures(table, names, rows_per_component=20, starts=1)
+
+    def expect_scores(
+        self, verdicts: Mapping[str, Verdict], drafts: Mapping[str, Draft]
+    ) -> dict[str, dict[str, Estimate]]:
+        """Return what each score of every strategy is expected to be on *true* values.
+
+        Trees of part of the rows, judged by the rest, score too low: they saw fewer rows, and a model of few held-out rows is
+        blurred. The tree of all rows is flattered by its own rows. The estimate takes the mean. All trees are read by the same
+        mixture models, so that chance in these does not tell them apart.
+        """
+        folds = max(len(verdict.folds) for verdict in verdicts.values())
+        held_out: dict[str, list[dict[str, Estimate]]] = {name: [] for name in verdicts}
+        for fold in range(folds):
+            models = {name: v.folds[fold][0] for name, v in verdicts.items() if fold < len(v.folds)}
+            for name, scores in self._score(models, verdicts, self.splits[fold][1]).items():
+                held_out[name].append(scores)
+        rows = np.arange(self.table.rows)
+        trees = {name: draft.cut(verdicts[name].pruner) for name, draft in drafts.items()}
+        own = self._score({name: LeafModel(tree, self.seen, rows) for name, tree in trees.items()}, verdicts, rows)
+        return {
+            name: {
+                score: Estimate.pool([fold[score] for fold in held_out[name]]).beside(about)
+                for score, about in own[name].items()
+                if all(score in fold for fold in held_out[name])
+            }
+            for name in verdicts
         }
-        lowest = min(losses.values(), key=lambda loss: float(loss.mean()))
-        discount = next(d for d in DISCOUNTS if self.is_near(losses[d], lowest))
-        if all(models[discount].tree.leaves == 1 for models in folds):
-            discount = math.inf  # a tree of all rows would not have been judged
-        return Verdict(discount, losses[discount], tuple(zip((m[discount] for m in folds), held, strict=True)))
 
-    def _models(self, draft: Draft, grown: IntArray) -> Iterator[tuple[float, LeafModel]]:
-        """Yield the model of the tree at every discount; the same tree has one model."""
-        model: LeafModel | None = None
-        for discount in DISCOUNTS:
-            tree = draft.cut(MDL(discount))
-            if model is None or tree.nodes != model.tree.nodes:
-                model = LeafModel(tree, self.seen, grown)
-            yield discount, model
+    def _score(
+        self, models: Mapping[str, LeafModel], verdicts: Mapping[str, Verdict], rows: IntArray
+    ) -> dict[str, dict[str, Estimate]]:
+        mixtures = self.fit_mixtures([model.tree for model in models.values()], rows)
+        return {
+            name: score_leaves(model, model.leaf_table(rows, mixtures), verdicts[name].discount)
+            for name, model in models.items()
+        }
 
 
-def fit_draft(table: Table, draft: Drafter, pruner: Pruner | None = None, max_folds: int | None = None) -> Fitted:
-    """Grow a strategy's tree from all rows and cut it back as held-out rows bear out, or as `pruner` says."""
-    pruner = Judge(table).judge(draft, max_folds).pruner if pruner is None else pruner
+def is_surely_lower(losses: FloatArray, others: FloatArray) -> bool:
+    """Return whether losses of the same rows are lower by more than three paired standard errors."""
+    gain = others - losses
+    return bool(gain.mean() > 3 * float(gain.std()) / math.sqrt(len(gain)))
+
+
+def fit_draft(
+    table: Table, drafts: Sequence[Drafter], pruner: Pruner | None = None, max_folds: int | None = None
+) -> Fitted:
+    """Grow a strategy's tree from all rows in the way that held-out rows bear out, or in the first and cut as `pruner` says."""
+    draft = drafts[0]
+    if pruner is None:
+        verdict = Judge(table).judge(drafts, max_folds)
+        draft, pruner = verdict.draft, verdict.pruner
     whole = draft(table)
     return Fitted(whole.cut(pruner), dict(whole.notes))
 

@@ -6,7 +6,8 @@ box, so the density of a released row in leaf l is a product of one-attribute de
     h_l(y) = Π_a Σ_{x in box} K_a[y_a, x] f_a(x) / Σ_{x in box} f_a(x)
 
 and the rows are a mixture of leaves. EM tells the shares of the leaves, overall and within each class; the second is a table of
-leaves by classes, from which every score of the tree follows. No row needs to be placed in a leaf for it.
+leaves by classes, from which every score of the tree follows. No row needs to be placed in a leaf for it. A mixture of products
+for each class (`products`), which knows nothing of leaves, tells the same table in another way.
 """
 
 from __future__ import annotations
@@ -24,15 +25,15 @@ from sfumato.reconstruction import em_step
 from sfumato.schema import MISSING_LABEL
 from sfumato.table import Table
 from sfumato.trees.strategies.association import true_value_grid
-from sfumato.trees.strategies.base import Axis, marginal, reconstruct_axis
-from sfumato.trees.strategies.products import fit_mixtures
+from sfumato.trees.strategies.base import Axis, marginal
+from sfumato.trees.strategies.products import ClassMixtures
 from sfumato.trees.tree import Test, Tree
 
 TINY = 1e-12
 
 
 class SeenColumns:
-    """The columns of a release on fine axes, and the distribution of each, overall and by class, made when they are asked for."""
+    """The columns of a release on fine axes, and the distribution of each, made when they are asked for."""
 
     def __init__(self, table: Table) -> None:
         self.table = table
@@ -65,17 +66,9 @@ class SeenColumns:
         return self._codes[name]
 
     def shares(self, name: str) -> FloatArray:
-        """Return the distribution of the true cells, shape (1 + classes, cells): of all rows, then of each class."""
+        """Return the distribution of the true cells among all rows."""
         if name not in self._shares:
-            steps, strength = 60, 0.005
-            axis, codes, classes = self.axis(name), self.codes(name), self.table.codes
-            size, k = axis.kernel.shape[0], len(self.table.labels)
-            seen = codes >= 0
-            counts = np.bincount(classes[seen] * size + codes[seen], minlength=k * size).astype(np.float64)
-            counts = counts.reshape(k, size) + 1e-3
-            overall = marginal(axis, codes, steps, strength)
-            by_class = reconstruct_axis(axis, counts, np.repeat(overall, k, axis=0), steps, strength)
-            self._shares[name] = np.concatenate([overall, by_class])
+            self._shares[name] = marginal(self.axis(name), self.codes(name), strength=0.005)[0]
         return self._shares[name]
 
 
@@ -166,55 +159,59 @@ def weight_covariance(densities: FloatArray, weights: FloatArray, start: FloatAr
 
 @dataclass(frozen=True)
 class Estimate:
-    """A figure by several readings of the same rows, the lowest and the highest one, and the standard error of chance."""
+    """A figure by several readings of the rows, and the standard error of chance."""
 
-    lower: float
-    higher: float
-    error: float
+    readings: tuple[float, ...]
+    chance: float
 
     @property
     def value(self) -> float:
-        """The middle of the readings."""
-        return (self.lower + self.higher) / 2
+        """The mean of the readings."""
+        return sum(self.readings) / len(self.readings)
+
+    @property
+    def error(self) -> float:
+        """The standard error: of chance, and what the readings differ by, which is never less than a hundredth."""
+        min_spread = 0.01  # readings may agree by accident
+        spread = max(float(np.std(self.readings, ddof=1)), min_spread) if len(self.readings) > 1 else 0.0
+        return math.hypot(self.chance, spread)
 
     @property
     def interval(self) -> tuple[float, float]:
-        """95 %: 1.96 standard errors on each side, half of what the readings differ by taken as one more error."""
+        """The 95 % interval: 1.96 standard errors on each side."""
         z95 = 1.959963984540054
-        half = z95 * math.hypot(self.error, (self.higher - self.lower) / 2)
-        return self.value - half, self.value + half
+        return self.value - z95 * self.error, self.value + z95 * self.error
 
     @classmethod
     def pool(cls, parts: Sequence[Estimate]) -> Estimate:
-        """Return the mean of estimates for trees of different folds, as an estimate for one more such tree.
+        """Return the mean over folds, reading by reading; of chance in one fold and in another, no part is the same."""
+        readings = tuple(sum(same) / len(parts) for same in zip(*(p.readings for p in parts), strict=True))
+        return cls(readings, math.sqrt(sum(p.chance**2 for p in parts)) / len(parts))
 
-        What the readings differ by stays, chance shrinks. Where folds differ by more than chance, so will the tree of all rows.
-        """
-        lower, higher = (sum(ends) / len(parts) for ends in zip(*((p.lower, p.higher) for p in parts), strict=True))
-        chance = sum(p.error**2 for p in parts) / len(parts)
-        spread = float(np.var([p.value for p in parts], ddof=1)) if len(parts) > 1 else 0.0
-        return cls(lower, higher, math.sqrt(chance / len(parts) + max(spread - chance, 0.0)))
+    def beside(self, other: Estimate) -> Estimate:
+        """Return the readings of both; the rows are the same, so chance is that of the other, which saw them all at once."""
+        return Estimate(self.readings + other.readings, other.chance)
 
 
 @dataclass(frozen=True, eq=False)
 class LeafTable:
     """The share of every leaf within every class, shape (leaves, classes), by several readings; and the rows of the classes.
 
-    One reading takes true values inside a leaf to be distributed as over all rows, the next as within the class. Where the class
-    changes inside a leaf, they praise the tree, since leaves are driven apart to explain it. The last reading knows nothing of
-    leaves: it is a mixture of products for each class, and blames trees whose borders are sharper than it can draw. The truth is
-    mostly between them (decision 16).
+    The first reading takes true values inside a leaf to be distributed as over all rows. Where the class changes inside a leaf,
+    it praises the tree, since leaves are driven apart to explain it. The second is a mixture of products for each class, and
+    blames trees whose borders are sharper than it can draw. The truth is mostly between them (decision 16).
     """
 
     readings: tuple[FloatArray, ...]
     covariances: tuple[FloatArray, ...]
+    """Of the first reading, for each class."""
     classes: FloatArray
     """Rows of each class."""
 
     def mean(self, values: FloatArray) -> Estimate:
         """Estimate Σ_c π_c Σ_l m_lc v_lc: the mean of a quantity that depends on leaf and class, shape (leaves, classes)."""
         shares = self.classes / self.classes.sum()
-        by_class = (self.readings[1] * values).sum(axis=0)
+        by_class = (self.readings[0] * values).sum(axis=0)
         chance_of_shares = float(shares @ (by_class - shares @ by_class) ** 2) / self.classes.sum()
         return self._weigh([values] * len(self.readings), shares, chance_of_shares)
 
@@ -242,19 +239,19 @@ class LeafTable:
             others = np.where(np.arange(len(shares)) == c, 0.0, shares) / (1 - shares[c])
             for value, reading in zip(values, self.readings, strict=True):
                 value[:, c] = above @ (reading @ others)
-            gradient += shares[c] * np.outer(above.T @ self.readings[1][:, c], others)
+            gradient += shares[c] * np.outer(above.T @ self.readings[0][:, c], others)
         out = self._weigh(values, shares)
-        total = values[1] * shares + gradient
+        total = values[0] * shares + gradient
         variance = sum(float(total[:, c] @ v @ total[:, c]) for c, v in enumerate(self.covariances))
-        return Estimate(out.lower, out.higher, math.sqrt(max(variance, 0.0)))
+        return Estimate(out.readings, math.sqrt(max(variance, 0.0)))
 
     def _weigh(self, values: Sequence[FloatArray], weights: FloatArray, more_variance: float = 0.0) -> Estimate:
-        means = [float(weights @ (r * v).sum(axis=0)) for r, v in zip(self.readings, values, strict=True)]
-        spread = (values[1][:, c] @ v @ values[1][:, c] for c, v in enumerate(self.covariances))
+        means = tuple(float(weights @ (r * v).sum(axis=0)) for r, v in zip(self.readings, values, strict=True))
+        spread = (values[0][:, c] @ v @ values[0][:, c] for c, v in enumerate(self.covariances))
         variance = sum(float(w**2 * s) for w, s in zip(weights, spread, strict=True)) + more_variance
         # Where no row went wrong, the next one still may: no error is less than one row's share.
         least = 1 / (self.classes.sum() + 2)
-        return Estimate(min(means), max(means), max(math.sqrt(max(variance, 0.0)), least))
+        return Estimate(means, max(math.sqrt(max(variance, 0.0)), least))
 
 
 class LeafModel:
@@ -268,18 +265,19 @@ class LeafModel:
         max_rows, steps = 8_000, 60  # the tree's own counts are nearly right, and more rows would change them little
         self.masses = mixture_weights(self.densities(rows[choose_rows(rows, max_rows)]), counted / counted.sum(), steps)
 
-    def densities(self, rows: IntArray, label: int = -1) -> FloatArray:
-        """Return h_l(y) of some rows up to a factor per row, shape (rows, leaves); of one class, if its code is given."""
+    def densities(self, rows: IntArray) -> FloatArray:
+        """Return h_l(y) of some rows up to a factor per row, shape (rows, leaves)."""
         logs = np.zeros((len(rows), len(self.leaves)))
-        for name, table in self._log_tables(label).items():
+        for name, table in self._log_tables.items():
             logs += table[self.seen.codes(name)[rows]]
         return np.asarray(np.exp(logs - logs.max(axis=1, keepdims=True)))
 
-    def _log_tables(self, label: int) -> dict[str, FloatArray]:
+    @cached_property
+    def _log_tables(self) -> dict[str, FloatArray]:
         """Return ln P(bin | leaf) of every tested attribute, shape (bins + 1, leaves); an unexpected gap (−1) tells nothing."""
         out = {}
         for name, box in self._boxes.items():
-            weights = box * self.seen.shares(name)[label + 1]
+            weights = box * self.seen.shares(name)
             total = weights.sum(axis=1, keepdims=True)
             # Where no mass is known inside a box, nothing is known of its values but the box.
             weights = np.where(total > 1e-7, weights, box + TINY)
@@ -309,32 +307,34 @@ class LeafModel:
         """The class that each leaf predicts."""
         return self.tree.node_classes[self.leaves]
 
-    def leaf_table(self, rows: IntArray) -> LeafTable:
-        """Return how the held-out rows of each class are spread over the leaves."""
-        classes = self.seen.table.codes[rows]
-        k = len(self.tree.labels)
-        steps = 200
-        readings = np.zeros((2, len(self.leaves), k))
-        start = (self.masses + 1 / len(self.leaves)) / 2
-        covariances = []
-        for c in range(k):
-            here = rows[classes == c]
-            for reading, label in enumerate((-1, c)):
-                densities = self.densities(here, label)
-                readings[reading, :, c] = mixture_weights(densities, start, steps)
-            covariances.append(weight_covariance(densities, readings[1, :, c], start))
-        counts = np.bincount(classes, minlength=k).astype(np.float64)
-        return LeafTable((*readings, self._read_mixture(rows)), tuple(covariances), counts)
+    @property
+    def is_right(self) -> FloatArray:
+        """1 where the class is the one that the leaf predicts, shape (leaves, classes)."""
+        return np.eye(len(self.tree.labels))[self.predicted]
 
-    def _read_mixture(self, rows: IntArray) -> FloatArray:
-        """Return P(leaf | class) under mixtures of products that are fitted to the rows of each class: Σ_k π_k Π_a p_ka(box)."""
-        max_rows = 12_000
-        models = fit_mixtures(self.seen.table.take(rows[choose_rows(rows, max_rows)]), self.tree.used, starts=1)
+    def leaf_table(self, rows: IntArray, models: ClassMixtures, max_rows: int = 24_000) -> LeafTable:
+        """Return how the rows of each class are spread over the leaves, by at most `max_rows` of them and by `models`."""
+        steps = 200
+        few = rows[choose_rows(rows, max_rows)]
+        classes, k = self.seen.table.codes[few], len(self.tree.labels)
+        start = (self.masses + 1 / len(self.leaves)) / 2
+        reading, covariances = np.zeros((len(self.leaves), k)), []
+        for c in range(k):
+            densities = self.densities(few[classes == c])
+            reading[:, c] = mixture_weights(densities, start, steps)
+            # All rows would tell more than these few.
+            covariances.append(weight_covariance(densities, reading[:, c], start) * len(few) / len(rows))
+        counts = np.bincount(self.seen.table.codes[rows], minlength=k).astype(np.float64)
+        return LeafTable((reading, self.read_mixtures(models)), tuple(covariances), counts)
+
+    def read_mixtures(self, models: ClassMixtures) -> FloatArray:
+        """Return P(leaf | class) = Σ_k π_k Π_a p_ka(box) under a mixture of products for each class, shape (leaves, classes)."""
         boxes = leaf_boxes(self.tree, {axis.name: axis for axis in models.axes})
         out = []
         for model in models.models:
             chances = np.ones((model.size, len(self.leaves)))
             for axis, table in zip(models.axes, model.tables, strict=True):
-                chances *= table @ boxes[axis.name].T / table.sum(axis=1, keepdims=True)
+                if axis.name in boxes:
+                    chances *= table @ boxes[axis.name].T / table.sum(axis=1, keepdims=True)
             out.append(model.weights @ chances)
         return np.stack(out, axis=1)

@@ -46,7 +46,7 @@ def fit_mixture(
         Is told what is being done.
     """
     draft = partial(draft_mixture, limits=limits, seed=seed, attributes=attributes, progress=progress)
-    return fit_draft(table, draft, pruner, max_folds=1)
+    return fit_draft(table, [draft], pruner, max_folds=1)
 
 
 def draft_mixture(

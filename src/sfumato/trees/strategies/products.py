@@ -67,12 +67,16 @@ def fit_mixtures(
     names: Sequence[str],
     *,
     components: int = 24,
+    rows_per_component: int = 200,
     starts: int = 2,
     seed: int = 0,
     progress: Progress = quiet,
 ) -> ClassMixtures:
-    """Fit each class by EM from several random starts; averaging the fits smooths out what chance put into each."""
-    rows_per_component = 200  # a class with few rows gets fewer components
+    """Fit each class by EM from several random starts; averaging the fits smooths out what chance put into each.
+
+    A class with few rows gets fewer components, one per `rows_per_component`. Starts vary what all classes share, so that classes
+    differ where their rows say so.
+    """
     cells, bins = 50, 64
     table = keep_classified_rows(table)
     axes = tuple(Axis.of(table[name], cells, bins) for name in names)
@@ -80,6 +84,7 @@ def fit_mixtures(
     if not axes:
         return ClassMixtures((), tuple(Products(np.ones(1), ()) for _ in shares), shares)
     codes = [axis.codes(table) for axis in axes]
+    shared = [marginal(axis, code) for axis, code in zip(axes, codes, strict=True)]
     models = []
     for c, label in enumerate(table.labels):
         rows = np.flatnonzero(table.codes == c)
@@ -88,7 +93,7 @@ def fit_mixtures(
         for start in range(starts if size > 1 else 1):
             progress(f"mixture of {label}, start {start + 1}")
             rng = np.random.default_rng([seed, c, start])
-            fits.append(fit_products(axes, [code[rows] for code in codes], size, rng))
+            fits.append(fit_products(axes, [code[rows] for code in codes], shared, size, rng))
         models.append(Products.union(fits, [1 / len(fits)] * len(fits)))
     return ClassMixtures(axes, tuple(models), shares)
 
@@ -189,6 +194,7 @@ def normalise(logs: Float32Array) -> tuple[Float32Array, Float32Array]:
 def fit_products(
     axes: Sequence[Axis],
     codes: Sequence[IntArray],
+    shared: Sequence[FloatArray],
     components: int,
     rng: np.random.Generator,
     *,
@@ -202,6 +208,8 @@ def fit_products(
     ----------
     axes, codes
         The axes and, for each, the bins of the released rows.
+    shared
+        The distribution that components vary at the start, for each axis, as a single row.
     components
         K.
     rng
@@ -213,8 +221,8 @@ def fit_products(
     """
     seen = Indicators.of(axes, codes)
     tables = [
-        tilt_exponentially(marginal(axis, code), components, axis.ordered, rng)
-        for axis, code in zip(axes, codes, strict=True)
+        tilt_exponentially(distribution, components, axis.ordered, rng)
+        for axis, distribution in zip(axes, shared, strict=True)
     ]
     model = Products(np.full(components, 1 / components), tuple(tables))
     rows = len(codes[0])

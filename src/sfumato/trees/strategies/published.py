@@ -6,6 +6,7 @@ All but `local` settle every row's codes once, at the root, and differ only in h
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from sfumato.table import Original, Table, correlated_columns, refuse_correlated
 from sfumato.trees.grow import MDL, BinarySplitter, CodedRows, Growth, Limits, Pruner, Splits, grow_from
 from sfumato.trees.strategies.association import Association
 from sfumato.trees.strategies.base import Draft, check_minable, strategy
-from sfumato.trees.strategies.judge import Judge, fit_draft
+from sfumato.trees.strategies.judge import Drafter, Judge, fit_draft
 from sfumato.trees.strategies.leaf_counts import with_leaves
 from sfumato.trees.tree import Tree
 
@@ -66,19 +67,32 @@ def local(
 
 
 def _fit(table: Table, name: str, limits: Limits | None, pruner: Pruner | None, as_counted: bool = False) -> Tree:
-    return fit_draft(table, lambda part: draft_published(part, name, limits, as_counted=as_counted), pruner).tree
+    return fit_draft(table, published_drafts(name, limits, as_counted), pruner).tree
 
 
-def choose_pruner(table: Table, name: str, limits: Limits | None = None) -> Pruner:
-    """Return how a published strategy is to be cut back on a table, from these rows of it."""
-    return Judge(table).judge(lambda part: draft_published(part, name, limits)).pruner
+def published_drafts(name: str, limits: Limits | None = None, as_counted: bool = False) -> tuple[Drafter, ...]:
+    """Return the ways to grow a published strategy's tree, the simplest first: from a flat start and from a common one."""
+    starts = (False, True) if name in WITH_LEAVES else (False,)
+    return tuple(
+        partial(draft_published, name=name, limits=limits, as_counted=as_counted, common_start=start)
+        for start in starts
+    )
 
 
-def draft_published(table: Table, name: str, limits: Limits | None = None, *, as_counted: bool = False) -> Draft:
+def choose_growth(table: Table, name: str, limits: Limits | None = None) -> tuple[bool, Pruner]:
+    """Return from which start a published strategy is to grow and how to cut it back, by these rows of a table."""
+    drafts = published_drafts(name, limits)
+    verdict = Judge(table).judge(drafts)
+    return verdict.draft is not drafts[0], verdict.pruner
+
+
+def draft_published(
+    table: Table, name: str, limits: Limits | None = None, *, as_counted: bool = False, common_start: bool = False
+) -> Draft:
     """Grow the tree of a published strategy; leaves are reconstructed by class and local, unless they stay `as_counted`."""
     if name == "local":
         refuse_correlated_noise("the strategy local", table.columns)
-    classes, associations = prepare(table, name == "randomized")
+    classes, associations = prepare(table, name == "randomized", common_start)
     k = len(table.labels)
     group, groups = (np.zeros_like(classes), 1) if name == "global" else (classes, k)
     codes = [a.codes(group, groups) for a in associations]
@@ -99,20 +113,20 @@ def draft_published(table: Table, name: str, limits: Limits | None = None, *, as
             growth = with_leaves(growth, associations, codes, classes)
         return Tree.of(growth, [c.attribute for c in table.columns], grids, table.labels, name)
 
-    return Draft.of(grow, finish)
+    return Draft.of(grow, finish, **({"start": "common" if common_start else "flat"} if name in WITH_LEAVES else {}))
 
 
 WITH_LEAVES = ("byclass", "local")
 """Strategies that count rows by class, so that their leaves can be reconstructed."""
 
 
-def prepare(table: Table, as_true: bool = False) -> tuple[IntArray, list[Association]]:
+def prepare(table: Table, as_true: bool = False, common_start: bool = False) -> tuple[IntArray, list[Association]]:
     """Return the classes and columns of the rows that have a class; with `as_true` released values stay unadjusted."""
     rows = check_minable(table)
     if len(rows) < table.rows:
         table = table.take(rows)
     m, marks = paper_size(len(rows)), row_marks(rows)
-    associations = [Association.of(c, m, marks, i) for i, c in enumerate(table.columns)]
+    associations = [Association.of(c, m, marks, i, common_start) for i, c in enumerate(table.columns)]
     return table.codes, [a.as_true() for a in associations] if as_true else associations
 
 

@@ -101,6 +101,36 @@ def test_a_value_that_many_share_is_an_atom():
     assert found.share(39, 41) == pytest.approx(np.mean(np.abs(values - 40) <= 1), abs=0.06)
 
 
+def test_rows_at_both_ends_of_a_domain_are_atoms():
+    """Weeks worked in a year: most people have 0 or 52, and noise once spread them out."""
+    rng = np.random.default_rng(4)
+    weeks = Attribute("weeks", Kind.INTEGER, Interval(0, 52))
+    values = rng.choice([0.0, 52.0, -1.0], 500, p=[0.5, 0.35, 0.15])
+    values = np.where(values < 0, rng.integers(0, 53, 500), values)
+    found = reconstruct(released(weeks, Gaussian(privacy=0.5), values))
+    assert [atom["value"] for atom in found.chosen["atoms"]] == [0, 52]
+    for end in (0, 52):
+        assert found.share(end, end) == pytest.approx(np.mean(values == end), abs=0.15)
+
+
+def test_no_edge_cuts_through_a_crowd():
+    """Four of five people at 0.22, on both sides of an edge at 0.2 as far as noise lets see: one cell holds them."""
+    rng = np.random.default_rng(5)
+    values = np.where(rng.random(1_000) < 0.8, 0.22, rng.random(1_000))
+    found = reconstruct(released(UNIT, Uniform(privacy=1.0), values))
+    assert "joined" in found.chosen
+    held = found.grid.locate(np.array([0.22]))[0]
+    truth = np.mean((values >= found.grid.edges[held]) & (values < found.grid.edges[held + 1]))
+    assert found.lower[held] <= truth <= found.upper[held]
+
+
+def test_up_to_four_values_are_not_smoothed():
+    codes = Attribute("code", Kind.INTEGER, Interval(1, 4))
+    values = np.random.default_rng(6).choice([1.0, 2.0, 3.0, 4.0], 20_000, p=[0.05, 0.6, 0.05, 0.3])
+    column = released(codes, Gaussian(privacy=0.5), values)
+    np.testing.assert_allclose(reconstruct(column).mass, reconstruct(column, method="em").mass, atol=0.003)
+
+
 def test_a_smooth_column_has_no_atoms_and_an_even_scale():
     values = np.random.default_rng(2).normal(50, 8, 20_000).round().clip(17, 90)
     found = reconstruct(released(AGE, Gaussian(privacy=0.5), values))

@@ -142,10 +142,10 @@ class Basis:
         spread[np.arange(len(widths)), block] = widths / total[block]
         return cls("even", spread, total)
 
-    def with_atoms(self, cells: FloatArray, price: float) -> Basis:
+    def with_atoms(self, cells: FloatArray, *, kind: str, price: float = 0.0) -> Basis:
         """Return the basis with atoms: `cells` holds the masses of each, shape (cells, atoms)."""
         return replace(
-            self, name=f"{self.name} with atoms", spread=np.hstack([self.spread, cells]), price=self.price + price
+            self, name=f"{self.name} with {kind}", spread=np.hstack([self.spread, cells]), price=self.price + price
         )
 
 

@@ -195,10 +195,11 @@ def reconstruct(
             f"{column.name}: none of its values can come from {column.channel.law} noise on this domain; "
             "check that the manifest belongs to the data"
         )
+    joined = False
     if fine is not None:
         source = fine.fit()
         if bins is None and grid is None:
-            true = fine.report(source, paper_size(present))
+            true, joined = fine.report(source, paper_size(present))
         source = replace(source, collect=share_cells(true.finite_edges, fine.edges))
     elif method == "auto" and column.attribute.kind.numeric and _has_noise(problem):
         source = Source(problem, fit_averaged(problem))
@@ -223,7 +224,7 @@ def reconstruct(
         float(problem.counts.sum() - problem.n),
         source,
         figures,
-        fine.describe(fit) if fine is not None and isinstance(fit, AveragedFit) else {},
+        fine.describe(fit, joined=joined) if fine is not None and isinstance(fit, AveragedFit) else {},
     )
 
 

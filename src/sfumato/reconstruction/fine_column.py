@@ -25,10 +25,14 @@ def has_shape(column: Column) -> bool:
     return interval is not None and interval.high > interval.low and not isinstance(column.channel, Discrete)
 
 
-def even_cells(lattice: Lattice) -> FloatArray:
-    """Return the even cells in which a column is solved for: its single values where these are few."""
-    max_cells, max_values = 100, 112
-    return lattice.even_edges(max_values if lattice.size <= max_values else max_cells)
+def even_cells(lattice: Lattice, hidden: float = 0.0) -> FloatArray:
+    """Return the even cells in which a column is solved for: its single values where these are few.
+
+    None is much narrower than what the noise hides: more of them would only take longer.
+    """
+    max_cells, max_values, min_cells = 100, 112, 50
+    width = min(hidden / 3, lattice.width / min_cells)
+    return lattice.even_edges(max_values if lattice.size <= max_values else max_cells, width)
 
 
 def shape_grid(column: Column) -> Grid:
@@ -69,17 +73,17 @@ class FineColumn:
         A variance of n^(−1/2) that of the noise is as large as its own error, so detail within n^(−1/4) of its standard
         deviation stays hidden.
         """
-        stretched_cells, atoms_price, atom_price = 48, 4.0, 1.0
+        stretched_cells, atoms_price, atom_price = 48, 5.0, 1.0
         law = column.channel
         if law is None:
             raise UsageError(f"{column.name} is released as true; count it")
         lattice = Lattice.of(column.attribute)
-        even = even_cells(lattice)
         observed = shape_grid(column)
         counts = count_cells(column, observed, weights)
+        hidden = 1.5 * law_weights.noise * max(counts.sum(), 1.0) ** -0.25 if law_weights is not None else 0.0
+        even = even_cells(lattice, hidden)
         pilot = Problem.of(cell_kernel(law, even, lattice, observed), counts, np.diff(even))
-        hidden = 1.5 * law_weights.noise * max(pilot.n, 1.0) ** -0.25 if law_weights is not None else 0.0
-        if not pilot.n > 0 or pilot.size < 4:
+        if not pilot.n > 0 or pilot.size <= 4:
             basis = Basis.of_cells(np.diff(even), pilot.size)
             around = Expansion(np.ones(pilot.size), np.ones(len(counts)), np.ones(len(counts)))
             around = Expansion.of(pilot) if pilot.n > 0 else around
@@ -92,21 +96,23 @@ class FineColumn:
         sites = np.unique(np.concatenate([lattice.nearest(centres), lattice.anchors]))
         at_sites = Transition.of(law, Grid(atoms=sites), observed).matrix.dense()
         found_at = find_atoms(pilot.kernel.dense(), sites, at_sites, around, pilot)
-        for (
-            end
-        ) in lattice.anchors:  # an atom that the noise cannot tell from an end of the domain, or from zero, is there
-            found_at[np.abs(found_at - end) < hidden / 4] = end
-        atoms = np.unique(lattice.nearest(found_at))
+        ends = np.unique(lattice.nearest(np.array(lattice.anchors)))
+        # An atom that the noise cannot tell from an end of the domain, or from zero, is there.
+        far = np.abs(found_at[:, None] - ends).min(axis=1) >= hidden / 4
+        inner = np.setdiff1d(lattice.nearest(found_at[far]), ends)
+        atoms = np.concatenate([ends, inner])
         alone = [lattice.cell_of(float(value)) for value in atoms]
         edges = np.unique(np.concatenate([even, stretched, *alone]))
         edges = edges[np.append(True, np.diff(edges) > 1e-9 * lattice.width)]
-        bases = [
+        plain = [
             Basis("even", share_cells(edges, even), np.diff(even)),
             Basis("stretched", share_cells(edges, stretched), np.diff(lattice.stretch(stretched, anchor))),
         ]
-        if len(atoms):
-            cells = np.hstack([share_cells(edges, cell) for cell in alone])
-            bases += [basis.with_atoms(cells, atoms_price + atom_price * len(atoms)) for basis in bases]
+        cells = np.hstack([share_cells(edges, cell) for cell in alone])
+        bases = [*plain, *(basis.with_atoms(cells[:, : len(ends)], kind="ends") for basis in plain)]
+        if len(inner):
+            price = atoms_price + atom_price * len(inner)
+            bases.append(plain[0].with_atoms(cells, kind="atoms", price=price))
         matrix = cell_kernel(law, edges, lattice, observed)
         return cls(
             lattice, edges, Problem.of(matrix, counts, np.diff(edges)), around, tuple(bases), anchor, atoms, hidden
@@ -114,40 +120,52 @@ class FineColumn:
 
     def fit(self) -> Source:
         """Fit all bases."""
-        min_weight = 0.1  # a shape with less may be passed over
+        min_weight, min_share = 0.1, 0.05  # a shape with less may be passed over
         hidden = self.hidden
         fit = fit_averaged(self.problem, self.bases, self.around, free=True)
         spikes: list[float] = [self.anchor] if fit.weight_of("stretched") > min_weight else []
-        if fit.weight_of("atoms") > min_weight:
-            spikes += [float(v) + off for v in self.atoms for off in (-hidden, hidden)]
+        spikes += [
+            v + off for v, share in self.atom_shares(fit).items() if share > min_share for off in (-hidden, hidden)
+        ]
         return Source(self.problem, fit, edges=self.edges, resolution=hidden, spikes=tuple(spikes))
 
-    def report(self, source: Source, cells: int) -> Grid:
-        """Return at most `cells` cells to report: even ones, or stretched ones where these explain the data better.
+    def atom_shares(self, fit: AveragedFit) -> dict[float, float]:
+        """Return the share of the rows at each atom beyond what the cells around it hold: the mean of the candidates."""
+        shares = np.zeros(len(self.atoms))
+        for weight, c in zip(fit.weights if fit.weights is not None else (), fit.candidates, strict=True):
+            shares[: c.basis.atoms] += weight * c.coefficients[0, len(c.basis.widths) :]
+        return dict(zip(self.atoms.tolist(), shares.tolist(), strict=True))
 
-        Values that a spike and the noise leave indistinguishable share a cell.
+    def report(self, source: Source, cells: int) -> tuple[Grid, bool]:
+        """Return at most `cells` cells to report, and whether some were joined because an edge would cut through a crowd.
+
+        Cells are even, or stretched where that explains the data better. Where a quarter of the rows lie so near to an edge that
+        noise hides on which side they are, no band could be stood by, and the cells on both sides are one.
         """
+        max_crowd = 0.25
         step, hidden = self.lattice.step, self.hidden
         if step and self.lattice.size <= cells and hidden <= step:
-            return Grid(
-                atoms=np.asarray(self.lattice.low + np.arange(round(self.lattice.size)) * step, dtype=np.float64)
-            )
-        stretched = isinstance(source.fit, AveragedFit) and source.fit.weight_of("stretched") > 0.5
-        if stretched:
+            values = self.lattice.low + np.arange(round(self.lattice.size)) * step
+            return Grid(atoms=np.asarray(values, dtype=np.float64)), False
+        edges = self.lattice.even_edges(cells, hidden)
+        if isinstance(source.fit, AveragedFit) and source.fit.weight_of("stretched") > 0.5:
             edges = join_narrow(self.lattice.stretched_edges(self.anchor, min(cells, 48)), hidden)
-            return Grid(edges=edges, step=step)
-        return Grid(edges=self.lattice.even_edges(cells, hidden), step=step)
+        upto = np.concatenate([[0.0], np.cumsum(source.fit.mass)])
+        crowd = np.diff([np.interp(edges + side * hidden / 2, self.edges, upto) for side in (-1, 1)], axis=0)[0]
+        crowd[[0, -1]] = 0.0
+        return Grid(edges=edges[crowd <= max_crowd], step=step), bool((crowd > max_crowd).any())
 
-    def describe(self, fit: AveragedFit) -> dict[str, Any]:
+    def describe(self, fit: AveragedFit, *, joined: bool) -> dict[str, Any]:
         """Say which shape was chosen, and why."""
         if fit.weights is None:
             return {}
-        stretched, spiked = fit.weight_of("stretched"), fit.weight_of("atoms")
+        min_share = 0.02
+        stretched = fit.weight_of("stretched")
         best = fit.candidates[int(np.argmax(fit.weights))]
         out: dict[str, Any] = {
             "scale": "stretched" if stretched > 0.5 else "even",
             "stretched_weight": stretched,
-            "atoms_weight": spiked,
+            "atoms_weight": fit.weight_of("with"),
             "smoothness": best.name,
             "candidates": len(fit.candidates),
         }
@@ -155,11 +173,12 @@ class FineColumn:
         if stretched > 0.5:
             out["anchor"] = self.anchor
             words = f"a narrow body near {self.anchor:g} with a long tail"
-        if spiked > 0.5:
-            alone = [share_cells(self.lattice.cell_of(float(v)), self.edges)[0] @ fit.mass for v in self.atoms]
-            atoms = [(float(v), float(s)) for v, s in zip(self.atoms, alone, strict=True) if s >= 0.01]
-            out["atoms"] = [{"value": value, "share": share} for value, share in atoms]
-            spikes = join_names([f"{100 * share:.0f} % at about {value:g}" for value, share in atoms], len(atoms))
+        atoms = {value: share for value, share in sorted(self.atom_shares(fit).items()) if share >= min_share}
+        if atoms:
+            out["atoms"] = [{"value": value, "share": share} for value, share in atoms.items()]
+            spikes = join_names([f"{share:.0%} at about {value:g}" for value, share in atoms.items()], len(atoms))
             words += f", and values that many rows share: {spikes}"
         out["why"] = f"held-out values are best explained by {words}"
+        if joined:
+            out["joined"] = "cells are joined where noise hides on which side of an edge many rows lie"
         return out

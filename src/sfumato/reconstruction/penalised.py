@@ -3,10 +3,11 @@
 EM alone fits chance; one amount of smoothing rounds off edges or leaves ripples. Here the log-likelihood is maximised less
 λ times the total variation of the density (order 1: flat pieces with sharp edges), of its slope (order 2: straight pieces)
 or of its curvature (order 3: smooth pieces), for a few λ, on each basis: even cells, cells of a stretched scale, either with
-atoms (see `bases`). EM with smoothing is a candidate too. Each is scored by the log-likelihood of values held out
-from its fit, and the estimate is the mean of all candidates weighted by exp(score − price): where the held-out values can tell
-candidates apart the best one decides, where they cannot the candidates share and the plainer weigh more. Noise hides jumps,
-so likelihood hardly refutes those that are not there: a candidate that may jump must lead by more than chance.
+atoms at the ends of the domain, and atoms inside it (see `bases`). EM with smoothing is a candidate too. Each is scored by
+the log-likelihood of values held out from its fit, and the estimate is the mean of all candidates weighted by
+exp((score − price)/1.4): where the held-out values can tell candidates apart the best one decides, where they cannot the
+candidates share and the plainer weigh more. Noise hides jumps, so likelihood hardly refutes those that are not there: a
+candidate with a price, which may jump, must lead by more than chance.
 
 λ is in nats on a domain of length one, so it depends neither on the unit nor on the number of cells, and the same few
 values serve for a thousand rows and for a million: the data bring nats, and n of them bring n times as many.
@@ -22,7 +23,7 @@ import numpy as np
 from sfumato.counts import FloatArray
 from sfumato.errors import UsageError
 from sfumato.reconstruction.bases import Basis
-from sfumato.reconstruction.em import Fit, em_step, fit_ems, iterate, make_smoother, step_stop
+from sfumato.reconstruction.em import Fit, Smoother, em_step, iterate, make_smoother, smooth_axis, step_stop
 from sfumato.reconstruction.problem import Problem
 from sfumato.reconstruction.quadratic import BAND, Differences, solve_penalised
 
@@ -46,8 +47,7 @@ class Candidate:
     rows: FloatArray
     """The penalty's differences, as `quadratic` takes them; the spread of a fit without one is that of a weak penalty."""
     price: float
-    jumps: bool = False
-    """Whether neighbouring cells may differ by anything: fits of order 1, fits that are hardly penalised, and atoms."""
+    """Nats. A candidate with a price may jump: it is hardly penalised, or has atoms inside the domain."""
 
     @property
     def mass(self) -> FloatArray:
@@ -91,12 +91,13 @@ class Family:
         shapes: tuple[tuple[int, float], ...] = ((1, 30.0), (2, 3.0), (2, 30.0), (3, 3.0), (3, 30.0)),
         free: bool = False,
     ) -> Family:
-        """Return pairs of an order and λ, as far as the number of cells goes; atoms go free.
+        """Return pairs of an order and λ; atoms go free.
 
         λ is that of order 1; order k has λ/20^(k−1), the same in cells when a domain is cut into twenty. With `free`, the last
-        is hardly penalised at all.
+        is hardly penalised at all. A handful of cells has no shape to be simple: only that one fits them.
         """
-        chosen = [(order, s) for order, s in shapes if len(widths) > order] + [(1, FREE)] * free
+        few = 4
+        chosen = [*shapes, *[(1, FREE)] * free] if len(widths) > few else [(1, FREE)]
         max_prior = 10.0
         scale = np.array([20.0 ** (1 - order) for order, _ in chosen])
         strengths = np.array([s for _, s in chosen])
@@ -143,6 +144,12 @@ def smoothing_for(size: int) -> float:
     return min(0.02 * (size / 20) ** 2, 2 / 3)
 
 
+def smooth_cells(cells: int) -> Smoother:
+    """Return what EM does to the coefficients of a basis after each step: its cells are smoothed, atoms behind them are not."""
+    strength = smoothing_for(cells)
+    return lambda mass: np.concatenate([smooth_axis(mass[:cells], strength, 0), mass[cells:]])
+
+
 def fit_candidates(
     problem: Problem, basis: Basis, around: Expansion, parts: Sequence[FloatArray], *, free: bool
 ) -> list[Candidate]:
@@ -150,7 +157,7 @@ def fit_candidates(
 
     With `free`, one that is hardly penalised takes part too. It fits any shape, and chance with it, so it has a price where
     the partition has more than a few cells; a basis that joins many of them into few fits no less of chance. EM with smoothing
-    takes part where there are no atoms.
+    of the cells takes part where these are more than a handful.
     """
     few, free_price = 20, 4.0
     kernel = problem.kernel @ basis.spread
@@ -168,13 +175,15 @@ def fit_candidates(
     out = []
     for i, (name, strength) in enumerate(zip(family.names, family.strengths, strict=True)):
         price = basis.price + free_price * (strength == FREE and problem.size > few)
-        jumps = price > 0 or (name.startswith("order 1") and strength != FREE)
-        out.append(Candidate(name, basis, solved[:, i], family.priors[i], family.bands[i], price, jumps))
-    if basis.atoms:
+        out.append(Candidate(name, basis, solved[:, i], family.priors[i], family.bands[i], price))
+    if each == 1:
         return out
-    inner = Problem.of(kernel, problem.possible, basis.widths)
-    smoothing = smoothing_for(inner.size)
-    smooth = [fit_ems(inner.with_counts(c), smoothing=smoothing, tolerance=1e-5, most=600).mass for c in counts]
+    inner = Problem.of(kernel, problem.possible)
+    smoother = smooth_cells(len(basis.widths))
+    smooth = [
+        iterate(inner.with_counts(c), step_stop(3e-5), method="ems", smooth=smoother, most=150, accelerate=True).mass
+        for c in counts
+    ]
     like = next((c for c in out if c.name == "order 3, λ 3"), out[0])  # whose spread it is given
     return [*out, Candidate("smoothed", basis, np.array(smooth), like.strength, like.rows, basis.price)]
 
@@ -200,8 +209,8 @@ def score_candidates(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the log-likelihood of held-out values under each candidate, and what weighs against it, in nats.
 
-    That is its price. One that may jump also pays half the standard error of its lead over the best that may not: among many
-    that are equally likely through the noise, one leads by chance.
+    That is its price. One that has a price also pays half the standard error of its lead over the best that has none: among
+    many that are equally likely through the noise, one leads by chance.
     """
     caution = 0.5
     price = np.array([c.price for c in candidates])
@@ -211,11 +220,10 @@ def score_candidates(
     logs = np.log(np.maximum([problem.kernel @ fit for fit in fits], 1e-12))
     rows = np.array(parts).T
     score = np.einsum("csf,sf->c", logs, rows)
-    jumps = np.array([c.jumps for c in candidates])
-    best = int(np.argmax(np.where(jumps, -np.inf, score)))
+    best = int(np.argmax(np.where(price > 0, -np.inf, score)))
     lead = logs - logs[best]
     variance = np.einsum("csf,sf->c", lead**2, rows) - (score - score[best]) ** 2 / rows.sum()
-    return score, price + caution * jumps * np.sqrt(np.maximum(variance, 0.0))
+    return score, price + caution * (price > 0) * np.sqrt(np.maximum(variance, 0.0))
 
 
 def fit_averaged(
@@ -241,7 +249,8 @@ def fit_averaged(
     >>> fit_averaged(problem).mass.round(1)
     array([0.5, 0.5])
     """
-    folds, doubt = 4, 3.0  # for standard errors, a difference of three nats counts as one
+    folds, last_steps = 4, 2
+    temper, doubt = 1.4, 3.0  # as many nats count as one; the second for standard errors
     if problem.widths is None:
         raise UsageError("the order of unordered categories means nothing; use em, or exact for substitution")
     if problem.size == 1:
@@ -252,13 +261,16 @@ def fit_averaged(
     held_out = parts if len(parts) == folds and problem.n >= 10 * folds else []
     candidates = [c for basis in bases for c in fit_candidates(problem, basis, around, held_out, free=free)]
     score, against = score_candidates(problem, candidates, held_out)
-    weights = _softmax(score - against)
+    weights = _softmax((score - against) / temper)
     prior = weights @ np.array([c.mass for c in candidates])
     prior /= prior.sum()
-    # Of all tables that the fitted distribution could have brought forth, the released values tell which one it was: a last
-    # step of EM is the mean of the true rows' shares, given what was released of each.
-    mass = em_step(problem.kernel, problem.share, prior).mass
-    mass /= mass.sum()
+    # Of all tables that the fitted distribution could have brought forth, the released values tell which one it was: a step
+    # of EM is the mean of the true rows' shares, given what was released of each. A second one takes back more of what smoothing
+    # displaced.
+    mass = prior
+    for _ in range(last_steps):
+        mass = em_step(problem.kernel, problem.share, mass).mass
+        mass /= mass.sum()
     best = candidates[int(np.argmax(weights))]
     return AveragedFit(
         mass,
@@ -324,10 +336,10 @@ def averaged_covariance(problem: Problem, fit: AveragedFit) -> FloatArray:
 
     Cov_j = (A + ½κλ² DᵀD + C)⁻¹, held to Σ P = 1. A penalty λ|t| is the prior of a Laplace variable of variance 2/λ²; with a
     normal one in its place the posterior is normal, and its spread holds bias as well as chance (Wahba 1983, Nychka 1988).
-    κ = 0.1 lets the truth be rougher than the fit. C = c/max(P, 1/m)² is the curvature of −c log P, a Dirichlet prior worth a
+    κ = 0.2 lets the truth be rougher than the fit. C = c/max(P, 1/m)² is the curvature of −c log P, a Dirichlet prior worth a
     few rows: positive masses have a scale.
     """
-    kappa, min_weight, prior_rows = 0.1, 0.005, 20.0
+    kappa, min_weight, prior_rows = 0.2, 0.005, 20.0
     if fit.doubts is None or fit.prior is None:
         return np.zeros((problem.size, problem.size))
     q = np.maximum(problem.kernel @ fit.prior, 0.5 / problem.n)

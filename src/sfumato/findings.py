@@ -244,8 +244,8 @@ WORDS = {
     ),
     "SF302": (
         "How the strategy was chosen",
-        "`auto` grows trees by several strategies and compares them on held-out rows, through the noise. The note gives the figures.",
-        "Nothing. A ± of 5 points or more means that this release cannot tell the strategies apart.",
+        "`auto` grows trees by several strategies and compares them through the noise, by held-out rows and by their own.",
+        "Nothing. Leads smaller than half of the interval are within the noise: this release cannot tell these strategies apart.",
     ),
     "SF303": (
         "Rows without a known class",

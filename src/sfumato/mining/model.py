@@ -358,7 +358,7 @@ def mine(
     -------
     Model
         The model, which predicts for true values. ``notes["expected"]`` of auto holds what each score is expected to be on true
-        values, from held-out rows of the release alone, with a 95 % interval.
+        values, from the rows of the release alone, with a 95 % interval.
 
     Examples
     --------

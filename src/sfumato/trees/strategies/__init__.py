@@ -7,7 +7,7 @@ leaf_counts.py   the class counts of the leaves, reconstructed
 joint_map.py     a tree from the joint distribution of a few attributes, and how they are chosen
 mixture.py       a tree from a mixture of products of all attributes
 leaf_model.py    a tree as a model of released rows, and its scores on true values
-judge.py         how far a tree is cut back, by held-out rows
+judge.py         how a tree grows and how far it is cut back, by held-out rows
 auto.py          choose among the strategies by what the judge says
 
 Start with published.py, then auto.py. Growing itself is in `grow`; nothing here knows an engine (see `distributed`).

@@ -140,14 +140,20 @@ class CellWords:
 
     def __init__(self, key: SecretKey) -> None:
         self._cipher = Cipher(algorithms.AES(key.secret), modes.ECB()).encryptor()  # noqa: S305 - single blocks, as a PRF
+        self._blocks = np.empty((0, 2), np.uint64)
+        self._numbers = np.empty(0, np.uint64)
 
     def __call__(self, addresses: Addresses, values: FloatArray) -> WordArray:
         """Return words of shape (cells, 2): the same for the same address and value, whatever else is asked with them."""
         size = addresses.size
-        blocks = np.empty((size, 2), np.uint64)
-        blocks[:, 0] = addresses.high
+        if len(self._blocks) < size:
+            self._blocks, self._numbers = np.empty((size, 2), np.uint64), np.arange(size, dtype=np.uint64)
+        blocks = self._blocks[:size]  # used again: nothing but the cipher reads them
         np.add(values, 0.0, out=blocks.view(np.float64)[:, 1])  # −0.0 and 0.0 are one value
-        if not isinstance(addresses, Rows):
+        if isinstance(addresses, Rows):
+            np.add(self._numbers[:size], np.uint64(addresses.start), out=blocks[:, 0])
+        else:
+            blocks[:, 0] = addresses.high
             blocks[:, 1] ^= addresses.low
         out = np.empty((size + 1, 2), np.uint64)  # the cipher asks for one block of slack
         if size:

@@ -169,7 +169,10 @@ LIES = {
         "one side only",
     ),
     "a block of Laplace noise moved": Lie(
-        Laplace(b=30.0), AGE, lambda c: move(c["table"], "blocks", 4, 2**44), "not geometric"
+        Laplace(b=30.0), AGE, lambda c: move(c["table"], "blocks", 2, 2**44), "not geometric"
+    ),
+    "a block with one word more on one side": Lie(
+        Laplace(b=30.0), AGE, lambda c: move(c["table"], "blocks", 2, 1), "sides differ"
     ),
     "a cell of Laplace noise moved": Lie(
         Laplace(b=30.0), AGE, lambda c: move(c["table"], "cells", 5, 2**50), "not geometric"

@@ -474,8 +474,8 @@ def test_laplace_states_range_over_b_and_square_wave_what_was_asked() -> None:
 def test_laplace_can_release_for_one_true_value_whatever_it_can_for_another(epsilon: float) -> None:
     """Words of the last blocks: the farthest draw from one end of the domain covers all that the other end can release."""
     law = Laplace(b=100 / epsilon).on(Attribute("a", Kind.REAL, Interval(0, 100)))
-    last = law.table.blocks.starts[-2:]
-    words = np.column_stack([last, np.zeros(2, np.uint64)])
+    last = law.table.blocks.starts[-1]
+    words = np.array([[last, 0], [last + np.uint64(1), 0]], np.uint64)
     from_low, from_high = law.sample(np.zeros(2), words), law.sample(np.full(2, 100.0), words)
     assert max(from_low) == max(from_high) == pytest.approx(100 + 16 * law.b, abs=law.step)
     assert min(from_low) == min(from_high) == pytest.approx(-16 * law.b, abs=law.step)

@@ -198,9 +198,11 @@ class Additive(Channel):
 
         A value is rounded before noise is added, so P(released < cut | x) is a staircase in x, and H is straight between
         multiples of the step. There it is the sum of F; where the noise is wider than 512 steps, the integral of F, which
-        differs by step² |f′|/24 at most: less than 10⁻⁷ of the scale.
+        differs by step² |f′|/24 at most: less than 10⁻⁷ of the scale. So it is where a law was given no grid at all.
         """
         step = self._step
+        if not step:
+            return self.cdf_integral(t)
         node = np.floor(t / step)
         part = t / step - node
         below, above = self._summed_cdf(node), self._summed_cdf(node + 1)

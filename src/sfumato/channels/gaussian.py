@@ -66,7 +66,9 @@ class Gaussian(Additive):
 
     @cached_property
     def drawn_sigma(self) -> float:
-        """The σ that is drawn, 512 R step/2ˢ: that of the law to ten digits."""
+        """The σ that is drawn, 512 R step/2ˢ: that of the law to ten digits, and itself where there is no grid."""
+        if not self._step:
+            return self._sigma
         width, shift = self._cell
         return math.ldexp(CELLS_PER_SIGMA * width, -shift) * self._step
 

@@ -1,6 +1,7 @@
-"""Laplace noise, the additive law with a finite ε on a bounded domain: N steps with P(N = n) ∝ e^(−|n| step/b).
+"""Laplace noise, the additive law with a finite ε on a bounded domain: x + Laplace(b), rounded to whole steps.
 
-That is the two-sided geometric law (Ghosh, Roughgarden & Sundararajan 2009), which keeps ε = range/b on a grid exactly.
+Rounded, it is geometric on either side of zero: with q = e^(−step/b), P(0) = 1 − √q and P(±n) = ½ (1 − q) q^(n−½). Two values
+that are d steps apart then differ by q^(−d) at most, so that ε = range/b holds on the grid exactly.
 """
 
 from __future__ import annotations
@@ -92,27 +93,22 @@ class Laplace(Additive):
         return low - beyond, low, high, high + beyond
 
     def cdf(self, t: FloatArray) -> FloatArray:
-        """Return c e^{t/b} below zero, 1 − c e^{−t/b} above, c = 1/(2 cosh(w/2b)); straight within cells wider than a step.
-
-        Cells have the width w. Half of one beyond n cells, Σ qⁿ of all cells farther out is qⁿ⁺¹/(1 + q), q = e^(−w/b).
-        """
+        """Return ½ e^{t/b} below zero, 1 − ½ e^{−t/b} above; straight within cells that are wider than a step."""
         width = self.table.width * self._step
-        outer = 1 / (2 * math.cosh(width / (2 * self._b)))
-        if self.table.width > 1:
+        if self.table.width == 1:
+            tail = 0.5 * np.exp(-np.abs(t) / self._b)
+        else:
             place = np.abs(t) / width + 0.5
             cell = np.floor(place)
-            upper = outer * np.exp(-(cell + 0.5) * width / self._b)
+            upper = 0.5 * np.exp(-(cell + 0.5) * width / self._b)
             # The middle cell has half of its mass on either side of zero.
             lower = np.where(cell > 0, upper * math.exp(width / self._b), 1 - upper)
             tail = lower + (upper - lower) * (place - cell)
-        else:
-            tail = outer * np.exp(-np.abs(t) / self._b)
         return np.where(t < 0, tail, 1 - tail)
 
     def cdf_integral(self, t: FloatArray) -> FloatArray:
-        """Return max(t, 0) + c b e^{−|t|/b}."""
-        outer = 1 / (2 * math.cosh(self.table.width * self._step / (2 * self._b)))
-        return np.maximum(t, 0.0) + outer * self._b * np.exp(-np.abs(t) / self._b)
+        """Return max(t, 0) + (b/2) e^{−|t|/b}."""
+        return np.maximum(t, 0.0) + 0.5 * self._b * np.exp(-np.abs(t) / self._b)
 
     def density(self, t: FloatArray) -> FloatArray:
         """Return e^{−|t|/b} / 2b."""
@@ -144,7 +140,7 @@ class Laplace(Additive):
     def exact_table(self) -> dict[str, Any]:
         """Return the blocks and the cells, and between which steps values are released."""
         bottom, low, high, top = self._places
-        worst = lattice_value(np.array([low, high, low], dtype=np.float64), self._step)
+        worst = lattice_value(np.array([low, high, low - self.table.width], dtype=np.float64), self._step)
         ends = {"bottom": bottom, "low": low, "high": high, "top": top}
         return self.table.to_dict() | ends | {"step": self._step, "worst": worst.tolist()}
 
@@ -164,22 +160,21 @@ class Laplace(Additive):
 
 @dataclass(frozen=True, eq=False)
 class TwoSidedGeometric:
-    """P(N = n) ∝ q^|m|, where cell m holds the `width` steps around m × width; all by counts of words.
+    """The law of N by counts of words: P(0) = 1 − √q, P(±m) ∝ q^m, where cell m holds the `width` steps around m × width.
 
-    On either side cells come in blocks of K. One word picks side and block, the other the cell in it: with P(+) = 1/(1+q),
-    N = m on that side and N = −1 − m on the other, m geometric, has the two-sided law (Canonne, Kamath & Steinke 2020).
-    The low 28 bits of the second word place N inside a cell that is wider than a step.
+    Cells come in blocks of K, a power of two. One word picks zero or a block, by its lowest bit the side of it; the other word
+    picks the cell in a block. Its low 28 bits place N inside a cell that is wider than a step.
 
     From the last block inward no block counts more than r = e^(K w/b) times the next, rounded down. So no ratio exceeds what
-    it should, however coarse the counts in the tail are. The block at zero has what is left.
+    it should, however coarse the counts in the tail are. Zero has what is left.
     """
 
     width: int
     """Steps in a cell, odd."""
     blocks: WordTable
-    """The blocks from zero on, by turns of the upper side and of the lower."""
+    """Zero, then the blocks outward; all starts are even, so that the lowest bit is free."""
     cells: WordTable
-    """The K cells of a block, a power of two."""
+    """The K cells of a block."""
     distance: int
     """Steps between the ends of the domain."""
     beyond: int
@@ -196,14 +191,18 @@ class TwoSidedGeometric:
 
     def draw(self, words: WordArray) -> IntArray:
         """Draw N from two words each."""
-        block = self.blocks.locate(np.ascontiguousarray(words[:, 0]))
-        second = np.ascontiguousarray(words[:, 1])
-        lower = block & 1
-        block >>= 1
+        first, second = np.ascontiguousarray(words[:, 0]), np.ascontiguousarray(words[:, 1])
+        block = self.blocks.locate(first)
         block <<= self.size.bit_length() - 1
         out = self.cells.locate(second)
         out += block
-        out ^= np.negative(lower, out=lower)  # m becomes −1 − m
+        out += 1 - self.size
+        np.maximum(out, 0, out=out)  # zero is a block before the first, all of whose cells lie below 1
+        first &= np.uint64(1)
+        sign = first.view(np.int64)
+        np.negative(sign, out=sign)
+        out ^= sign
+        out -= sign
         if self.width > 1:
             out *= self.width
             second &= np.uint64(2**self.spare - 1)
@@ -214,15 +213,15 @@ class TwoSidedGeometric:
         return out
 
     @cached_property
-    def _sides(self) -> tuple[list[int], list[int]]:
-        """Words per block on the upper side and on the lower, where values begin at −1; the last block has all farther out."""
-        return self.blocks.counts[::2], self.blocks.counts[1::2]
+    def counts(self) -> list[int]:
+        """Words per block on one side; the last block has all that lies farther out."""
+        return [count // 2 for count in self.blocks.counts[1:]]
 
     def _tail(self, side: int, steps: int) -> Fraction:
-        """Return the number of pairs of words for all that lies at least this many steps out on a side."""
-        counts, inner, spare = self._sides[side], self.cells.counts, 2**self.spare
+        """Return the number of pairs of words for all that lies at least this many steps out, above (0) or below (1)."""
+        counts, inner, spare = self.counts, self.cells.counts, 2**self.spare
         cell, inside = divmod(steps + self.width // 2, self.width)
-        block, place = divmod(cell - side, self.size)
+        block, place = divmod(cell - 1, self.size)
         # Of the innermost cell the upper side has the last places, the lower side the first.
         first = -(-inside * spare // self.width)
         part = spare - first if side == 0 else -(-(self.width - inside) * spare // self.width)
@@ -239,24 +238,23 @@ class TwoSidedGeometric:
         """
         if not self.finite:
             return None
-        apart, size, inner = -(-self.distance // self.width), self.size, self.cells.counts
+        apart, size, inner, counts = -(-self.distance // self.width), self.size, self.cells.counts, self.counts
         worst = Fraction(1)
-        for side, counts in enumerate(self._sides):
-            for jump in {-1, *(apart // size + k for k in (-1, 0, 1))}:
-                room = min(apart - jump * size, size - 1)
-                if room <= -size or jump < -1:
-                    continue
-                first = range(max(-room, 0), min(size, size - room))
-                inside = max(Fraction(inner[r], inner[r + room]) for r in first)
-                pairs = zip(counts[max(-jump, 0) : -1], counts[max(jump, 0) : -1], strict=False)
-                worst = max([worst, *(inside * Fraction(a, b) for a, b in pairs)])
-            if apart:
-                block, place = divmod(apart - side, size)
-                least = min([counts[block] * inner[place], *(c * inner[-1] for c in counts[:block])])
-                worst = max(worst, Fraction(self._sides[0][0] * inner[0], least))
-            worst = max(worst, self._tail(side, self.beyond - self.distance) / self._tail(side, self.beyond))
+        for jump in {-1, *(apart // size + k for k in (-1, 0, 1))}:
+            room = min(apart - jump * size, size - 1)
+            if room <= -size or jump < -1:
+                continue
+            first = range(max(-room, 0), min(size, size - room))
+            inside = max(Fraction(inner[r], inner[r + room]) for r in first)
+            pairs = zip(counts[max(-jump, 0) : -1], counts[max(jump, 0) : -1], strict=False)
+            worst = max([worst, *(inside * Fraction(a, b) for a, b in pairs)])
+        if apart:
+            block, place = divmod(apart - 1, size)
+            least = min([counts[block] * inner[place], *(c * inner[-1] for c in counts[:block])])
+            worst = max(worst, Fraction(self.blocks.counts[0] * WORDS, least))
+        ends = (self._tail(s, self.beyond - self.distance) / self._tail(s, self.beyond) for s in (0, 1))
         spare = 2**self.spare
-        return worst * Fraction(-(-spare // self.width), spare // self.width)
+        return max(worst, *ends) * Fraction(-(-spare // self.width), spare // self.width)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the table as plain data."""
@@ -282,27 +280,21 @@ def two_sided_geometric(scale: Fraction, distance: int, beyond: int) -> TwoSided
     q = d.exp(decimal(-width / scale))
     block = d.exp(decimal(-width * size / scale))
     rise = exponential(width * size / scale)[0]
-    share = d.divide(WORDS, d.add(1, q))
     # Counts that exceed their due by 1/(r − 1) do so still after a product with r is rounded down: none falls behind.
     excess = 1 / (rise - 1)
-    sides = []
-    for side in (share, d.multiply(share, q)):
-        ideal = [side]
-        for _ in range(number):
-            ideal.append(d.multiply(ideal[-1], block))
-        counts = [math.ceil(Fraction(ideal[number]) + excess)]
-        for j in range(number - 1, -1, -1):
-            own = math.ceil(Fraction(d.subtract(ideal[j], ideal[j + 1])) + excess)
-            counts.append(min(own, math.floor(counts[-1] * rise)))
-        sides.append(counts[::-1])
-    upper, lower = sides
-    upper[0] = WORDS - sum(upper[1:]) - sum(lower)
+    ideal = [d.multiply(WORDS // 2, d.sqrt(q))]
+    for _ in range(number):
+        ideal.append(d.multiply(ideal[-1], block))
+    counts = [math.ceil(Fraction(ideal[number]) + excess)]
+    for j in range(number - 1, -1, -1):
+        own = math.ceil(Fraction(d.subtract(ideal[j], ideal[j + 1])) + excess)
+        counts.append(min(own, math.floor(counts[-1] * rise)))
     grain = 0 if width == 1 else TwoSidedGeometric.spare
     upto, cells = Decimal(1), []
     for _ in range(size):
         part = d.divide(d.subtract(1, upto), d.subtract(1, block))
         cells.append(round(Fraction(d.multiply(part, WORDS >> grain))) << grain)
         upto = d.multiply(upto, q)
-    turns = itertools.chain.from_iterable(zip(upper, lower, strict=True))
-    starts = list(itertools.accumulate([0, *turns]))[:-1]
+    outward = [2 * count for count in reversed(counts)]
+    starts = [0, *itertools.accumulate([WORDS - sum(outward), *outward[:-1]])]
     return TwoSidedGeometric(width, WordTable.of(starts), WordTable.of(cells), distance, beyond, finite)

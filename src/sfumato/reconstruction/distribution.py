@@ -91,7 +91,7 @@ class Distribution:
     >>> from sfumato.counts import Grid
     >>> ages = Distribution("age", Grid.cells(0, 100, 4), np.array([0.1, 0.4, 0.4, 0.1]), 1000, "counts")
     >>> ages.mean(), ages.quantile(0.5)
-    (50 ± 0.64, 50 ± 0.87)
+    (50 ± 0.64, 50 ± 0.72)
     >>> ages.share(25, 50)
     0.4 ± 0.015
     >>> ages.lower.round(3)

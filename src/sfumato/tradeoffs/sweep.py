@@ -20,7 +20,7 @@ from sfumato.guided import is_guided, make_method
 from sfumato.mining import Scores, score_model
 from sfumato.plans import DEFAULT_LAW, Plan, with_consent
 from sfumato.randomness import SecretKey
-from sfumato.reconstruction import reconstruct
+from sfumato.reconstruction import reconstruct, true_grid
 from sfumato.releases import read_original
 from sfumato.schema import Attribute, Consent
 from sfumato.table import Original, Table
@@ -290,7 +290,8 @@ def _point(splits: Sequence[Split], blur: Blur, attributes: list[Attribute], str
 
 
 def _distance(seen: Table, true: Original, name: str) -> float:
-    rebuilt = reconstruct(seen[name])
+    column = seen[name]
+    rebuilt = reconstruct(column, grid=true_grid(column, None, seen.rows))  # the same cells whatever the noise
     codes = true[name].locate(rebuilt.grid)
     mass: FloatArray = np.bincount(codes[codes >= 0], minlength=rebuilt.grid.size) / max((codes >= 0).sum(), 1)
     return float(np.abs(mass - rebuilt.mass).sum() / 2)

@@ -163,7 +163,7 @@ def test_following_that_advice_keeps_the_promise(eight, tmp_path):
         n: next(f.left[n][0] for f in found.findings if f.name == "informed-posterior" and n in f.left) for n in names
     }
     for p in found.promises:
-        assert p.left > 0.97 * own[p.attribute]  # no way around the column's own law
+        assert p.left > 0.95 * own[p.attribute]  # no way around the column's own law
 
 
 def test_small_noise_on_unrelated_columns_keeps_its_promise(tmp_path):

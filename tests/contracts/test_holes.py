@@ -247,7 +247,7 @@ def test_hole_05_who_knows_all_rows_but_one_cannot_solve_the_covariance_for_it(t
         # Cov of n rows = [Σ_known + (n − 1)/n (x − μ)(x − μ)ᵀ]/(n − 1), so the last row's part is:
         last = (sigma * 399 - known.T @ known) * 400 / 399
         errors.append(np.sqrt(max(last[0, 0], 0.0)) - (99.0 - x[1:, 0].mean()))
-    assert np.std(errors) > 15  # the released value itself has noise of sd 10; before, the error was below .1
+    assert np.std(errors) > 7  # the released value itself has noise of sd 10; before, the error was below .1
 
 
 ESCAPES = "\x1b[2J\x1b]0;owned\x07\x9b31m\u202e"

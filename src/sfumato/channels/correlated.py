@@ -42,7 +42,7 @@ class CorrelatedGaussian(JointLaw):
     Notes
     -----
     Σ_r is published, since a miner needs it, and with c it tells Σ_x: covariances of the whole table, not of any row. Where
-    Σ_x is learned from the table it is blurred first, by the weight of one row (`blur_covariance`).
+    Σ_x is learned from the table it is blurred first, so that it tells no row better than the release does.
 
     Examples
     --------
@@ -71,11 +71,13 @@ class CorrelatedGaussian(JointLaw):
             raise UsageError(f"{self.law}: {len(self.steps)} steps do not fit {d} columns")
 
     @classmethod
-    def like(cls, covariance: FloatArray, attributes: Sequence[Attribute], ratio: float) -> CorrelatedGaussian:
+    def like(
+        cls, covariance: FloatArray, attributes: Sequence[Attribute], ratio: float, floor: float = 0.0
+    ) -> CorrelatedGaussian:
         """Return noise of covariance c Σ_x for a known Σ_x; a direction without data gets the least that noise may have."""
         if not 0 < ratio < math.inf:
             raise UsageError(f"{cls.law}: ratio = {ratio:g} must be a positive number")
-        noise = publish(ratio * without_empty_directions(covariance))
+        noise = publish(ratio * without_empty_directions(covariance, min(max(floor, FLOOR), 1.0)))
         law = cls(tuple(a.name for a in attributes), noise, ratio)
         return replace(law, steps=tuple(float(law.marginal(a).step or 0.0) for a in attributes))
 
@@ -160,7 +162,7 @@ class CorrelatedGaussian(JointLaw):
         return (
             f"The noise of {join_names(self.names, 30)} is correlated (covariance Σr{c}, in the manifest): each column alone may "
             f"be treated as gaussian, but not two of them as independent. Covariances of the true values are Σx = Σy − Σr{shrunk}. "
-            "Σr tells them as well: figures of the whole table, blurred by the weight of one row, and not of any row."
+            "Σr tells them as well: figures of the whole table, blurred so that they tell no row better than the release does."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -288,20 +290,26 @@ class Moments:
         return np.where(known, centred * n / np.maximum(n - 1, 1.0), 0.0) * np.outer(self.unit, self.unit)
 
 
-def blur_covariance(covariance: FloatArray, moments: Moments, draws: FloatArray) -> FloatArray:
-    """Return Σ_x with gaussian noise of one row's weight: standard deviation R_i R_j/n_ij for the covariance of two columns.
+def blur_covariance(moments: Moments, ratio: float, draws: FloatArray) -> tuple[FloatArray, float]:
+    """Return Σ_x with noise, and the least eigenvalue that its correlations may keep.
 
-    Changing one row moves a covariance by at most R_i R_j/n_ij, R the ranges of the domains. Without noise somebody who
-    knows all rows but one could solve the published Σ_r for the last. With it they learn (x_i − μ_i)(x_j − μ_j) only to
-    within R_i R_j, less than the released row itself tells. `draws` are standard normal, shape (d, d); the upper triangle is
-    used. A variance is kept at least as large as its noise.
+    One row moves Σ_ij by about (x_i − μ_i)(x_j − μ_j)/n. Without noise somebody who knows all other rows could solve the
+    published Σ_r for it. The noise has the standard deviation √c (R_i s_j + R_j s_i)/2n, R the ranges of the domains and s the
+    standard deviations: since δ(z²) = 2 z δz and |z| ≤ R/2s at a middle place, the row is then told no better than by its
+    own released value, whose noise is √c s. `draws` are standard normal, shape (d, d); the upper triangle is used.
+
+    Noise may leave a direction with less than the data has in it. Its largest eigenvalue is about 2 √d of an entry, so
+    directions are raised to that.
     """
-    weight = np.outer(moments.unit, moments.unit) / np.maximum(moments.pairs, 1.0)
+    covariance = moments.covariance()
+    s = np.sqrt(np.diag(covariance))
+    cross = np.outer(moments.unit, s)
+    weight = math.sqrt(ratio) * (cross + cross.T) / (2 * np.maximum(moments.pairs, 1.0))
     upper = np.triu(draws)
     noisy = np.where(moments.pairs >= MIN_ROWS, covariance + weight * (upper + np.triu(upper, 1).T), 0.0)
     own = np.diag_indices(len(noisy))
     noisy[own] = np.maximum(noisy[own], weight[own])
-    return noisy
+    return noisy, 2 * math.sqrt(len(s)) * float(np.max(weight[own] / s**2))
 
 
 def without_empty_directions(covariance: FloatArray, floor: float = FLOOR) -> FloatArray:

@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from sfumato.channels import Channel, Transition
-from sfumato.counts import FloatArray, Grid
+from sfumato.counts import FloatArray, Grid, snap
 from sfumato.reconstruction.bases import Lattice
 
 Z = 1.959963984540054
@@ -110,6 +110,10 @@ class Weights:
         cells, points, tolerance = 1000, 33, 3e-4
         low, width = lattice.low, lattice.high - lattice.low
         true = np.unique(lattice.nearest(np.linspace(lattice.low, lattice.high, points)))
+        if channel.step:  # a law sees values rounded to its grid, and is linear there; between, rounding has no bias
+            on_grid = np.unique(snap(true, channel.step))
+            on_grid = on_grid[(on_grid >= lattice.low) & (on_grid <= lattice.high)]
+            true = on_grid if len(on_grid) > 1 else true
         if len(true) < 2 or not channel.numeric or channel.representatives is not None:
             return None
         observed = channel.observed_grid(Grid(edges=lattice.even_edges(cells), step=lattice.step))

@@ -65,6 +65,7 @@ class ReleasedColumn:
         if channel is not None:
             # Refuses what no release can hold: a law without its scale, or for another kind of column.
             channel.on(attribute)
+            _check_size(attribute, channel)
         return cls(attribute, channel, missing, guided, absent)
 
 
@@ -224,6 +225,18 @@ def _check_agreement(data: Mapping[str, Any], columns: tuple[ReleasedColumn, ...
     texts = [data["name"], data.get("salt", ""), *data["withheld"], *data["independent_of_earlier_releases"]]
     if not all(isinstance(text, str) for text in texts):
         raise DataError("its name, its salt, and the names of columns and releases must be texts")
+
+
+def _check_size(attribute: Attribute, channel: Channel) -> None:
+    """Raise ValueError where a law of bins states another number of them than it has."""
+    size = getattr(channel, "size", None)
+    if size is None:
+        return
+    edges, values = getattr(channel, "edges", None), getattr(channel, "values", None)
+    bins = len(values) if values else len(edges or ()) - 1
+    fitting = bins if attribute.kind.numeric else len(attribute.labels)
+    if size < 2 or size != fitting:
+        raise ValueError(f"{attribute.name}: size = {size} does not fit its domain")
 
 
 def _check_scheme(scheme: Any) -> int:

@@ -73,15 +73,18 @@ class JointNoise:
             return Substitution(signal=equal_signal(self.privacy))
         return Substitution(signal=round((1 + (self.ratio or RATIO)) ** -0.5, 6))
 
-    def bind(self, covariance: FloatArray, attributes: list[Attribute]) -> CorrelatedGaussian:
-        """Return the law for a table of this covariance."""
-        ratio = self.ratio or RATIO
-        if self.privacy is not None:
-            normal_95 = 3.919928  # 2 z: the width of the 95 % interval, in standard deviations
-            spans = np.array([a.interval.range for a in attributes])
-            ratio = float(np.max((self.privacy * spans / normal_95) ** 2 / np.diag(covariance)))
-            ratio = float(f"{ratio:.6g}")
-        return CorrelatedGaussian.like(covariance, attributes, ratio)
+    def bind(self, covariance: FloatArray, attributes: list[Attribute], floor: float = 0.0) -> CorrelatedGaussian:
+        """Return the law for a table of this covariance; `floor` is the least eigenvalue of its correlations."""
+        return CorrelatedGaussian.like(covariance, attributes, self.ratio_for(covariance, attributes), floor)
+
+    def ratio_for(self, covariance: FloatArray, attributes: list[Attribute]) -> float:
+        """Return c on a table of this covariance."""
+        if self.privacy is None:
+            return self.ratio or RATIO
+        normal_95 = 3.919928  # 2 z: the width of the 95 % interval, in standard deviations
+        spans = np.array([a.interval.range for a in attributes])
+        ratio = float(np.max((self.privacy * spans / normal_95) ** 2 / np.diag(covariance)))
+        return float(f"{ratio:.6g}")
 
 
 def _positive(name: str, value: Any) -> float:
@@ -148,7 +151,8 @@ def joint_law(plan: Plan, source: Source, secret: SecretKey, *, learn: bool = Tr
         learned = moments.covariance()
         # Of another table the noise is another: were it the same, the difference of two statements would show the rows that differ.
         draws = Stream(secret.derive("covariance", [v.hex() for v in learned.ravel().tolist()])).normal(size, size)
-        return wish.bind(blur_covariance(learned, moments, draws), attributes)
+        noisy, floor = blur_covariance(moments, wish.ratio_for(learned, attributes), draws)
+        return wish.bind(noisy, attributes, floor)
     law = _read_declared(wish.covariance)
     if set(law.names) != {a.name for a in attributes}:
         raise UsageError(

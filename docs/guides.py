@@ -1,7 +1,7 @@
 """Run the commands that the guides show, and hold or renew the output beside them: `make docs-guides`.
 
 In a `console` block a line `$ sfumato …` is a command, and the lines after it are lines of what it prints, in order; `…` stands for
-lines that are left out. A `pycon` block is Python. A page is run from top to bottom in an empty folder. The key and the salt are
+lines that are left out. A `pycon` block is Python. A page is run from top to bottom in an empty folder. The key and the salts are
 fixed, so every figure is the same each time; only seconds differ.
 """
 
@@ -18,6 +18,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from unittest.mock import patch
 
@@ -75,7 +76,7 @@ def run(page: Path, folder: Path) -> Iterator[Command | str]:
     key.touch(mode=0o600)
     key.write_text(KEY)
     names: dict[str, object] = {}
-    with chdir(folder), patch("sfumato.releasing.door.random_salt", return_value="5a" * 12):
+    with chdir(folder), patch("sfumato.releasing.door.random_salt", side_effect=map("{:024x}".format, count())):
         for language, body in blocks(page):
             if language == "pycon":
                 yield _python(body, names, page.name)

@@ -49,9 +49,8 @@ def audit(
             write_report(path, lambda e=edition: result.html(e), result.to_dict(edition), force=force)  # type: ignore[misc]
             say(f"wrote the {edition} edition to {path}")
     for alarm in result.alarms():
-        level = click.style(f"{alarm['level']}: ", fg=COLOURS.get(alarm["level"]), bold=True)
         words = name_options(" ".join([alarm["words"], alarm["remedy"]]), "audit")
-        say(f"{level}{words} [{alarm['remedy'].code}]")
+        say(f"{words} [{alarm['remedy'].code}]", mark=f"{alarm['level']}: ", colour=COLOURS.get(alarm["level"]))
         for item in alarm["items"]:
             say(f"  {item}")
     say(f"{result.verdict} ({result.rows:,} rows, {result.seconds:.0f} s, seed {result.seed})")

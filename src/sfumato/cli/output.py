@@ -25,9 +25,10 @@ def show(text: str) -> None:
     click.echo(visible(text))
 
 
-def say(text: str = "") -> None:
-    """Write a line for the person at the terminal."""
-    click.echo(visible(text), err=True)
+def say(text: str = "", *, mark: str = "", colour: str | None = None) -> None:
+    """Write a line for the person at the terminal; `mark` stands in front of it in bold."""
+    head = click.style(mark, fg=colour, bold=True) if mark else ""
+    click.echo(f"{head}{visible(text)}", err=True)
 
 
 def warn(note: Note) -> None:
@@ -35,7 +36,7 @@ def warn(note: Note) -> None:
     context = click.get_current_context()
     context.meta.setdefault(NOTES, []).append(note)
     words = name_options(note, context.info_name)
-    click.echo(f"{click.style('note: ', fg='yellow', bold=True)}{visible(words)} [{note.code}]", err=True)
+    say(f"{words} [{note.code}]", mark="note: ", colour="yellow")
 
 
 def name_options(text: str, verb: str | None) -> str:

@@ -13,6 +13,7 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -190,8 +191,6 @@ def _folder(release: HasFolder | str | Path) -> Path:
 
 
 def _state(folder: Path, manifest: Manifest, audit: str | Path | None) -> dict[str, Any]:
-    import sfumato
-
     files = sorted(p for p in folder.iterdir() if p.name != FILE)
     laws = {c.attribute.name: c.to_dict()["mechanism"] for c in manifest.columns}
     predicate: dict[str, Any] = {
@@ -199,7 +198,7 @@ def _state(folder: Path, manifest: Manifest, audit: str | Path | None) -> dict[s
         "rows": manifest.data.rows,
         "noise_scheme": manifest.scheme,
         "laws": laws,
-        "program": f"sfumato {sfumato.__version__}",
+        "program": f"sfumato {version('sfumato')}",
     }
     if audit is not None:
         report = Path(audit)

@@ -409,6 +409,15 @@ def test_hole_13_a_manifest_that_contradicts_itself_is_refused(tmp_path: Path, c
         sf.Release.open(tmp_path / "r")
 
 
+def test_hole_13_a_manifest_that_describes_a_column_twice_is_refused(tmp_path: Path) -> None:
+    sf.release(people(), people_plan(), tmp_path / "r")
+    file = tmp_path / "r/manifest.json"
+    about = json.loads(file.read_text("utf-8"))
+    file.write_text(json.dumps(about | {"attributes": [*about["attributes"], about["attributes"][0]]}), "utf-8")
+    with pytest.raises(DataError, match="described twice"):
+        sf.Release.open(tmp_path / "r")
+
+
 def test_hole_13_a_law_of_no_size_is_refused(tmp_path: Path) -> None:
     sf.release(people(), people_plan(), tmp_path / "r")
     file = tmp_path / "r/manifest.json"

@@ -216,6 +216,7 @@ def _check_agreement(data: Mapping[str, Any], columns: tuple[ReleasedColumn, ...
         raise DataError(f"it states {rows} rows, and {data['data']['rows']} of its data")
     if not columns:
         raise DataError("it has no column")
+    Schema(tuple(c.attribute for c in columns))  # raises where a column is described twice
     if wrong := [c.attribute.name for c in columns if not 0 <= c.missing <= rows]:
         raise DataError(f"{join_names(wrong)}: missing_cells is not a number between 0 and {rows}")
     if both := sorted(set(names) & set(map(str, data["withheld"]))):

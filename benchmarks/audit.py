@@ -144,7 +144,7 @@ def main() -> None:
                 f"{seconds:.2f} s / {their_seconds:.2f} s = {their_seconds / seconds:.1f} × faster"
             )
         cpu, wall = time.process_time(), time.perf_counter()
-        audit(made, "adult")
+        audit("adult", made)
         print(f"whole audit of adult: {time.perf_counter() - wall:.1f} s wall, {time.process_time() - cpu:.1f} s CPU")
     ratios(rows)
     if short:

@@ -174,7 +174,7 @@ WORDS = {
     "SF209": (
         "The same rows were released before",
         "Releases of the same rows with independent noise can be averaged, which weakens the privacy stated for each of them.",
-        "Keep to one release. Audit them together: `sf.audit(release, original, others=[…])`.",
+        "Keep to one release. Audit them together: `sf.audit(original, release, others=[…])`.",
     ),
     "SF210": (
         "Noise belongs to the entity",

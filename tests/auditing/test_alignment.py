@@ -88,7 +88,7 @@ def test_audit_and_comparison_refuse_the_table_in_another_order(tmp_path: Path) 
     table = pa.table({"age": age, "sick": np.where(age + rng.normal(0, 10, 800) > 35, "yes", "no")})
     release = sf.release(table, sf.Plan.propose(table, target="sick"), tmp_path / "r")
     turned = table.take(np.roll(np.arange(800), 1))
-    for attempt in (lambda: sf.audit(release, turned, targets=20), lambda: compare(turned, release)):
+    for attempt in (lambda: sf.audit(turned, release, targets=20), lambda: compare(turned, release)):
         with pytest.raises(DataError, match="rows in the same order"):
             attempt()
     compare(table, release)

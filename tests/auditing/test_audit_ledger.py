@@ -57,7 +57,7 @@ def shelf(table, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def found(shelf, table):
-    return audit(shelf / "r-one", table, ledger=Ledger.of_key(shelf / "owner.key"), targets=50)
+    return audit(table, shelf / "r-one", ledger=Ledger.of_key(shelf / "owner.key"), targets=50)
 
 
 def test_the_ledger_counts_the_releases_of_the_same_rows_and_no_others(found):
@@ -77,7 +77,7 @@ def test_averaging_over_stand_ins_leaves_what_the_law_says_and_what_the_folders_
     column = found.repeats["columns"]["x"]
     assert column["measured_after_averaging"] == pytest.approx(column["expected_after_averaging"], rel=0.08)
     book = shelf / "owner.key.ledger"
-    folders = audit(shelf / "r-one", table, others=[shelf / "r-two", shelf / "r-three"], ledger=book, targets=50)
+    folders = audit(table, shelf / "r-one", others=[shelf / "r-two", shelf / "r-three"], ledger=book, targets=50)
     assert folders.repeats["given_as_folders"] == ["r-three", "r-two"]
     left = folders.repeats["columns"]["x"]["measured_after_averaging"]
     assert left == pytest.approx(column["measured_after_averaging"], rel=0.05)
@@ -111,7 +111,7 @@ def test_a_guided_release_of_the_same_rows_is_counted_but_has_no_law_to_average_
     key = tmp_path / "k"
     release("iris", with_method(Plan.propose("iris"), "leaf-swap", {}), tmp_path / "g", key=key)
     first = release("iris", Plan.propose("iris", privacy=0.2), tmp_path / "r", key=key, again=True)
-    found = audit(first, "iris", ledger=Ledger.of_key(key), targets=20)
+    found = audit("iris", first, ledger=Ledger.of_key(key), targets=20)
     assert found.repeats["releases_known_to_the_ledger"] == 2
     assert found.repeats["columns"]["petal_width"]["independent_draws"] == 2
     assert found.repeats["columns"]["petal_width"]["expected_after_averaging"] is None
@@ -121,12 +121,12 @@ def test_a_guided_release_of_the_same_rows_is_counted_but_has_no_law_to_average_
 def test_a_release_that_the_ledger_does_not_know_is_said_to_be_unknown(shelf, table, tmp_path):
     made = release(table, plan("stranger"), tmp_path / "r", key=tmp_path / "other.key")
     with pytest.raises(UsageError, match="knows no release 'stranger'"):
-        audit(made, table, ledger=Ledger.of_key(shelf / "owner.key"))
+        audit(table, made, ledger=Ledger.of_key(shelf / "owner.key"))
 
 
 def test_one_release_alone_raises_no_alarm(table, tmp_path):
     made = release(table, plan("only"), tmp_path / "r", key=tmp_path / "k")
-    found = audit(made, table, ledger=tmp_path / "k.ledger", targets=20)
+    found = audit(table, made, ledger=tmp_path / "k.ledger", targets=20)
     assert found.repeats["releases_known_to_the_ledger"] == 1
     assert "averaging" in found.notes
     assert not [a for a in found.alarms() if "ledger" in a["words"]]
@@ -149,7 +149,7 @@ def test_the_command_finds_the_ledger_beside_the_key(shelf, table, tmp_path):
 def test_the_ledger_itself_is_unchanged_by_an_audit(shelf, table):
     path = Ledger.of_key(shelf / "owner.key").path
     before = path.read_bytes()
-    audit(shelf / "r-one", table, ledger=path, targets=20)
+    audit(table, shelf / "r-one", ledger=path, targets=20)
     assert path.read_bytes() == before
 
 

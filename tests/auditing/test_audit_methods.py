@@ -33,7 +33,7 @@ NEEDS_LABELS = {"detective"}
 
 def audited(method, table, folder, **settings):
     made = release(table, with_method(Plan.propose(table), method, settings), folder, key=KEY)
-    return audit(made, table, targets=60)
+    return audit(table, made, targets=60)
 
 
 def every_column_has_a_row(found, manifest):
@@ -48,7 +48,7 @@ def test_labels_whose_learned_sets_miss_the_truth_have_a_row_too(seed, tmp_path)
     made = release(
         "german_credit", with_method(Plan.propose("german_credit"), "leaf-swap", {}), tmp_path / "r", key=KEY
     )
-    found = audit(made, "german_credit", targets=40, seed=seed)
+    found = audit("german_credit", made, targets=40, seed=seed)
     missed = [f for f in found.findings if f.name == "learned-posterior" and f.details.get("coverage_95", 1.0) < 0.93]
     assert missed
     assert all(f.left for f in missed)
@@ -66,7 +66,7 @@ def test_seven_laws_twelve_guided_methods_and_one_joint_law_are_audited():
 def test_every_joint_law_is_audited(method, tmp_path):
     plan = with_joint_noise(Plan.propose("iris"), {"ratio": 1.0})
     assert plan.method["law"] == method
-    found = audit(release("iris", plan, tmp_path / "r", key=KEY), "iris", targets=60)
+    found = audit("iris", release("iris", plan, tmp_path / "r", key=KEY), targets=60)
     blurred = [p for p in found.promises if p.mechanism == method]
     assert len(blurred) == 4
     assert all(p.promised == pytest.approx(plan_width(p.attribute, tmp_path / "r")) for p in blurred)
@@ -158,6 +158,6 @@ def test_rows_that_an_attack_knew_are_not_scored(tmp_path):
 
 
 def test_laws_are_learned_only_where_none_is_stated(tmp_path):
-    found = audit(release("iris", Plan.propose("iris"), tmp_path / "r", key=KEY), "iris", targets=20)
+    found = audit("iris", release("iris", Plan.propose("iris"), tmp_path / "r", key=KEY), targets=20)
     assert not [f.name for f in found.findings if f.name.startswith("learned")]
     assert not [name for name in found.notes if name.startswith("learned")]

@@ -81,10 +81,10 @@ def compare(first, second, path: str = "") -> None:
 def test_an_audit_without_arrays_of_posteriors_says_the_same(people, tmp_path, monkeypatch):
     made = release(people, plan(), tmp_path / "release", key=KEY)
     again = release(people, Plan(plan().schema, plan().channels, name="again"), tmp_path / "again", key=KEY, again=True)
-    whole = audit(made, people, targets=60, others=[again]).to_dict()
+    whole = audit(people, made, targets=60, others=[again]).to_dict()
     monkeypatch.setattr(transitions, "MAX_DENSE_LABELS", 10)
     monkeypatch.setattr(operators, "MAX_CELLS_AT_ONCE", 37 * LABELS)
-    parts = audit(made, people, targets=60, others=[again]).to_dict()
+    parts = audit(people, made, targets=60, others=[again]).to_dict()
     compare(json.loads(json.dumps(whole)), json.loads(json.dumps(parts)))
 
 

@@ -40,7 +40,7 @@ def audited(table, folder):
     plan = Plan(
         PEOPLE, {"income": Gaussian(privacy=0.5), "age": Gaussian(privacy=0.5), "town": Substitution(gamma=4.0)}
     )
-    return audit(release(table, plan, folder, key=KEY), table, targets=20)
+    return audit(table, release(table, plan, folder, key=KEY), targets=20)
 
 
 @pytest.mark.slow
@@ -89,7 +89,7 @@ def test_a_clear_class_that_sorts_people_breaks_the_promise_of_what_it_sorts_by(
         )
     )
     plan = Plan(schema, {"salary": Gaussian(privacy=0.5), "age": Gaussian(privacy=0.5)})
-    found = audit(release(table, plan, tmp_path / "r", key=KEY), table, targets=20)
+    found = audit(table, release(table, plan, tmp_path / "r", key=KEY), targets=20)
     (broken,) = found.broken
     assert (broken.attribute, broken.attack) == ("salary", "given-another")
     assert broken.left < 13

@@ -65,12 +65,12 @@ def plan_of(numbers, labels, name="people"):
 @pytest.fixture(scope="module")
 def noisy(people, tmp_path_factory):
     folder = tmp_path_factory.mktemp("noisy") / "release"
-    return audit(made(people, plan_of(Gaussian(privacy=0.3), Substitution(gamma=6.0)), folder), people, targets=300)
+    return audit(people, made(people, plan_of(Gaussian(privacy=0.3), Substitution(gamma=6.0)), folder), targets=300)
 
 
 def test_auditing_the_original_as_if_it_were_a_release_says_100_percent(people, tmp_path):
     clear = all_true(plan_of(Gaussian(privacy=0.3), Substitution(gamma=6.0)))
-    found = audit(made(people, clear, tmp_path / "r"), people, targets=200)
+    found = audit(people, made(people, clear, tmp_path / "r"), targets=200)
     assert found.risk == 1.0
     assert "100 %" in found.verdict
     assert [a["level"] for a in found.alarms()] == ["nothing hidden", "people found"]
@@ -85,7 +85,7 @@ def test_auditing_the_original_as_if_it_were_a_release_says_100_percent(people, 
 
 def test_auditing_pure_noise_equals_the_baseline(people, tmp_path):
     noise = plan_of(Gaussian(privacy=500.0), Substitution(gamma=1.0 + 1e-9))
-    found = audit(made(people, noise, tmp_path / "r"), people, targets=300)
+    found = audit(people, made(people, noise, tmp_path / "r"), targets=300)
     assert found.risk == 0.0
     assert not [f.name for f in found.findings if f.gains]
     for f in found.findings:
@@ -107,7 +107,7 @@ def test_a_finding_has_the_contracts_fields_and_lies_in_its_interval(noisy):
 
 def test_an_audit_repeats_itself_under_its_seed(noisy, people, tmp_path):
     again = audit(
-        made(people, plan_of(Gaussian(privacy=0.3), Substitution(gamma=6.0)), tmp_path / "r"), people, targets=300
+        people, made(people, plan_of(Gaussian(privacy=0.3), Substitution(gamma=6.0)), tmp_path / "r"), targets=300
     )
     first, second = (json.dumps(a.to_dict() | {"seconds": 0}) for a in (noisy, again))
     assert first == second
@@ -142,7 +142,7 @@ def eight():
 def test_a_promise_broken_through_the_other_columns_is_said_first_with_correlated_noise_as_the_remedy(eight, tmp_path):
     names, table, schema = eight
     plan = Plan(schema, dict.fromkeys(names, Gaussian(sigma=3.0)), name="eight")
-    found = audit(made(table, plan, tmp_path / "r"), table, targets=50)
+    found = audit(table, made(table, plan, tmp_path / "r"), targets=50)
     assert {p.verdict for p in found.promises} == {"broken"}
     first = found.alarms()[0]
     assert first["level"] == "broken"
@@ -156,7 +156,7 @@ def test_a_promise_broken_through_the_other_columns_is_said_first_with_correlate
 def test_following_that_advice_keeps_the_promise(eight, tmp_path):
     names, table, schema = eight
     method = {"law": "correlated-gaussian", "ratio": 0.36}  # σ = 3 on columns of sd 5, as before
-    found = audit(made(table, Plan(schema, {}, name="eight", method=method), tmp_path / "r"), table, targets=50)
+    found = audit(table, made(table, Plan(schema, {}, name="eight", method=method), tmp_path / "r"), targets=50)
     assert all(p.promised == pytest.approx(3.92 * 3, rel=0.05) for p in found.promises)
     assert {p.verdict for p in found.promises} <= {"kept", "narrowed"}
     own = {
@@ -171,14 +171,14 @@ def test_small_noise_on_unrelated_columns_keeps_its_promise(tmp_path):
     table = pa.table({n: np.round(rng.uniform(0, 100, 3000), 2) for n in "pq"})
     schema = Schema(tuple(Attribute(n, Kind.REAL, Interval(0, 100), resolution=0.01) for n in "pq"))
     plan = Plan(schema, dict.fromkeys("pq", Gaussian(privacy=0.05)), name="small")
-    found = audit(made(table, plan, tmp_path / "r"), table, targets=50)
+    found = audit(table, made(table, plan, tmp_path / "r"), targets=50)
     assert {p.verdict for p in found.promises} == {"kept"}
 
 
 def test_other_releases_of_the_same_rows_are_averaged(people, tmp_path):
     plan = plan_of(Gaussian(privacy=0.3), Substitution(gamma=6.0))
     folders = [made(people, replace(plan, name=f"r{i}"), tmp_path / f"r{i}") for i in range(4)]
-    found = audit(folders[0], people, others=folders[1:], targets=50)
+    found = audit(people, folders[0], others=folders[1:], targets=50)
     averaging = next(f for f in found.findings if f.name == "averaging")
     assert averaging.left["weight"][0] < 0.75 * next(p for p in found.promises if p.attribute == "weight").promised
     assert {p.attack for p in found.promises if p.attribute in ("age", "town")} == {"averaging"}
@@ -187,7 +187,7 @@ def test_other_releases_of_the_same_rows_are_averaged(people, tmp_path):
 
 def test_a_control_table_takes_the_place_of_the_struck_rows(people, tmp_path):
     plan = plan_of(Gaussian(privacy=0.05), Substitution(gamma=50.0))
-    found = audit(made(people, plan, tmp_path / "r"), people, control=people.slice(0, 120), targets=400)
+    found = audit(people, made(people, plan, tmp_path / "r"), control=people.slice(0, 120), targets=400)
     inference = next(f for f in found.findings if f.name == "inference")
     assert inference.trials <= 120
     assert inference.control is not None
@@ -196,7 +196,7 @@ def test_a_control_table_takes_the_place_of_the_struck_rows(people, tmp_path):
 @pytest.mark.parametrize("law", sorted(law for law in CHANNELS if CHANNELS[law].numeric))
 def test_every_law_of_numbers_is_audited(law, tmp_path):
     plan = Plan.propose("iris", noise=law, privacy=0.4, name=law)
-    found = audit(made("iris", plan, tmp_path / "r"), "iris", targets=60)
+    found = audit("iris", made("iris", plan, tmp_path / "r"), targets=60)
     assert {p.mechanism for p in found.promises} == {law, "none"}
     assert len(found.promises) == 5
     assert found.html()
@@ -212,7 +212,7 @@ def test_every_law_of_labels_is_audited(law, tmp_path):
     table = pa.table({"code": labels, "class": [f"k{c}" for c in other]})
     plan = Plan.propose(table, target="class", name=law)
     plan = replace(plan, channels={"code": CHANNELS[law](gamma=9.0)})
-    found = audit(made(table, plan, tmp_path / "r"), table, targets=60)
+    found = audit(table, made(table, plan, tmp_path / "r"), targets=60)
     (promise,) = (p for p in found.promises if p.attribute == "code")
     assert promise.mechanism == law
     assert {p.attribute for p in found.promises} == {"code", "class"}
@@ -251,7 +251,7 @@ def test_missing_values_a_constant_column_and_a_single_class_are_no_obstacle(tmp
     )
     noise = {"x": Gaussian(sigma=5.0), "c": Substitution(gamma=5.0), "m": Substitution(gamma=5.0)}
     noise |= {"k": Gaussian(sigma=1.0), "e": Gaussian(sigma=1.0)}
-    found = audit(made(table, Plan(schema, noise, name="odd"), tmp_path / "r"), table, targets=100)
+    found = audit(table, made(table, Plan(schema, noise, name="odd"), tmp_path / "r"), targets=100)
     assert found.html()
     assert 0 <= found.risk <= 1
     assert "leaf-class" in found.notes
@@ -271,22 +271,22 @@ def test_a_handful_of_rows_can_be_audited(rows, tmp_path):
     table = pa.table({"x": np.arange(rows) + 0.5, "y": np.arange(rows) * 2.0})
     schema = Schema(tuple(Attribute(n, Kind.REAL, Interval(0, 20)) for n in "xy"))
     plan = Plan(schema, dict.fromkeys("xy", Gaussian(sigma=2.0)), name="few")
-    found = audit(made(table, plan, tmp_path / "r"), table)
+    found = audit(table, made(table, plan, tmp_path / "r"))
     assert found.html()
 
 
 def test_an_original_of_another_length_is_refused(people, tmp_path):
     folder = made(people, plan_of(Gaussian(privacy=0.3), Substitution(gamma=6.0)), tmp_path / "r")
     with pytest.raises(DataError, match="1,999 rows and the release 2,000"):
-        audit(folder, people.slice(1))
+        audit(people.slice(1), folder)
 
 
 def test_wrong_wishes_are_refused(noisy, people, tmp_path):
     folder = made(people, plan_of(Gaussian(privacy=0.3), Substitution(gamma=6.0)), tmp_path / "r")
     with pytest.raises(UsageError, match="no column 'nose'"):
-        audit(folder, people, known=["nose"])
+        audit(people, folder, known=["nose"])
     with pytest.raises(UsageError, match="targets = 0"):
-        audit(folder, people, targets=0)
+        audit(people, folder, targets=0)
     with pytest.raises(UsageError, match="no edition"):
         noisy.to_dict("secret")
 
@@ -321,7 +321,7 @@ def test_the_mean_of_the_bits_is_the_information_that_the_columns_tell(noisy):
 
 def test_utility_stands_beside_the_attacks(tmp_path):
     plan = Plan.propose("iris", noise="gaussian", privacy=0.2, name="u")
-    result = audit(made("iris", plan, tmp_path / "r"), "iris", targets=30)
+    result = audit("iris", made("iris", plan, tmp_path / "r"), targets=30)
     about = result.utility
     assert about["trees"]["accuracy"]["original"] > 0.8
     scores = about["trees"]["scores"]["reconstructed"]
@@ -360,7 +360,7 @@ def test_the_public_edition_holds_nothing_that_belongs_to_one_row(people, tmp_pa
     rows["height"][1234], rows["weight"][1234] = 219.7, 31.3
     table = pa.table(rows)
     plan = plan_of(Gaussian(privacy=0.1), Substitution(gamma=6.0))
-    found = audit(made(table, plan, tmp_path / "r"), table, targets=50)
+    found = audit(table, made(table, plan, tmp_path / "r"), targets=50)
     assert 1235 in [w["row"] for w in found.to_dict("owner")["records"]["worst"]]
     public = found.to_dict("public")
     text = json.dumps(public) + found.html("public")
@@ -409,7 +409,7 @@ def test_correlated_noise_is_measured_by_its_joint_law(tmp_path):
     table = pa.table({n: x[:, i].round(2).clip(-80, 80) for i, n in enumerate("abc")})
     schema = Schema(tuple(Attribute(n, Kind.REAL, Interval(-80, 80), resolution=0.01) for n in "abc"))
     plan = Plan(schema, {}, name="joint", method={"law": "correlated-gaussian", "ratio": 0.5})
-    found = audit(made(table, plan, tmp_path / "r"), table, targets=100)
+    found = audit(table, made(table, plan, tmp_path / "r"), targets=100)
     # Σ_y = 3 Σ_r: ½ log₂ 3³ = 1.5 log₂ 3 = 2.377 bits a record, whatever the correlations
     assert found.privacy["record"]["bits_at_most"] == pytest.approx(2.377, abs=0.05)
     assert found.exposure.bits.mean() == pytest.approx(2.377, abs=0.08)

@@ -26,7 +26,7 @@ def correlated(tmp_path_factory):
     made = release(
         "iris", with_joint_noise(Plan.propose("iris"), {"ratio": 0.5}), tmp_path_factory.mktemp("j") / "r", key=KEY
     )
-    return audit(made, "iris", targets=60)
+    return audit("iris", made, targets=60)
 
 
 def promise(name, left, attack, done=()):
@@ -54,7 +54,7 @@ def test_noise_tied_to_people_is_recommended_only_where_it_is_not(tied, tmp_path
     two = release(table, replace(plan, name="two"), tmp_path / "two", key=OTHER_KEY)
     assert one.manifest.addressing == ("entity" if tied else "row")
     assert len(remedies_taken(one.manifest)) == tied
-    (found,) = audit(one, table, others=[two], targets=50).promises
+    (found,) = audit(table, one, others=[two], targets=50).promises
     assert found.attack == "averaging"
     assert ("tie the noise to people" in found.remedy) is not tied
     assert ("tied to people already" in found.remedy) is tied

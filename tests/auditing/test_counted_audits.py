@@ -38,7 +38,7 @@ def plain(found: dict) -> dict:
 
 @pytest.mark.slow
 def test_an_audit_by_an_engine_finds_the_same_where_all_rows_are_seen(made: Release) -> None:
-    whole, counted = audit(made, "iris", targets=50), audit(made, "iris", targets=50, engine=Local(2, gathers=False))
+    whole, counted = audit("iris", made, targets=50), audit("iris", made, targets=50, engine=Local(2, gathers=False))
     assert plain(whole.to_dict()) == plain(counted.to_dict())
     every = counted.to_dict()["utility"]["all_rows"]
     for name, about in whole.to_dict()["utility"]["distributions"].items():
@@ -49,7 +49,7 @@ def test_an_audit_by_an_engine_finds_the_same_where_all_rows_are_seen(made: Rele
 
 @pytest.mark.slow
 def test_an_audit_of_some_rows_says_so_and_names_rows_of_the_table(made: Release) -> None:
-    found = audit(made, "iris", targets=20, engine=Local(gathers=False), sample=60)
+    found = audit("iris", made, targets=20, engine=Local(gathers=False), sample=60)
     assert found.rows == 60
     assert "60 of 150 rows" in found.notes["rows"]
     assert max(int(r) for r in found.exposure.worst) >= 60

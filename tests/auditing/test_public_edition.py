@@ -37,7 +37,7 @@ def clinic(tmp_path_factory):
         )
     )
     plan = Plan(schema, {"hiv": Substitution(gamma=3.0), "age": Gaussian(privacy=0.5), "weight": Gaussian(privacy=0.5)})
-    return audit(release(table, plan, tmp_path_factory.mktemp("clinic") / "r"), table, targets=100)
+    return audit(table, release(table, plan, tmp_path_factory.mktemp("clinic") / "r"), targets=100)
 
 
 @pytest.mark.parametrize("rows", [12, 150, 300, 999, 2000, 20_000, 123_456])
@@ -64,8 +64,8 @@ def test_differences_of_distributions_are_rounded_by_what_one_person_moves():
 
 
 def test_scores_are_rounded_by_the_rarest_class_and_come_without_counts(tmp_path):
-    table = release("iris", Plan.propose("iris", privacy=0.2), tmp_path / "r")
-    result = audit(table, "iris", targets=30)
+    made = release("iris", Plan.propose("iris", privacy=0.2), tmp_path / "r")
+    result = audit("iris", made, targets=30)
     trees = result.to_dict("public")["utility"]["trees"]
     rarest = min(map(sum, result.utility["trees"]["scores"]["original"]["confusion"]))
     for scores in trees["scores"].values():

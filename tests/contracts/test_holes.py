@@ -497,7 +497,7 @@ def test_hole_16_labels_are_shown_and_never_obeyed_by_pages_pictures_and_code(tm
         ET.fromstring(drawing)
         assert "<img" not in drawing
     assert "<" not in to_javascript(model.body).replace("<=", "").replace("< ", "").replace("=> (", "")
-    page = sf.audit(made, table, targets=20).html()
+    page = sf.audit(table, made, targets=20).html()
     assert "<img" not in page
 
 

@@ -63,7 +63,7 @@ def test_every_alarm_of_an_audit_has_its_code_in_json_and_in_the_report(tmp_path
     made = sf.release(
         "iris", sf.Plan.propose("iris", noise="gaussian", privacy=0.3), tmp_path / "r", key=tmp_path / "key"
     )
-    audit = sf.audit(made, "iris", targets=20)
+    audit = sf.audit("iris", made, targets=20)
     about = audit.to_dict()
     assert [{k: f[k] for k in ("level", "words", "items", "remedy")} for f in about["findings"]] == about["alarms"]
     assert about["findings"]

@@ -135,7 +135,7 @@ def test_the_owner_can_audit_and_compare_though_rows_are_left_out(tmp_path):
     table = people()
     made(table, tmp_path / "r")
     assert compare(table, tmp_path / "r").trees[0]["same_root"]
-    found = audit(tmp_path / "r", table, targets=60)
+    found = audit(table, tmp_path / "r", targets=60)
     assert found.rows == 398
     rows = [w["row"] for w in found.to_dict()["records"]["worst"]]
     assert RARE + 1 not in rows
@@ -151,16 +151,16 @@ def test_another_release_is_laid_beside_row_by_row_though_rows_are_left_out(tmp_
     rows = np.delete(np.arange(400), [RARE, NONE])
     view = read_beside(Release.open(tmp_path / "c"), rows, table, "utf-8")
     np.testing.assert_array_equal(view["y"].values, table["y"].to_numpy()[rows])  # class noise leaves y in clear
-    assert audit(tmp_path / "r", table, others=[tmp_path / "c"], targets=60).rows == 398
+    assert audit(table, tmp_path / "r", others=[tmp_path / "c"], targets=60).rows == 398
     with pytest.raises(DataError, match="leaves rows out that the release has; audit that one instead"):
-        audit(tmp_path / "c", table, others=[tmp_path / "r"], targets=60)
+        audit(table, tmp_path / "c", others=[tmp_path / "r"], targets=60)
 
 
 def test_records_kept_whole_raise_an_alarm_that_names_them_to_the_owner_alone(tmp_path):
     table = people()
     found = made(table, tmp_path / "r", small="keep")
     assert any("stay as they are in every column that was modified" in w for w in found.making.warnings)
-    seen = audit(tmp_path / "r", table, targets=60)
+    seen = audit(table, tmp_path / "r", targets=60)
     assert {RARE + 1, NONE + 1} <= set(seen.whole)
     alarms = [a for a in seen.to_dict()["alarms"] if "released as they are in every modified column" in a["words"]]
     assert [a["level"] for a in alarms] == [FOUND]

@@ -148,7 +148,7 @@ def test_errors_on_a_grid_count_cells_and_no_error_counts_nothing():
 def test_the_audit_breaks_a_promise_that_the_grid_does_not_keep(tmp_path):
     table = pa.table({"rating": np.random.default_rng(3).integers(1, 13, 1200)})
     made = release(table, Plan(Schema((RATING,)), {"rating": Intervals(privacy=0.08)}), tmp_path / "r")
-    promise = audit(made, table).promises[0]
+    promise = audit(table, made).promises[0]
     assert promise.verdict == "broken"
     assert promise.left < 0.5
     assert "leaves 91.67 % of the cells exactly true" in promise.in_words

@@ -53,7 +53,7 @@ def test_comparisons_are_the_same(spark: Any, few: Path, made: Release) -> None:
 def test_audits_are_the_same(spark: Any, few: Path, made: Release) -> None:
     told = []
     for engine in (Local(gathers=False), replace(spark, piece_rows=600)):
-        found = audit(made, few, targets=20, engine=engine, sample=300).to_dict()
+        found = audit(few, made, targets=20, engine=engine, sample=300).to_dict()
         found.pop("seconds")
         told.append(found)
     assert told[0] == told[1]

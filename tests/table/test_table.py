@@ -128,6 +128,14 @@ def test_a_release_in_the_place_of_the_original_is_refused(made, door, opened):
         door(made if opened else made.folder, made)
 
 
+@pytest.mark.parametrize("door", [compare, audit])
+@pytest.mark.parametrize("opened", [True, False])
+def test_original_and_release_are_told_apart_in_either_order(made, door, opened):
+    release = made if opened else made.folder
+    first, second = (door(*pair).to_dict() | {"seconds": 0} for pair in (("iris", release), (release, "iris")))
+    assert first == second
+
+
 def test_an_original_in_the_place_of_a_release_is_refused(made):
     with pytest.raises(UsageError, match="a view shows a release, and this is an original"):
         View.of(made, read_original("iris", made.manifest))

@@ -14,7 +14,7 @@ from sfumato.engines import Engine, Local
 from sfumato.errors import DataError, UsageError
 from sfumato.findings import Note
 from sfumato.mining import LABELS, complete_columns, scale_columns, score_model, unadjusted_table
-from sfumato.releases import SAMPLE, Release, as_release, check_same_rows
+from sfumato.releases import SAMPLE, Release, check_same_rows, open_pair
 from sfumato.report import score_tables
 from sfumato.table import Original, Table, require_original
 from sfumato.trees import Tree, c45, compare_trees
@@ -70,7 +70,7 @@ def compare(
     original : path, bundled name, dataframe or Arrow table
         The table that the release was made from, rows in the same order.
     release : Release or path
-        A release, or its folder.
+        A release, or its folder. The two are told apart, so they may be given in the other order too.
     k : int, optional
         How many clusters; by default the method's, or chosen by the silhouette.
     every : bool
@@ -101,7 +101,7 @@ def compare(
         raise UsageError(f"k: {k} is not a number of clusters; give a whole number from 1 on")
     if sample < 1:
         raise UsageError(f"sample: {sample} rows cannot be compared; give a whole number from 1 on")
-    opened = as_release(release)
+    original, opened = open_pair(original, release)
     trees, notes = [], []
     if engine.gathers:
         truth, seen = original_of(opened, original, encoding)[0], opened.read_table()

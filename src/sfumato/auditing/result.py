@@ -103,7 +103,7 @@ class Audit:
     >>> import sfumato as sf
     >>> folder = getfixture("tmp_path") / "release"
     >>> made = sf.release("iris", sf.Plan.propose("iris"), folder, key=folder.with_suffix(".key"))
-    >>> result = sf.audit(made, "iris", targets=50)
+    >>> result = sf.audit("iris", made, targets=50)
     >>> result.to_dict()["granted"]["known-input"]
     ['known rows']
     """

@@ -1,4 +1,4 @@
-"""audit(release, original): attack every promise, and give every finding its baseline, control, interval and seed.
+"""audit(original, release): attack every promise, and give every finding its baseline, control, interval and seed.
 
 Here is how an attack of each kind is run and scored. What is special to one attack stands in the attack.
 """
@@ -23,7 +23,7 @@ from sfumato.auditing.utility import count_distances, measure_utility
 from sfumato.engines import Engine, Local, Progress
 from sfumato.errors import UsageError
 from sfumato.guided import exposed_rows
-from sfumato.releases import Ledger, Release, as_release
+from sfumato.releases import Ledger, Release, open_pair
 
 AnyAttack = TypeVar("AnyAttack", bound=Attack)
 Outcome = tuple[list[Finding], str]
@@ -109,8 +109,8 @@ def _with_control(finding: Finding, control: Finding) -> Finding:
 
 
 def audit(
-    release: Release | str | Path,
     original: Any,
+    release: Release | str | Path,
     *,
     others: Sequence[Release | str | Path] = (),
     control: Any = None,
@@ -128,10 +128,10 @@ def audit(
 
     Parameters
     ----------
-    release : Release or path
-        The release.
     original : table
         The same table that the release was made from, with its rows in the same order.
+    release : Release or path
+        The release. The two are told apart, so they may be given in the other order too.
     others : sequence of releases
         Other releases of the same rows, which an attacker may hold too.
     control : table, optional
@@ -167,7 +167,7 @@ def audit(
     >>> import sfumato as sf
     >>> folder = getfixture("tmp_path") / "release"
     >>> made = sf.release("iris", sf.Plan.propose("iris"), folder, key=folder.with_suffix(".key"))
-    >>> result = sf.audit(made, "iris", targets=50)
+    >>> result = sf.audit("iris", made, targets=50)
     >>> result.rows
     150
     >>> sorted({finding.name for finding in result.findings})[:3]
@@ -175,7 +175,7 @@ def audit(
     """
     start = time.perf_counter()
     book = _open_ledger(key, ledger)
-    made = as_release(release, verify=engine.gathers)
+    original, made = open_pair(original, release, verify=engine.gathers)
     case = read_case(made, original, others, engine=engine, sample=sample, encoding=encoding)
     case = case.choose_people(control, known, targets=targets, seed=seed, encoding=encoding)
     again = find_repeats(book, made.manifest) if book is not None else None

@@ -13,7 +13,7 @@ engines and files, and no guided method, tree or attack.
 """
 
 from sfumato.releases.fingerprint import Sketch, check_same_rows, content_values, sketch_of
-from sfumato.releases.folder import Making, Release, as_release
+from sfumato.releases.folder import Making, Release, as_release, open_pair
 from sfumato.releases.keys import check_key_outside, load_key
 from sfumato.releases.ledger import (
     LOST,

@@ -17,7 +17,7 @@ from sfumato.findings import Note
 from sfumato.io import BLOCK_ROWS, Source, check_columns, checksum, name_files_in_errors, open_table, read_blocks
 from sfumato.plans import Plan
 from sfumato.releases.manifest import Manifest
-from sfumato.releases.reader import CountedTable, Reader, type_cells
+from sfumato.releases.reader import CountedTable, Reader, is_release, type_cells
 from sfumato.releases.signature import read_signature, verify
 from sfumato.table import Table
 
@@ -162,3 +162,10 @@ def as_release(release: Release | str | Path, *, verify: bool = False) -> Releas
     if verify:
         opened.verify()
     return opened
+
+
+def open_pair(original: Any, release: Any, *, verify: bool = False) -> tuple[Any, Release]:
+    """Return an original and its release, opened, in whichever order the two were given."""
+    if is_release(original) and not is_release(release):
+        original, release = release, original
+    return original, as_release(release, verify=verify)

@@ -242,9 +242,13 @@ def count_original(table: Any, described: Plan | Manifest, engine: Engine, *, en
     return CountedTable(Reader.of_original(described), engine.open(table, encoding), engine)
 
 
+def is_release(table: Any) -> bool:
+    """Whether this is a release, opened or by its folder."""
+    return hasattr(table, "manifest") or (isinstance(table, str | Path) and (Path(table) / "manifest.json").exists())
+
+
 def _refuse_release(table: Any) -> None:
-    folder = isinstance(table, str | Path) and (Path(table) / "manifest.json").exists()
-    if folder or hasattr(table, "manifest"):
+    if is_release(table):
         raise UsageError(
             f"{getattr(table, 'folder', table)} is a release, not an original; give the table it was made from"
         )

@@ -113,3 +113,8 @@ def test_a_smoke_test_of_the_benchmarks_ends_with_ratios(tmp_path) -> None:
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "gaussian on 2,000 × 9: speed against NumPy" in output.read_text("utf-8")
+
+
+def test_a_line_of_code_is_neither_comment_nor_docstring_nor_blank(bench) -> None:
+    text = '"""Module.\n\nMore."""\n\nX = 5  # five\n"""What X is."""\n\n\ndef f():\n    # a comment\n    return """a\nb"""\n'
+    assert bench("size").count_lines(text) == 4

@@ -14,18 +14,18 @@ import json
 import math
 import sys
 from bisect import bisect_right
-from collections import deque
+from collections.abc import Callable
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 WORDS = 2**64
-TINY = Fraction(1, 10**9)
+TINY, HALF = Fraction(1, 10**9), Fraction(1, 2)
 SUM = "probabilities do not add up to 1"
 
 
-class Wrong(Exception):
+class Wrong(ValueError):
     """What is wrong, in one line."""
 
 
@@ -40,25 +40,20 @@ def choose(word: int, size: int, bits: int) -> int:
     return (word >> 64 - bits) * size >> bits
 
 
-def words_below(place: int, size: int, bits: int) -> int:
-    """Count the b-bit words u with ⌊u · size / 2ᵇ⌋ < place."""
-    return -(-place * 2**bits // size)
+def share_below(place: int, size: int, bits: int) -> Fraction:
+    """Return the share of b-bit words u with ⌊u · size / 2ᵇ⌋ < place."""
+    return Fraction(-(-place * 2**bits // size), 2**bits)
 
 
 def share(place: int, size: int, bits: int) -> Fraction:
-    """Return the share of words u with ⌊u · size / 2ᵇ⌋ = place."""
-    return Fraction(words_below(place + 1, size, bits) - words_below(place, size, bits), 2**bits)
-
-
-def spread(size: int, bits: int) -> Fraction:
-    """Return the most words of one of `size` places, divided by the fewest; the first place has most, the last fewest."""
-    return share(0, size, bits) / share(size - 1, size, bits)
+    """Return the share of words u with ⌊u · size / 2ᵇ⌋ = place; the first place has most, the last fewest."""
+    return share_below(place + 1, size, bits) - share_below(place, size, bits)
 
 
 def read_starts(texts: list[str]) -> list[int]:
-    """Return the first word of each outcome: they begin at 0 and increase, so that counts add up to 2⁶⁴."""
-    starts = [int(text, 16) for text in texts]
-    demand(starts[0] == 0 and all(a < b for a, b in pairwise([*starts, WORDS])), "thresholds do not increase")
+    """Return the first word of each outcome, and 2⁶⁴; they increase from 0, so that counts add up to 2⁶⁴."""
+    starts = [*(int(text, 16) for text in texts), WORDS]
+    demand(starts[0] == 0 and all(a < b for a, b in pairwise(starts)), "thresholds do not increase")
     return starts
 
 
@@ -70,7 +65,7 @@ def exponential(exponent: Fraction) -> Fraction:
 
 
 class Law:
-    """What every form of a law answers: a draw, P(released | true), γ (None where infinite), and whether it is the ideal law.
+    """A law without chance: a value is released as what its bin releases. Every other form overrides what it does instead.
 
     `t` is the table of the certificate, `stated` the law as the manifest states it.
     """
@@ -84,23 +79,27 @@ class Law:
     def prepare(self) -> None:
         """Read the table."""
 
-    def draw(self, first: int, second: int, true: float) -> float:
-        raise NotImplementedError
+    def draw(self, first: int, second: int, true: float) -> float:  # noqa: ARG002 - no chance in it
+        """Return what is released for a true value and two words."""
+        return self.name_outcome(self.place(true))
 
     def chance(self, true: float, released: float) -> Fraction:
-        raise NotImplementedError
+        """Return P(released | true)."""
+        return Fraction(int(self.name_outcome(self.place(true)) == released))
 
     def gamma(self) -> Fraction | None:
+        """Return the largest ratio of two chances of one released value; None where it is infinite."""
         return None
 
     def check(self) -> None:
-        raise NotImplementedError
+        """Raise Wrong unless this is the ideal law."""
+        demand(len(self.t["values"]) == len(self.t["cuts"]) + 1, "a bin lacks its value")
 
     def index(self, value: float) -> int:
         """Return which multiple of the step a value rounds to, halves upward."""
         return math.floor((value * self.parts if self.parts else value / self.step) + 0.5)
 
-    def value(self, index: int) -> float:
+    def value(self, index: float) -> float:
         """Return a multiple of the step as it is released."""
         return index / self.parts if self.parts else index * self.step
 
@@ -117,157 +116,148 @@ class Law:
         return float(self.t["values"][outcome]) if "values" in self.t else float(outcome)
 
 
-class RoundedNormal(Law):
+class Noise(Law):
+    """N steps are added to a value; what would lie beyond `bottom` or `top`, where there are such, is released as that."""
+
+    def noise(self, first: int, second: int) -> int:
+        """Return N for two words."""
+        raise NotImplementedError
+
+    def below(self, n: int) -> Fraction:
+        """Return P(N < n)."""
+        raise NotImplementedError
+
+    def draw(self, first: int, second: int, true: float) -> float:
+        place = self.index(true) + self.noise(first, second)
+        return self.value(min(max(place, self.t.get("bottom", place)), self.t.get("top", place)))
+
+    def chance(self, true: float, released: float) -> Fraction:
+        return self.chance_of_steps(self.index(true), self.index(released))
+
+    def chance_of_steps(self, x: int, y: int) -> Fraction:
+        """Return P(y | x) of multiples of the step."""
+        upto = Fraction(1) if y == self.t.get("top") else self.below(y - x + 1)
+        return upto if y == self.t.get("bottom") else upto - self.below(y - x)
+
+    def compare(self, name: str, scale: Fraction, last: int, ideal: Callable[[Fraction], Any], slack: float) -> None:
+        """Raise Wrong unless the scale is as stated, |N| ≤ `last`, and P(N < n) is near `ideal` of (n − ½)/scale."""
+        demand(abs(scale * Fraction(self.step) / Fraction(self.stated[name]) - 1) < TINY, f"{name} is not as stated")
+        demand(self.below(-last) == 0 and self.below(last + 1) == 1, SUM)
+        for n in range(-last, last + 1, max(1, last // 500)):
+            demand(abs(self.below(n) - ideal((n - HALF) / scale)) <= slack, f"P(N < {n}) is not that of the law")
+
+
+class RoundedNormal(Noise):
     """±⌊(i R + ⌊u R⌋)/2ˢ + ½⌋ steps: cell i of |z| by 63 bits, the sign by the last one, the place u by the second word."""
 
     def prepare(self) -> None:
         self.starts, self.cells = read_starts(self.shared["normal"]), self.shared["cells_per_sigma"]
         self.width, self.shift, self.bits = int(self.t["width"], 16), self.t["shift"], self.t["bits"]
 
-    def draw(self, first: int, second: int, true: float) -> float:
+    def noise(self, first: int, second: int) -> int:
         cell = bisect_right(self.starts, first) - 1
         n = cell * self.width + choose(second, self.width, self.bits) + 2 ** (self.shift - 1) >> self.shift
-        return self.value(self.index(true) + (-n if first % 2 else n))
+        return -n if first % 2 else n
 
     def below(self, n: int) -> Fraction:
-        """Return P(|N| < n)."""
+        if n <= 0:
+            return 1 - self.below(1 - n)
         cell, rest = divmod((2 * n - 1) * 2 ** (self.shift - 1), self.width)
-        if n <= 0 or cell >= len(self.starts):
-            return Fraction(int(n > 0))
-        start, after = [*self.starts, WORDS][cell : cell + 2]
-        return (start + (after - start) * Fraction(words_below(rest, self.width, self.bits), 2**self.bits)) / WORDS
-
-    def chance(self, true: float, released: float) -> Fraction:
-        n = abs(self.index(released) - self.index(true))
-        return (self.below(n + 1) - self.below(n)) / (2 if n else 1)
+        start, after = [*self.starts[cell : cell + 2], WORDS, WORDS][:2]
+        return (1 + (start + (after - start) * share_below(rest, self.width, self.bits)) / WORDS) / 2
 
     def check(self) -> None:
-        for i, start in enumerate(self.starts):
+        for i, start in enumerate(self.starts[:-1]):
             ideal = math.erf(i / self.cells / math.sqrt(2))
             demand(abs(start / WORDS - ideal) < 1e-15 and start % 2 == 0, f"threshold {i} of the normal table is wrong")
         sigma = Fraction(self.width * self.cells, 2**self.shift)
-        demand(abs(sigma * Fraction(self.step) / Fraction(self.stated["sigma"]) - 1) < TINY, "sigma is not as stated")
-        for k in range(1, 200):
-            n = max(1, round(k * sigma * 9 / 200))
-            ideal = math.erf(float((n - Fraction(1, 2)) / sigma) / math.sqrt(2))
-            demand(abs(self.below(n) - Fraction(ideal)) < 2.5e-7, f"P(|N| < {n}) is not that of the normal law")
-        demand(self.below(math.ceil(Fraction(len(self.starts), self.cells) * sigma) + 2) == 1, SUM)
+        last = math.ceil(Fraction(len(self.starts), self.cells) * sigma) + 1
+        self.compare("sigma", sigma, last, lambda z: (1 + math.erf(z / math.sqrt(2))) / 2, 1.25e-7)
 
 
-class RoundedUniform(Law):
+class RoundedUniform(Noise):
     """⌊(⌊u 2A⌋ − A)/2ˢ + ½⌋ steps, u by the first word."""
 
     def prepare(self) -> None:
         self.half, self.shift, self.bits = int(self.t["half"], 16), self.t["shift"], self.t["bits"]
 
-    def draw(self, first: int, second: int, true: float) -> float:  # noqa: ARG002 - one word is enough
-        n = choose(first, 2 * self.half, self.bits) - self.half + 2 ** (self.shift - 1) >> self.shift
-        return self.value(self.index(true) + n)
+    def noise(self, first: int, second: int) -> int:  # noqa: ARG002 - one word is enough
+        return choose(first, 2 * self.half, self.bits) - self.half + 2 ** (self.shift - 1) >> self.shift
 
     def below(self, n: int) -> Fraction:
-        """Return P(N < n)."""
-        place = min(max(n * 2**self.shift - 2 ** (self.shift - 1) + self.half, 0), 2 * self.half)
-        return Fraction(words_below(place, 2 * self.half, self.bits), 2**self.bits)
-
-    def chance(self, true: float, released: float) -> Fraction:
-        n = self.index(released) - self.index(true)
-        return self.below(n + 1) - self.below(n)
+        place = n * 2**self.shift - 2 ** (self.shift - 1) + self.half
+        return share_below(min(max(place, 0), 2 * self.half), 2 * self.half, self.bits)
 
     def check(self) -> None:
         alpha = Fraction(self.half, 2**self.shift)
-        demand(abs(alpha * Fraction(self.step) / Fraction(self.stated["alpha"]) - 1) < TINY, "alpha is not as stated")
-        last = math.ceil(alpha) + 1
-        demand(self.below(-last) == 0 and self.below(last + 1) == 1, SUM)
-        for n in range(-last, last + 1, max(1, last // 500)):
-            ideal = min(max((n - Fraction(1, 2) + alpha) / (2 * alpha), Fraction(0)), Fraction(1))
-            demand(abs(self.below(n) - ideal) <= Fraction(1, 2**self.bits), f"P(N < {n}) is not uniform")
+        self.compare("alpha", alpha, math.ceil(alpha) + 1, lambda z: min(max((1 + z) / 2, 0), 1), 0.5**self.bits)
 
 
-class TwoSidedGeometric(Law):
+class TwoSidedGeometric(Noise):
     """Zero or a block of cells by the first word, the side by its last bit; the cell in a block by the second word."""
 
     def prepare(self) -> None:
         self.blocks, self.cells = read_starts(self.t["blocks"]), read_starts(self.t["cells"])
-        self.width, self.spare, self.low, self.high = (self.t[k] for k in ("width", "spare_bits", "low", "high"))
-        self.scale = Fraction(self.stated["b"]) / Fraction(self.step)
+        names = ("width", "spare_bits", "bottom", "low", "high", "top")
+        self.width, self.spare, self.bottom, self.low, self.high, self.top = (self.t[name] for name in names)
         grain = 2**self.spare if self.width > 1 else 1
         demand(all(start % grain == 0 for start in self.cells), "a cell depends on the spare bits")
-        blocks, cells = ([b - a for a, b in pairwise([*starts, WORDS])] for starts in (self.blocks, self.cells))
         demand(all(start % 2 == 0 for start in self.blocks), "the two sides differ")
-        # The mass of 0, 1, 2, … cells on one side; that of the last block; that from a cell on, the farthest first.
-        self.mass = [blocks[0] * WORDS, *(c // 2 * w for c in blocks[1:-1] for w in cells)]
-        self.last = [blocks[-1] // 2 * w for w in cells]
-        self.tails = [blocks[-1] // 2 * WORDS]
-        for mass in reversed(self.mass[1:]):
-            self.tails.append(self.tails[-1] + mass)
+        self.scale = Fraction(self.stated["b"]) / Fraction(self.step)
+        self.apart = -(-(self.high - self.low) // self.width)
+        self.spread = share(0, self.width, self.spare) / share(self.width - 1, self.width, self.spare)
+        blocks, cells = ([b - a for a, b in pairwise(starts)] for starts in (self.blocks, self.cells))
+        # Pairs of words for zero and for cell 1, 2, … on one side; those from a cell on. The last block has all beyond it.
+        self.mass = [blocks[0] * WORDS, *(c // 2 * w for c in blocks[1:] for w in cells)]
+        self.tails = [*reversed([*accumulate(reversed(self.mass), initial=0)])]
+        self.inner = self.mass[: -len(cells)]
 
-    def draw(self, first: int, second: int, true: float) -> float:
+    def noise(self, first: int, second: int) -> int:
         block, cell = bisect_right(self.blocks, first) - 1, bisect_right(self.cells, second) - 1
-        m = (block - 1) * len(self.cells) + cell + 1 if block else 0
-        n = (-m if first % 2 else m) * self.width - self.width // 2
-        n += second % 2**self.spare * self.width >> self.spare if self.width > 1 else 0
-        return self.value(min(max(self.index(true) + n, self.t["bottom"]), self.t["top"]))
+        m = (block - 1) * (len(self.cells) - 1) + cell + 1 if block else 0
+        inside = second % 2**self.spare * self.width >> self.spare if self.width > 1 else 0
+        return (-m if first % 2 else m) * self.width - self.width // 2 + inside
 
-    def tail(self, side: int, steps: int) -> Fraction:
-        """Count the pairs of words that lead at least this many steps out, above (0) or below (1)."""
-        cell, inside = divmod(steps + self.width // 2, self.width)
-        inner = words_below(inside, self.width, self.spare)
-        part = words_below(self.width - inside, self.width, self.spare) if side else 2**self.spare - inner
-        demand(0 < cell < len(self.mass), "a released value lies beyond the table")
-        return self.tails[-1 - cell] + Fraction(part, 2**self.spare) * self.mass[cell]
-
-    def chance(self, true: float, released: float) -> Fraction:
-        n, y = self.index(released) - self.index(true), self.index(released)
-        if y in (self.t["bottom"], self.t["top"]):
-            return self.tail(int(y == self.t["bottom"]), abs(n)) / WORDS**2
+    def below(self, n: int) -> Fraction:
         cell, inside = divmod(n + self.width // 2, self.width)
-        mass = [*self.mass, *self.last, *[0] * (abs(cell) + 1)][abs(cell)]
-        return mass * share(inside, self.width, self.spare) / WORDS**2
+        if abs(cell) >= len(self.mass):
+            return Fraction(int(cell > 0))
+        before = WORDS**2 - self.tails[cell] if cell > 0 else self.tails[1 - cell]
+        return (before + self.mass[abs(cell)] * share_below(inside, self.width, self.spare)) / WORDS**2
 
     def gamma(self) -> Fraction | None:
-        distance, beyond = self.high - self.low, self.t["top"] - self.high
-        if distance > 50 * self.scale + 1:
+        if self.high - self.low > 50 * self.scale + 1:
             return None
-        # The largest ratio of two cells of one row that lie no farther apart than the domain is wide.
-        apart, reach = -(-distance // self.width), -(-(distance + beyond) // self.width) + 1
-        row, worst = [*reversed(self.mass[1:reach]), *self.mass[:reach]], Fraction(1)
-        least, most = deque[int](), deque[int]()
-        for i, mass in enumerate(row):
-            while least and row[least[-1]] >= mass:
-                least.pop()
-            while most and row[most[-1]] <= mass:
-                most.pop()
-            for queue in (least, most):
-                queue.append(i)
-                if queue[0] < i - apart:
-                    queue.popleft()
-            if row[most[0]] * worst.denominator > row[least[0]] * worst.numerator:
-                worst = Fraction(row[most[0]], row[least[0]])
-        ends = (self.tail(side, beyond) / self.tail(side, beyond + distance) for side in (0, 1))
-        return max(worst, *ends) * spread(self.width, self.spare)
+        reach = self.top - self.low + self.width // 2
+        demand(reach // self.width < len(self.inner), "a released value lies beyond the table")
+        # Of two cells no farther apart than the domain is wide: the most from a cell on, the fewest up to the other one.
+        most = [*accumulate(reversed(self.inner), max)][::-1]
+        fewest = [*accumulate(self.inner, min)][self.apart :]
+        worst = max(Fraction(a, b) for a, b in zip(most, fewest, strict=False))
+        above = self.chance_of_steps(self.high, self.top) / self.chance_of_steps(self.low, self.top)
+        beneath = self.chance_of_steps(self.low, self.bottom) / self.chance_of_steps(self.high, self.bottom)
+        return max(worst, above, beneath) * self.spread
 
     def check(self) -> None:
-        demand(self.mass[0] + 2 * self.tails[-1] == WORDS**2, SUM)
+        demand(self.mass[0] + 2 * self.tails[1] == WORDS**2, SUM)
         ends = [self.index(self.stated["low"]), self.index(self.stated["high"])]
         demand([self.low, self.high] == ends, "the domain is another one")
         root = exponential(-self.width / self.scale / 2)
-        for m in range(0, len(self.mass), max(1, len(self.mass) // 500)):
+        for m in range(0, len(self.inner), max(1, len(self.inner) // 500)):
             beyond = Fraction(math.exp(-(m - 1) * self.width / self.scale)) if m else Fraction(0)
             ideal = root * (1 - root**2) / 2 * beyond if m else 1 - root
             slack = ideal / 10**6 + Fraction(len(self.blocks), 2**60)
             demand(abs(Fraction(self.mass[m], WORDS**2) - ideal) < slack, f"P({m} cells) is not geometric")
-        gamma, apart = self.gamma(), -(-(self.high - self.low) // self.width) * self.width
-        asked = exponential(apart / self.scale) * spread(self.width, self.spare) * (1 + 1000 * TINY)
-        demand(gamma is None or gamma <= asked, "gamma exceeds e^(range/b)")
+        asked = exponential(self.apart * self.width / self.scale) * self.spread * (1 + 1000 * TINY)
+        demand((self.gamma() or 0) <= asked, "gamma exceeds e^(range/b)")
 
 
 class OwnOrAny(Law):
     """Where the first word is below the threshold one of the value's own outcomes, else one of all, by the second word."""
 
     def prepare(self) -> None:
-        names = ("set", "own", "every", "own_bits", "every_bits")
-        self.set, self.own, self.every, self.own_bits, self.every_bits = (self.t[k] for k in names)
-        self.threshold = int(self.t["threshold"], 16)
+        self.set, self.threshold = self.t["set"], int(self.t["threshold"], 16)
+        self.own, self.every = (self.t["own"], self.t["own_bits"]), (self.t["every"], self.t["every_bits"])
         demand(0 <= self.threshold < WORDS, "the threshold leaves no other value possible")
 
     def member(self, true: float, k: int) -> int:
@@ -283,26 +273,31 @@ class OwnOrAny(Law):
         y[pivot] = -sum(a * b for a, b in zip(x, y, strict=True)) * pow(x[pivot], -1, q) % q
         lead = y.index(1)
         behind = sum(c * q ** (d - 1 - i) for i, c in enumerate(y) if i > lead)
-        return (q ** (d - 1 - lead) - 1) // (q - 1) + behind
+        return points(d - 1 - lead, q) + behind
+
+    def outcome(self, released: float) -> int:
+        window = self.set == "window"
+        return self.index(released) - self.t["low"] + self.t["window"] if window else super().outcome(released)
+
+    def name_outcome(self, outcome: int) -> float:
+        window = self.set == "window"
+        return self.value(outcome + self.t["low"] - self.t["window"]) if window else super().name_outcome(outcome)
 
     def draw(self, first: int, second: int, true: float) -> float:
         own = first < self.threshold
-        y = choose(second, self.own, self.own_bits) if own else choose(second, self.every, self.every_bits)
-        y = self.member(true, y) if own else y
-        return self.value(y + self.t["low"] - self.t["window"]) if self.set == "window" else self.name_outcome(y)
+        return self.name_outcome(self.member(true, choose(second, *self.own)) if own else choose(second, *self.every))
 
     def chance(self, true: float, released: float) -> Fraction:
-        y = self.outcome(released) if self.set != "window" else self.index(released) - self.t["low"] + self.t["window"]
-        own = sum(share(k, self.own, self.own_bits) for k in range(self.own) if self.member(true, k) == y)
-        kept = Fraction(self.threshold, WORDS)
-        return kept * own + (1 - kept) * share(y, self.every, self.every_bits)
+        y, kept = self.outcome(released), Fraction(self.threshold, WORDS)
+        own = sum(share(k, *self.own) for k in range(self.own[0]) if self.member(true, k) == y)
+        return kept * own + (1 - kept) * share(y, *self.every)
 
     def gamma(self) -> Fraction:
         return self.ratio(self.threshold)
 
     def ratio(self, threshold: int) -> Fraction:
         """Return the amplification with this threshold."""
-        most, fewest = share(0, self.own, self.own_bits), share(self.every - 1, self.every, self.every_bits)
+        most, fewest = share(0, *self.own), share(self.every[0] - 1, *self.every)
         return 1 + threshold * most / ((WORDS - threshold) * fewest)
 
     def check(self) -> None:
@@ -314,26 +309,30 @@ class OwnOrAny(Law):
         elif self.set == "self":
             sizes = 1, law["size"]
         else:
-            q, d = t["order"], t["dimension"]
-            sizes = (q ** (d - 1) - 1) // (q - 1), (q**d - 1) // (q - 1)
-            demand((q, d) == (law["order"], law["dimension"]), "the space is another one")
+            sizes = points(t["dimension"] - 1, t["order"]), points(t["dimension"], t["order"])
+            demand(all(t[name] == law[name] for name in ("order", "dimension")), "the space is another one")
             for x in range(min(law["size"], 5)):
-                demand(
-                    len({self.member(x, k) for k in range(self.own)}) == self.own, f"the set of {x} has a code twice"
-                )
-        demand((self.own, self.every) == sizes, "the numbers of outcomes are others")
-        for size, bits in ((self.own, self.own_bits), (self.every, self.every_bits)):
-            demand(words_below(size, size, bits) == 2**bits and spread(size, bits) < 1.01, SUM)
+                once = len({self.member(x, k) for k in range(self.own[0])}) == self.own[0]
+                demand(once, f"the set of {x} has a code twice")
+        demand((self.own[0], self.every[0]) == sizes, "the numbers of outcomes are others")
+        for size, bits in (self.own, self.every):
+            whole, even = share_below(size, size, bits), share(0, size, bits) < 1.01 * share(size - 1, size, bits)
+            demand(whole == 1 and even, SUM)
         asked = Fraction(law["gamma"]) if "gamma" in law else exponential(Fraction(law["epsilon"]))
         demand(self.gamma() <= asked, "gamma exceeds what was asked")
         largest = self.threshold == WORDS - 1 or self.ratio(self.threshold + 1) > asked
         demand(largest, "gamma is lower than what was asked")
 
 
+def points(d: int, q: int) -> int:
+    """Return how many points the projective space of d coordinates over q elements has."""
+    return int((q**d - 1) // (q - 1))
+
+
 def coordinates(point: int, q: int, d: int) -> list[int]:
     """Return a point of the projective space of d coordinates over q elements, written with a leading one."""
-    behind = max(m for m in range(d) if (q**m - 1) // (q - 1) <= point)
-    rest = point - (q**behind - 1) // (q - 1)
+    behind = max(m for m in range(d) if points(m, q) <= point)
+    rest = point - points(behind, q)
     return [0] * (d - 1 - behind) + [1] + [rest // q ** (behind - 1 - i) % q for i in range(behind)]
 
 
@@ -344,8 +343,8 @@ class Columns(Law):
         self.columns, self.bits = [[int(c, 16) for c in column] for column in self.t["columns"]], self.t["bits"]
 
     def draw(self, first: int, second: int, true: float) -> float:  # noqa: ARG002 - one word is enough
-        column, word = self.columns[self.place(true)], first >> 64 - self.bits
-        return self.name_outcome(next(i for i in range(len(column)) if word < sum(column[: i + 1])))
+        upto = [*accumulate(self.columns[self.place(true)])]
+        return self.name_outcome(bisect_right(upto, first >> 64 - self.bits))
 
     def chance(self, true: float, released: float) -> Fraction:
         return Fraction(self.columns[self.place(true)][self.outcome(released)], 2**self.bits)
@@ -362,26 +361,13 @@ class Columns(Law):
                 demand(near, f"column {k} is not that of the stated matrix")
 
 
-class Fixed(Law):
-    """No chance: a value is released as what its bin releases."""
-
-    def draw(self, first: int, second: int, true: float) -> float:  # noqa: ARG002 - no chance in it
-        return self.name_outcome(self.place(true))
-
-    def chance(self, true: float, released: float) -> Fraction:
-        return Fraction(int(self.name_outcome(self.place(true)) == released))
-
-    def check(self) -> None:
-        demand(len(self.t["values"]) == len(self.t["cuts"]) + 1, "a bin lacks its value")
-
-
 FORMS = {
     "rounded-normal": RoundedNormal,
     "rounded-uniform": RoundedUniform,
     "two-sided-geometric": TwoSidedGeometric,
     "own-or-any": OwnOrAny,
     "columns": Columns,
-    "fixed": Fixed,
+    "fixed": Law,
 }
 
 
@@ -424,28 +410,24 @@ def check(certificate: dict[str, Any], manifest: dict[str, Any]) -> int:
         demand(column["mechanism"] == stated[name], f"{name}: the law is not that of the manifest")
         try:
             check_column(column, certificate["shared"])
-        except Wrong as wrong:
-            raise Wrong(f"{name}: {wrong}") from None
-        except (LookupError, TypeError, ValueError, ArithmeticError, StopIteration) as error:
-            raise Wrong(f"{name}: the certificate cannot be read ({type(error).__name__}: {error})") from None
+        except (LookupError, TypeError, ValueError, ArithmeticError) as error:
+            words = error if isinstance(error, Wrong) else f"the certificate cannot be read ({error!r})"
+            raise Wrong(f"{name}: {words}") from None
     return sum(c["table"] is not None for c in columns.values())
 
 
-def main(arguments: list[str]) -> int:
+def main(paths: list[str]) -> int:
     """Check the two files that are named."""
-    if len(arguments) != 2:
+    if len(paths) != 2:
         print("usage: python check_certificate.py law.cert.json manifest.json", file=sys.stderr)
         return 2
     try:
-        documents = []
-        for path in arguments:
-            with open(path, encoding="utf-8") as file:
-                documents.append(json.load(file))
-        laws = check(*documents)
-    except (Wrong, OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        certificate, manifest = (json.loads(open(path, encoding="utf-8").read()) for path in paths)
+        laws = check(certificate, manifest)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         print(f"wrong: {error}", file=sys.stderr)
         return 1
-    print(f"right: {laws} laws of {len(documents[0]['columns'])} columns are as certified")
+    print(f"right: {laws} laws of {len(certificate['columns'])} columns are as certified")
     return 0
 
 

@@ -281,7 +281,7 @@ class OwnOrAny(Law):
         return kept * own + (1 - kept) * share(y, *self.every)
 
     def gamma(self, more: int = 0) -> Fraction:
-        """Return the amplification, with so many words more below the threshold."""
+        """Return the amplification, with this many more words below the threshold."""
         threshold, most, fewest = self.threshold + more, share(0, *self.own), share(self.every[0] - 1, *self.every)
         return 1 + threshold * most / ((WORDS - threshold) * fewest)
 

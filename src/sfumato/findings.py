@@ -237,6 +237,23 @@ WORDS = {
         "Keep count of releases of this table yourself, or tie the noise to people with an id column.",
     ),
     # --- mining ---
+    "SF291": (
+        "Values were clipped",
+        "The column is clipped, and this many of its values lay beyond the ends of its domain. They were moved to the nearer end.",
+        "Nothing, if few were moved. Widen the domain in the plan where the tail matters.",
+    ),
+    "SF292": (
+        "Noise acts on a scale",
+        "The column is on a scale, so its noise is a share of the scale: small near the crowded end, large in the tail. Released "
+        "values are in the column's unit, and their plain mean is far off.",
+        "Use reconstruct, mine or the other verbs, which answer in the column's unit.",
+    ),
+    "SF293": (
+        "A scale was proposed",
+        "A few values stretch the range of the column so far that noise on it would drown all others. On the proposed scale they "
+        "do not.",
+        "Keep the line, change the scale or its unit, or delete the line for noise on the plain range.",
+    ),
     "SF301": (
         "A column was not reconstructed",
         "The column has no single value in the release, or cannot be reconstructed by the chosen method.",

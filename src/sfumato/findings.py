@@ -244,14 +244,12 @@ WORDS = {
     ),
     "SF292": (
         "Noise acts on a scale",
-        "The column is on a scale, so its noise is a share of the scale: small near the crowded end, large in the tail. Released "
-        "values are in the column's unit, and their plain mean is far off.",
+        "Noise is a share of the column's scale: small where values are crowded, large in the tail. A plain mean is far off.",
         "Use reconstruct, mine or the other verbs, which answer in the column's unit.",
     ),
     "SF293": (
         "A scale was proposed",
-        "A few values stretch the range of the column so far that noise on it would drown all others. On the proposed scale they "
-        "do not.",
+        "A few values stretch the range of the column so far that noise on it would drown all others.",
         "Keep the line, change the scale or its unit, or delete the line for noise on the plain range.",
     ),
     "SF301": (

@@ -11,6 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -218,9 +219,11 @@ class Quantile(Scale):
         values = self.values
         most = 10_000
         if not isinstance(values, list | tuple) or not 2 <= len(values) <= most:
-            raise UsageError(f"the scale quantile needs from 2 to {most:,} reference values: values = [0, 100, 2000, …]")
+            raise UsageError(
+                f"the scale quantile needs from 2 to {most:,} reference values: values = [0, 100, 2000, …]"
+            )
         numbers = tuple(_number(self.name, "values", v) for v in values)
-        if not all(b - a > 1e-9 * max(abs(a), abs(b)) for a, b in zip(numbers, numbers[1:], strict=False)):
+        if not all(b - a > 1e-9 * max(abs(a), abs(b)) for a, b in pairwise(numbers)):
             raise UsageError("the reference values of the scale quantile must increase; list each once, in order")
         object.__setattr__(self, "values", numbers)
 

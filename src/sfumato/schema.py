@@ -238,7 +238,9 @@ class Attribute:
     def _check_scale(self, scale: Scale) -> None:
         where = f"{self.name}: the scale {scale.name}"
         if self.kind is not Kind.REAL or self.resolution is not None:
-            raise UsageError(f'{where} is for real numbers without a resolution; write kind = "real", and no resolution')
+            raise UsageError(
+                f'{where} is for real numbers without a resolution; write kind = "real", and no resolution'
+            )
         if self.consent is Consent.TRUE:
             raise UsageError(f"{where} is for noise, and the column is released as true; leave the scale out")
         low, high = self._ends.low, self._ends.high

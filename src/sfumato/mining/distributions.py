@@ -120,8 +120,8 @@ class Reconstruction:
         return [self._chart(f"{self.attribute.name}, {label}", d, alone=False) for label, d in classes]
 
     def _chart(self, title: str, d: Distribution, **options: Any) -> str:
-        about = {"lower": d.lower, "upper": d.upper, "days": self.days, "ruler": d.ruler}
-        return charts.distribution(title, d.grid, d.mass, **about, **options)
+        options |= {"days": self.days, "ruler": d.ruler}
+        return charts.distribution(title, d.grid, d.mass, lower=d.lower, upper=d.upper, **options)
 
 
 NO_VALUE = "no value is present, so there is nothing to reconstruct"

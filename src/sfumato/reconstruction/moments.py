@@ -175,11 +175,11 @@ class Weights:
     @classmethod
     def on_ruler(cls, channel: Channel, ruler: Ruler) -> Weights | None:
         """Return the weights of a law for values in the unit of a column on a scale; None where there are none."""
-        cells, points, tolerance = 4000, 257, 1e-5
-        if channel.step is None or channel.representatives is not None:
+        points, tolerance = 65, 1e-5
+        if not channel.step or channel.representatives is not None:
             return None
         true = np.unique(snap(np.linspace(0.0, 1.0, points), channel.step))
-        observed = channel.observed_grid(Grid(edges=np.linspace(0.0, 1.0, cells + 1)))
+        observed = _widen(channel.observed_grid(Grid(edges=np.linspace(0.0, 1.0, points))), channel.step)
         kernel = Transition.of(channel, Grid(atoms=true), observed).matrix.dense()
         start, size = ruler.low, ruler.high - ruler.low
         out = []
@@ -207,6 +207,18 @@ class Weights:
         """The standard deviation of w₁ given the true value, the mean over the domain, in the unit of the values."""
         flat = np.full(len(self.points), 1 / len(self.points))
         return self.scores.width * math.sqrt(self.chance(self.scores.first(self.released), self.points, flat))
+
+
+def _widen(grid: Grid, step: float) -> Grid:
+    """Return finer cells, twice as far: weights that grow like e^{Ly} see what is negligible to everything else."""
+    max_cells = 12_000
+    low, high = (float(end) for end in grid.finite_edges[[0, -1]])
+    beyond = round((high - low) / (2 * step))
+    steps = round((high - low) / step) + 2 * beyond
+    each = math.ceil(steps / max_cells)
+    edges = low + step * (each * np.arange(math.ceil(steps / each) + 1, dtype=np.float64) - beyond)
+    edges[0], edges[-1] = -np.inf, np.inf
+    return Grid(edges=edges, step=step)
 
 
 @dataclass(frozen=True)

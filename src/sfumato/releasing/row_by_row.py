@@ -101,7 +101,9 @@ class ReleaseKernel:
         entities = (addresses.high ^ addresses.low,) if self.identifier and self.gathers else ()
         content = {c.name: content_values(c.encoder.attribute, seen[c.name]) for c in self.columns if c.name in seen}
         clipped = {
-            c.name: c.encoder.count_clipped(block.batch.column(c.name)) for c in self.columns if c.encoder.attribute.clip
+            c.name: c.encoder.count_clipped(block.batch.column(c.name))
+            for c in self.columns
+            if c.encoder.attribute.clip
         }
         sketch = sketch_of(self.sketch_key, content, addresses)
         return Released(batch, Tally(sketch, missing, entities, clipped=clipped))
@@ -391,7 +393,10 @@ class RowDraft(Draft):
     def making(self, written: Written, tally: Tally) -> Making:  # noqa: ARG002
         """Say what was clipped, and warn where the ledger cannot tell rows apart."""
         warnings = [
-            Note("SF291", f"{name}: {count:,} values beyond the ends of the domain were moved to them, as clip = true asks")
+            Note(
+                "SF291",
+                f"{name}: {count:,} values beyond the ends of the domain were moved to them, as clip = true asks",
+            )
             for name, count in tally.clipped.items()
             if count
         ]

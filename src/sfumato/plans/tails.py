@@ -65,9 +65,13 @@ def noise_of_mean(ruler: Ruler, sizes: Sizes) -> float:
 def propose_scale(interval: Interval, sizes: Sizes) -> Scale | None:
     """Return the scale on which noise costs the mean least, where that is far less than on the plain range; None elsewhere."""
     max_cost, min_values = 0.4, 20
-    if not interval.range > 0 or sum(n for *_, n in sizes.counts) < min_values:
+    largest = max(abs(interval.low), abs(interval.high))
+    # All scales bend at 0, so they can do nothing for a domain far from it; and far from 1, powers of it leave float64.
+    if not (1e-100 < largest < 1e100 and interval.range > 0.01 * largest):
         return None
-    top = math.floor(math.log10(max(abs(interval.low), abs(interval.high))))
+    if sum(n for *_, n in sizes.counts) < min_values:
+        return None
+    top = math.floor(math.log10(largest))
     units = [digit * 10.0**power for power in range(top - 4, top + 1) for digit in (1, 2, 5)]
     kind = Log if interval.low >= 0 else Asinh
     candidates: list[Scale] = [kind(unit) for unit in units] + ([Sqrt()] if interval.low >= 0 else [])

@@ -157,6 +157,46 @@ class Sqrt(Scale):
 
 
 @dataclass(frozen=True)
+class Cbrt(Scale):
+    """g(x) = ∛(x + unit): between a square root and a log scale, for any sign.
+
+    Parameters
+    ----------
+    unit : float
+        Above 0, the scale is about even below it.
+
+    Examples
+    --------
+    >>> Cbrt().stretch(np.array([-8.0, 0.0, 27.0])).tolist()
+    [-2.0, 0.0, 3.0]
+    """
+
+    name: ClassVar[str] = "cbrt"
+
+    unit: float = 0.0
+
+    def __post_init__(self) -> None:
+        unit = _number(self.name, "unit", self.unit)
+        object.__setattr__(self, "unit", unit and _positive(self.name, "unit", unit))
+
+    def stretch(self, values: FloatArray) -> FloatArray:
+        """Return ∛(x + unit)."""
+        return np.cbrt(values + self.unit)
+
+    def unstretch(self, stretched: FloatArray) -> FloatArray:
+        """Return g³ − unit."""
+        return stretched**3 - self.unit
+
+    def functions(self, places: FloatArray, span: float, power: int) -> FloatArray:  # noqa: ARG002 - a polynomial of any length
+        """Return 1, u, …, since x is a polynomial of degree three in the place."""
+        return places ** np.arange(3 * power + 1)[:, None]
+
+    def in_words(self) -> str:
+        """Name the scale with its unit."""
+        return "cube-root scale" + (f", ∛(x + {self.unit:g})" if self.unit else "")
+
+
+@dataclass(frozen=True)
 class Asinh(Scale):
     """g(x) = asinh(x/unit): a log scale in both directions, for columns with negative values.
 

@@ -34,7 +34,7 @@ noise     a law with its parameters (privacy = width of the 95 % interval as a f
 method    in [release], for the numeric columns without noise of their own:
 {joint}
 scale     for real numbers that a few large values stretch: the noise is a share of the scale, figures stay in the unit.
-          "sqrt", {{ name = "log", unit = 100 }} (or "asinh", with negative values; even below the unit), or
+          "sqrt", "cbrt", {{ name = "log", unit = 100 }} (or "asinh", with negative values; even below the unit), or
           {{ name = "quantile", values = [...] }} with quantiles of a public table
 clip      true moves values beyond the ends of the domain to them
 missing_values   texts that mean "no value"; missing = "category" lets absence take part in substitution

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sfumato.counts import FloatArray
-from sfumato.scales import Asinh, Log, Ruler, Scale, Sqrt
+from sfumato.scales import Asinh, Cbrt, Log, Ruler, Scale, Sqrt
 from sfumato.schema import Attribute, Consent, Interval, Kind, Role
 
 PER_OCTAVE = 8
@@ -54,11 +54,11 @@ def noise_of_mean(ruler: Ruler, sizes: Sizes) -> float:
     With x = h(u) and noise of standard deviation σ on the scale, it is about (h′σ)² + (h″σ²)²/2 in a row; on the plain range
     it is (range σ)². Noise of half the range is taken: σ = 0.5/3.92.
     """
-    sigma = 0.5 / 3.92
-    values = np.clip(sizes.values, ruler.low, ruler.high)
-    places = ruler.to_places(values)
-    below, above = ruler.to_values(places - sigma), ruler.to_values(places + sigma)
-    variance = ((above - below) / 2) ** 2 + (above - 2 * values + below) ** 2 / 2
+    sigma, step = 0.5 / 3.92, 1e-3
+    places = np.clip(ruler.to_places(np.clip(sizes.values, ruler.low, ruler.high)), step, 1 - step)
+    below, at, above = (ruler.to_values(places + k * step) for k in (-1, 0, 1))
+    slope, bend = (above - below) / (2 * step), (above - 2 * at + below) / step**2
+    variance = (slope * sigma) ** 2 + (bend * sigma**2) ** 2 / 2
     return math.sqrt(float(variance @ sizes.shares)) / ((ruler.high - ruler.low) * sigma)
 
 
@@ -73,8 +73,11 @@ def propose_scale(interval: Interval, sizes: Sizes) -> Scale | None:
         return None
     top = math.floor(math.log10(largest))
     units = [digit * 10.0**power for power in range(top - 4, top + 1) for digit in (1, 2, 5)]
-    kind = Log if interval.low >= 0 else Asinh
-    candidates: list[Scale] = [kind(unit) for unit in units] + ([Sqrt()] if interval.low >= 0 else [])
+    candidates: list[Scale] = [Cbrt()]
+    if interval.low >= 0:
+        candidates += [Sqrt(), *(kind(unit) for unit in units for kind in (Log, Cbrt))]
+    else:
+        candidates += [Asinh(unit) for unit in units]
     costs = [noise_of_mean(Ruler(scale, interval.low, interval.high), sizes) for scale in candidates]
     best = int(np.argmin(costs))
     return candidates[best] if costs[best] <= max_cost else None

@@ -80,7 +80,11 @@ def compare(name: str, privacy: float, keys: int, scales: Sequence[Scale]) -> li
             print(f"| {name} | {words} | {figure} | {cells} |", flush=True)
             if attribute is proposed and before is not None:
                 ours, peer = s.errors.mean(), before[figure].errors.mean()
-                out.append(Ratio(f"{name}: stated error of the {figure}", f"{ours:,.1f}", f"{peer:,.1f}", ours / peer, "≤ 0.25"))
+                out.append(
+                    Ratio(
+                        f"{name}: stated error of the {figure}", f"{ours:,.1f}", f"{peer:,.1f}", ours / peer, "≤ 0.25"
+                    )
+                )
         before = before or scored
     return out
 
@@ -93,7 +97,9 @@ def main() -> None:
     parser.add_argument("--columns", nargs="+", default=["cost", "capital_gain", "capital_loss"])
     parser.add_argument("--units", nargs="*", type=float, default=[], help="log scales of these units as well")
     options = parser.parse_args()
-    print("| column | scale | figure | truth | error | stated | covers |\n|---|---|---|---:|---:|---:|---:|", flush=True)
+    print(
+        "| column | scale | figure | truth | error | stated | covers |\n|---|---|---|---:|---:|---:|---:|", flush=True
+    )
     rows = []
     for name in options.columns:
         rows += compare(name, options.privacy, options.keys, [Log(unit) for unit in options.units])

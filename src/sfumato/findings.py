@@ -1,7 +1,8 @@
 """Everything the product warns of, by number: what it means, and what to do about it.
 
 SF1xx  a plan and the table it was made from
-SF2xx  a release: cautions for everybody (SF20x), notes of guided methods for the owner (SF22x), the ledger (SF23x)
+SF2xx  a release: cautions for everybody (SF20x), notes of guided methods for the owner (SF22x), the ledger (SF23x),
+       scales and clipped values (SF29x)
 SF3xx  mining: distributions, trees, clusters, comparisons, trade-offs
 SF4xx  an audit: what is in the open (SF40x), and why a promise is narrowed or broken (SF41x, SF42x)
 

@@ -266,12 +266,13 @@ def propose_published(name: str, columns: list[dict[str, Any]], target: str | No
     for column in columns:
         kind = Kind(column["kind"])
         domain = Interval(column["min"], column["max"]) if kind.numeric else Categories(tuple(column["categories"]))
-        scale = Scale.from_dict(column["scale"]) if "scale" in column else None
-        attribute = Attribute(column["name"], kind, domain, scale=scale)
+        attribute = Attribute(column["name"], kind, domain)
         if column["name"] == target:
             attribute = replace(attribute, role=Role.TARGET, consent=Consent.TRUE)
         elif _single(attribute):
             attribute = replace(attribute, consent=Consent.WITHHOLD)
+        elif "scale" in column:
+            attribute = replace(attribute, kind=Kind.REAL, scale=Scale.from_dict(column["scale"]))
         why = f"as published with {name}" + ("; its one value tells nothing" if not attribute.released else "")
         out[column["name"]] = Proposal(attribute, why)
     return out

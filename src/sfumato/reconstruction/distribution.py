@@ -291,7 +291,10 @@ class Distribution:
         """Return the lattice points next to `x`, where the values lie on a lattice; on a scale, an end or 0 that is next to it."""
         grid = self.fine[0]
         if self.ruler is not None:
-            spike, narrow = np.clip(self.ruler.to_places(0.0), 0.0, 1.0), 1e-4  # where values crowd, in a cell of this width
+            spike, narrow = (
+                np.clip(self.ruler.to_places(0.0), 0.0, 1.0),
+                1e-4,
+            )  # where values crowd, in a cell of this width
             for place in (0.0, 1.0, float(spike)):
                 x = np.where(np.abs(x - place) < narrow, place, x)
             return x

@@ -336,9 +336,3 @@ def test_ordinary_columns_are_left_alone(values: FloatArray, scale: str | None) 
 def test_sizes_add_up() -> None:
     values = np.concatenate([costs(), -costs(), [0.0]])
     assert Sizes.of(values[:3000]) + Sizes.of(values[3000:]) == Sizes.of(values)
-
-
-def test_a_bundled_table_brings_its_scales() -> None:
-    plan = sf.plan("adult", privacy=0.5)
-    assert plan.scaled == ["capital_gain", "capital_loss"]
-    assert sf.plan("adult", target="capital_gain").schema["capital_gain"].scale is None

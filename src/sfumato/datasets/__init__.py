@@ -54,7 +54,7 @@ def describe(name: str) -> dict[str, Any]:
     The fields are `title`, `file`, `rows`, `target`, `doi`, `licence`, `creators`, `year`, `source`, `changes`,
     `sha256` (of the uncompressed CSV) and `columns`. A column has `name`, `kind` (``real``, ``integer``,
     ``categorical``, or ``ordinal`` where the order of the categories is beyond doubt), `min` and `max` or `categories`,
-    `missing` (the count of empty fields) unless it is complete, and `scale` where a plan puts it on one. Ends and
-    categories are those found in the table; the two parts of Adult share theirs.
+    and `missing` (the count of empty fields) unless it is complete. Ends and categories are those found in the table;
+    the two parts of Adult share theirs.
     """
     return copy.deepcopy(_entry(name))

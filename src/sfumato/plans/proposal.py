@@ -13,7 +13,6 @@ from sfumato.findings import Note
 from sfumato.io import detect_spelling
 from sfumato.plans.profile import ColumnProfile, sentinels
 from sfumato.plans.tails import with_scale
-from sfumato.scales import Scale
 from sfumato.schema import MAX_EXACT_INTEGER, Attribute, Categories, Consent, Interval, Kind, Role, day_number
 from sfumato.text import join_names
 
@@ -271,8 +270,6 @@ def propose_published(name: str, columns: list[dict[str, Any]], target: str | No
             attribute = replace(attribute, role=Role.TARGET, consent=Consent.TRUE)
         elif _single(attribute):
             attribute = replace(attribute, consent=Consent.WITHHOLD)
-        elif "scale" in column:
-            attribute = replace(attribute, kind=Kind.REAL, scale=Scale.from_dict(column["scale"]))
         why = f"as published with {name}" + ("; its one value tells nothing" if not attribute.released else "")
         out[column["name"]] = Proposal(attribute, why)
     return out

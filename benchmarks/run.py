@@ -64,6 +64,11 @@ JOBS = (
         "Range queries of two columns, beside one smoothing for all",
         quick=("--rows", "5000", "--pairs", "1", "--privacy", "1", "--reach", "3"),
     ),
+    Job(
+        "scales",
+        "Mean and median of long tails, on a scale and on the plain range",
+        quick=("--keys", "1", "--columns", "cost"),
+    ),
     Job("ldp", "Substituted categories, beside multi-freq-ldpy"),
     Job("guided", "Tree-guided methods, beside scikit-learn's tree"),
     Job("clusters", "Label-keeping methods, beside k-means", quick=("2000",)),

@@ -26,6 +26,7 @@ HOMES = (
     ("sfumato.demonstration", ("demo",)),
     ("sfumato.findings", ("explain",)),
     ("sfumato.schema", ("Attribute", "Categories", "Consent", "Interval", "Kind", "Role", "Schema")),
+    ("sfumato.scales", ("Asinh", "Cbrt", "Log", "Quantile", "Sqrt")),
     ("sfumato.channels", ("Gaussian", "Intervals", "Laplace", "Projective", "SquareWave", "Substitution", "Uniform")),
     ("sfumato.plans", ("Plan",)),
     ("sfumato.releases", ("Manifest", "Release", "Making", "Signature")),
@@ -95,6 +96,11 @@ if TYPE_CHECKING:  # `as` tells type checkers that a name is handed on
         verify as verify,
     )
     from sfumato.releasing import plan as plan, release as release
+    from sfumato.scales import Asinh as Asinh
+    from sfumato.scales import Cbrt as Cbrt
+    from sfumato.scales import Log as Log
+    from sfumato.scales import Quantile as Quantile
+    from sfumato.scales import Sqrt as Sqrt
     from sfumato.schema import (
         Attribute as Attribute,
         Categories as Categories,

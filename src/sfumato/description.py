@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sfumato.findings import Note, code_notes
 from sfumato.guided import METHODS, Method, Pattern, TreeMethod
 from sfumato.privacy import HIDE_GAPS, VISIBLE_GAPS, exactly_true, figures, hides_little, record_figures
@@ -19,7 +21,11 @@ def what(column: ReleasedColumn, method: Mapping[str, Any] | None = None) -> str
     if column.guided is not None:
         guided = METHODS.get(column.guided)
         return column.guided if guided is None else guided.in_words(column.attribute, method or {})
-    return "released as it is" if column.channel is None else column.channel.in_words()
+    if column.channel is None:
+        return "released as it is"
+    words = column.channel.in_words()
+    scale = column.attribute.scale
+    return words if scale is None else f"on a {scale.in_words()}, of which the domain is from 0 to 1: {words}"
 
 
 def domain_text(column: ReleasedColumn) -> str:
@@ -138,6 +144,9 @@ def cautions(manifest: Manifest) -> list[Note]:
         "their true value"
     )
     caution("SF204", coarse, true)
+    scaled = [c.attribute.name for c in columns if c.attribute.scale is not None]
+    words = "Noise acts on a scale and grows with the value, so a plain mean of released values is far off; reconstruct corrects it"
+    caution("SF292", words, scaled)
     infinite = [c.attribute.name for c in columns if c.channel and c.channel.guarantee().reason]
     caution("SF205", "No finite ε of differential privacy holds for", infinite)
     if manifest.method is not None:
@@ -255,8 +264,19 @@ def _attribute(column: ReleasedColumn, method: Mapping[str, Any] | None) -> dict
         privacy = figures(channel, attribute)
         if column.missing_public:
             privacy |= {"missing_public": True, "missing_reason": VISIBLE_GAPS, "next_step": HIDE_GAPS}
+        privacy |= _example(column, privacy)
         words = {"in_words": _width_words(column, privacy), "epsilon_in_words": _epsilon_words(column, privacy)}
     return about | {"privacy": privacy | words}
+
+
+def _example(column: ReleasedColumn, privacy: Mapping[str, Any]) -> dict[str, Any]:
+    """Return, for a column on a scale, what the 95 % interval is around a value in the middle of it, in the column's unit."""
+    ruler = column.attribute.ruler
+    if ruler is None:
+        return {}
+    half = privacy["interval_width_95"] / 2
+    low, value, high = ruler.to_values(np.array([0.5 - half, 0.5, 0.5 + half])).tolist()
+    return {"interval_95_example": {"released": value, "low": max(low, ruler.low), "high": min(high, ruler.high)}}
 
 
 def _width_words(column: ReleasedColumn, privacy: dict[str, Any]) -> str:
@@ -266,6 +286,9 @@ def _width_words(column: ReleasedColumn, privacy: dict[str, Any]) -> str:
         if column.attribute.missing is Missing.CATEGORY:
             return f"{format_number(width, 3)} of {labels + 1:,} labels, missing among them"
         return f"{format_number(width, 3)} of {labels:,} labels"
+    if example := privacy.get("interval_95_example"):
+        value, low, high = (format_number(example[name], 3) for name in ("released", "low", "high"))
+        return f"{100 * width:.3g} % of its scale: behind a released {value} is a value from {low} to {high}"
     unit = " days" if column.attribute.kind is Kind.DATE else ""
     words = f"{format_number(width, 5)}{unit}" + (f" ({100 * share:.3g} % of the range)" if share is not None else "")
     if column.channel is not None and hides_little(column.channel, column.attribute):

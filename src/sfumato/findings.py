@@ -1,7 +1,8 @@
 """Everything the product warns of, by number: what it means, and what to do about it.
 
 SF1xx  a plan and the table it was made from
-SF2xx  a release: cautions for everybody (SF20x), notes of guided methods for the owner (SF22x), the ledger (SF23x)
+SF2xx  a release: cautions for everybody (SF20x), notes of guided methods for the owner (SF22x), the ledger (SF23x),
+       scales and clipped values (SF29x)
 SF3xx  mining: distributions, trees, clusters, comparisons, trade-offs
 SF4xx  an audit: what is in the open (SF40x), and why a promise is narrowed or broken (SF41x, SF42x)
 
@@ -237,6 +238,21 @@ WORDS = {
         "Keep count of releases of this table yourself, or tie the noise to people with an id column.",
     ),
     # --- mining ---
+    "SF291": (
+        "Values were clipped",
+        "The column is clipped, and this many of its values lay beyond the ends of its domain. They were moved to the nearer end.",
+        "Nothing, if few were moved. Widen the domain in the plan where the tail matters.",
+    ),
+    "SF292": (
+        "Noise acts on a scale",
+        "Noise is a share of the column's scale: small where values are crowded, large in the tail. A plain mean is far off.",
+        "Use reconstruct, mine or the other verbs, which answer in the column's unit.",
+    ),
+    "SF293": (
+        "A scale was proposed",
+        "A few values stretch the range of the column so far that noise on it would drown all others.",
+        "Keep the line, change the scale or its unit, or delete the line for noise on the plain range.",
+    ),
     "SF301": (
         "A column was not reconstructed",
         "The column has no single value in the release, or cannot be reconstructed by the chosen method.",

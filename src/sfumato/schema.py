@@ -15,7 +15,10 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
+import numpy as np
+
 from sfumato.errors import UsageError
+from sfumato.scales import FloatArray, Ruler, Scale
 from sfumato.text import join_names
 
 E = TypeVar("E", bound=StrEnum)
@@ -173,6 +176,10 @@ class Attribute:
         Whether the domain came from the data, which a recipient must know.
     missing : Missing
         What happens to missing values.
+    scale : Scale, optional
+        A scale on which noise acts, for real numbers with a long tail.
+    clip : bool
+        Whether values beyond the ends of the domain are moved to the ends; without it they are an error.
 
     Examples
     --------
@@ -191,6 +198,8 @@ class Attribute:
     resolution: float | None = None
     learned: bool = False
     missing: Missing = Missing.KEEP
+    scale: Scale | None = None
+    clip: bool = False
 
     def __post_init__(self) -> None:
         if self.consent is Consent.WITHHOLD or self.role is Role.IDENTIFIER:
@@ -206,6 +215,10 @@ class Attribute:
             raise UsageError(f"{self.name}: a column of kind {self.kind} needs {expected} as its domain")
         if self.resolution is not None and not (self.kind.numeric and 0 < self.resolution < math.inf):
             raise UsageError(f"{self.name}: resolution {self.resolution} is not a positive step of a numeric column")
+        if self.clip and not self.kind.numeric:
+            raise UsageError(f"{self.name}: a {self.kind} column has no ends to clip at; leave clip out")
+        if self.scale is not None:
+            self._check_scale(self.scale)
         if self.kind in (Kind.INTEGER, Kind.DATE):
             self._check_whole_numbers()
         if self.missing is Missing.CATEGORY and self.kind.numeric:
@@ -222,12 +235,44 @@ class Attribute:
             if not (end / step).is_integer():
                 raise UsageError(f"{self.name}: the domain's end {end:g} is not a multiple of the resolution {step:g}")
 
+    def _check_scale(self, scale: Scale) -> None:
+        where = f"{self.name}: the scale {scale.name}"
+        if self.kind is not Kind.REAL or self.resolution is not None:
+            raise UsageError(
+                f'{where} is for real numbers without a resolution; write kind = "real", and no resolution'
+            )
+        if self.consent is Consent.TRUE:
+            raise UsageError(f"{where} is for noise, and the column is released as true; leave the scale out")
+        low, high = self._ends.low, self._ends.high
+        if low < 0 and not scale.signed:
+            raise UsageError(f"{where} begins at 0, and the domain at {low:g}; use asinh")
+        ends = scale.stretch(np.array([low, high]))
+        if not (np.isfinite(ends).all() and ends[1] - ends[0] > 1e-9 * max(1.0, *np.abs(ends))):
+            raise UsageError(f"{where} cannot tell {low:g} from {high:g}; widen the domain, or choose another scale")
+
     @property
-    def interval(self) -> Interval:
-        """The domain of a numeric column; a UsageError for any other."""
+    def _ends(self) -> Interval:
         if not isinstance(self.domain, Interval):
             raise UsageError(f"{self.name}: a {self.kind} column has no interval")
         return self.domain
+
+    @property
+    def interval(self) -> Interval:
+        """The domain of a numeric column as laws and miners see it: [0, 1] on a scale; a UsageError for any other."""
+        return self._ends if self.scale is None else Interval(0.0, 1.0)
+
+    @cached_property
+    def ruler(self) -> Ruler | None:
+        """What turns values into places on the scale, and back; None without a scale."""
+        return None if self.scale is None else Ruler(self.scale, self._ends.low, self._ends.high)
+
+    def to_values(self, places: FloatArray) -> FloatArray:
+        """Return numbers as laws and miners see them in the unit of the column."""
+        return places if self.ruler is None else self.ruler.to_values(places)
+
+    def to_places(self, values: FloatArray) -> FloatArray:
+        """Return numbers in the unit of the column as laws and miners see them."""
+        return values if self.ruler is None else self.ruler.to_places(values)
 
     @property
     def categories(self) -> tuple[str, ...]:
@@ -271,12 +316,18 @@ class Attribute:
             out["domain_from"] = "data" if self.learned else "declaration"
         if self.missing is not Missing.KEEP:
             out["missing"] = str(self.missing)
+        if self.scale is not None:
+            out["scale"] = self.scale.to_dict()
+        if self.clip:
+            out["clip"] = True
         return out
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Attribute:
         """Return the attribute that `to_dict` described; raise UsageError for an unknown field, which may be a misspelt one."""
-        known = {"name", "kind", "role", "consent", "domain", "categories", "resolution", "domain_from", "missing"}
+        known = {
+            "name", "kind", "role", "consent", "domain", "categories", "resolution", "domain_from", "missing", "scale", "clip",
+        }  # fmt: skip
         name = data.get("name")
         if not isinstance(name, str):
             raise UsageError(f"a column's name must be text, not {name!r}")
@@ -299,6 +350,12 @@ class Attribute:
         resolution = data.get("resolution")
         if resolution is not None and (isinstance(resolution, bool) or not isinstance(resolution, int | float)):
             raise UsageError(f"{name}: resolution {resolution!r} is not a number")
+        if not isinstance(clip := data.get("clip", False), bool):
+            raise UsageError(f"{name}: clip {clip!r} is neither true nor false")
+        try:
+            scale = Scale.from_dict(data["scale"]) if "scale" in data else None
+        except UsageError as error:
+            raise UsageError(f"{name}: {error}") from None
         return cls(
             name=name,
             kind=kind,
@@ -308,6 +365,8 @@ class Attribute:
             resolution=None if resolution is None else float(resolution),
             learned=data.get("domain_from") == "data",
             missing=_member(Missing, data.get("missing", "keep"), name, "missing"),
+            scale=scale,
+            clip=clip,
         )
 
     def format_value(self, value: float) -> float | int | str:

@@ -23,6 +23,7 @@ from sfumato.channels import CHANNELS, Channel, Gaussian, Laplace, Projective, S
 from sfumato.cli.app import cli
 from sfumato.errors import OutputError
 from sfumato.releases import ReleasedColumn
+from sfumato.scales import Log
 from sfumato.schema import Attribute, Categories, Interval, Kind
 from sfumato.tables import CELLS_PER_SIGMA, half_normal
 
@@ -34,7 +35,8 @@ SHARE = Attribute("share", Kind.REAL, Interval(-0.2, 1.0))
 TENTHS = Attribute("acidity", Kind.REAL, Interval(0.0, 2.5), resolution=0.1)
 COLOUR = Attribute("colour", Kind.CATEGORICAL, Categories(("red", "green", "blue", "black", "white")))
 CODES = Attribute("code", Kind.CATEGORICAL, Categories(tuple(f"{i:03}" for i in range(200))))
-NUMBERS = (AGE, FEW, PRICE, BIRTH, SHARE, TENTHS)
+COST = Attribute("cost", Kind.REAL, Interval(0, 290_000), scale=Log(1000.0))
+NUMBERS = (AGE, FEW, PRICE, BIRTH, SHARE, TENTHS, COST)
 LABELS = (COLOUR, CODES)
 SKEWED = ((0.7, 0.1, 0.01), (0.2, 0.8, 0.29), (0.1, 0.1, 0.7))
 SHARED = {"cells_per_sigma": CELLS_PER_SIGMA, "normal": [hex(s) for s in half_normal().table.starts.tolist()]}

@@ -19,21 +19,25 @@ import sfumato as sf
 from sfumato.channels import CHANNELS
 from sfumato.engines import Engine, Local
 from sfumato.guided import METHODS
+from sfumato.scales import Log
 from sfumato.schema import Attribute, Categories, Consent, Interval, Kind, Role, Schema, day_number
 
 ROWS = 120
 LABELS = tuple("abcdefghijklmnop")
-NUMBERS = ("age", "weight", "born")
+NUMBERS = ("age", "weight", "cost", "born")
 ATTRIBUTES = {
     "age": Attribute("age", Kind.INTEGER, Interval(0, 120)),
     "weight": Attribute("weight", Kind.REAL, Interval(0, 200)),
+    "cost": Attribute("cost", Kind.REAL, Interval(0, 300_000), scale=Log(1000.0), clip=True),
     "born": Attribute("born", Kind.DATE, Interval(day_number("1920-01-01"), day_number("2020-01-01"))),
     "town": Attribute("town", Kind.CATEGORICAL, Categories(LABELS)),
     "grade": Attribute("grade", Kind.ORDINAL, Categories(LABELS[:5])),
     "hidden": Attribute("hidden", Kind.CATEGORICAL, None, consent=Consent.WITHHOLD),
     "class": Attribute("class", Kind.CATEGORICAL, Categories(("n", "y")), role=Role.TARGET, consent=Consent.TRUE),
 }
-OTHER = {"age": 77, "weight": 123.25, "born": np.datetime64("1999-09-09"), "town": "p", "grade": "e", "hidden": "x"}
+OTHER = {
+    "age": 77, "weight": 123.25, "cost": 4321.5, "born": np.datetime64("1999-09-09"), "town": "p", "grade": "e", "hidden": "x",
+}  # fmt: skip
 ENGINES = {"one thread": Local(), "two threads": Local(2), "by counts": Local(gathers=False)}
 
 
@@ -45,6 +49,7 @@ def table() -> pa.Table:
         {
             "age": rng.integers(0, 70, ROWS),
             "weight": weight,
+            "cost": np.append(np.exp(rng.normal(8, 1, ROWS - 1)).round(2), 500_000.0),
             "born": days,
             "town": np.array(LABELS[:15])[rng.integers(0, 15, ROWS)],
             "grade": np.array(LABELS[:4])[rng.integers(0, 4, ROWS)],
@@ -79,7 +84,8 @@ def plan_of(wish: Any, *, by_entity: bool = False, method: dict[str, Any] | None
             attributes.append(attribute)
             continue
         modified = acts or (method is not None and (wish is None or attribute.kind.numeric))
-        attributes.append(replace(attribute, consent=Consent.MODIFIED if modified else Consent.TRUE))
+        blurred = replace(attribute, scale=attribute.scale if acts else None)
+        attributes.append(blurred if modified else replace(blurred, consent=Consent.TRUE))
         if acts:
             channels[name] = wish
     role = Role.IDENTIFIER if by_entity else Role.ATTRIBUTE
@@ -102,7 +108,7 @@ CELLS = [
     )
     for column in [
         c for c in OTHER if c == "hidden" or (wish.numeric if ATTRIBUTES[c].kind.numeric else wish.categorical)
-    ][:4]
+    ][:5]
 ]
 
 
@@ -141,7 +147,7 @@ def test_a_declared_joint_law_changes_the_row_of_the_changed_cell_alone(
     method = {
         "law": "correlated-gaussian",
         "names": list(NUMBERS),
-        "covariance": [[100, 20, 0], [20, 400, 0], [0, 0, 250_000]],
+        "covariance": [[100, 20, 0, 0], [20, 400, 0, 0], [0, 0, 0.01, 0], [0, 0, 0, 250_000]],
     }
     plan = plan_of(sf.Substitution(gamma=6.0), by_entity=by_entity, method=method)
     plan = replace(plan, channels={n: c for n, c in plan.channels.items() if n not in NUMBERS})

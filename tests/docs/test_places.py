@@ -18,6 +18,7 @@ from sfumato import attacks, channels, errors, guided
 from sfumato.cli import main
 from sfumato.cli.app import VERBS
 from sfumato.findings import FINDINGS
+from sfumato.scales import SCALES
 from sfumato.trees import STRATEGIES
 
 
@@ -92,6 +93,7 @@ RELEASES = {
     "joint": "release iris --method correlated-gaussian --set ratio=1",
     "guided": "release iris --method leaf-swap",
     "gaps": "release {gaps} --noise gaussian --privacy 0.5",
+    "scales": "release {tail} --noise gaussian --privacy 0.5",
 }
 OF_METHODS = {"limits", "small", "least", "redraws", "labels", "best_of"}
 """What a guided method says about itself under `extra`; its page lists the parameters."""
@@ -101,18 +103,37 @@ def test_every_field_of_a_manifest_is_documented_and_every_documented_field_exis
     fields: set[str] = set()
     gaps = tmp_path / "gaps.csv"
     gaps.write_text("\n".join(["weight", *(f"{w}.5" if w % 9 else "NA" for w in range(40, 120))]))
+    tail = tmp_path / "tail.csv"
+    tail.write_text("\n".join(["cost", *(f"{1.1**i:.2f}" for i in range(100)), "300000"]))
     for name, command in RELEASES.items():
         folder = tmp_path / name
         with pytest.raises(SystemExit) as done:
-            main([*command.format(gaps=gaps).split(), "-o", str(folder), "--key", str(tmp_path / f"{name}.key")])
+            main(
+                [
+                    *command.format(gaps=gaps, tail=tail).split(),
+                    "-o",
+                    str(folder),
+                    "--key",
+                    str(tmp_path / f"{name}.key"),
+                ]
+            )
         assert done.value.code == 0
         fields |= keys(json.loads((folder / "manifest.json").read_text("utf-8")))
     text = text_of(DOCS / "manifest.md")
     rows = re.findall(r"^\| (.+?) \|(.+)\|$", text, re.MULTILINE)
     documented = {name for row in rows for name in re.findall(r"`([a-z][\w-]*)`", " ".join(row))}
     assert fields - OF_METHODS <= documented, f"docs/manifest.md lacks {sorted(fields - OF_METHODS - documented)}"
-    first = {name for row in rows for name in re.findall(r"`([a-z][\w]*)`", row[0])} - set(channels.CHANNELS)
-    rare = {"parts", "resolution", "missing", "matrix", "values"}  # of a folder, or where the owner declares them
+    first = (
+        {name for row in rows for name in re.findall(r"`([a-z][\w]*)`", row[0])} - set(channels.CHANNELS) - set(SCALES)
+    )
+    rare = {
+        "parts",
+        "resolution",
+        "missing",
+        "matrix",
+        "values",
+        "clip",
+    }  # of a folder, or where the owner declares them
     assert first - rare <= fields, f"docs/manifest.md documents {sorted(first - rare - fields)}, which no release has"
 
 

@@ -192,6 +192,8 @@ def judge_promises(case: Case, findings: Sequence[Finding], done: tuple[Remedy, 
     for column in view.columns:
         name, channel = column.name, column.channel
         unit = "" if column.attribute.kind.numeric else f"of {len(column.attribute.categories)} labels"
+        if column.attribute.scale is not None:
+            unit = f"of its {column.attribute.scale.name} scale"
         free = own_width(column, truth[name])
         if view.is_clear(name):
             out.append(Promise(name, "none", unit, 0.0, free, 0.0, (0.0, 0.0), 0.0, "posterior", "Reading it"))

@@ -27,6 +27,7 @@ from sfumato.channels.transition import CellRule, TwoLevels
 from sfumato.counts import FloatArray, Grid, IntArray, WordArray
 from sfumato.errors import UsageError
 from sfumato.randomness import CELLS_PER_CHUNK, Addresses, CellWords, SecretKey
+from sfumato.scales import MIN_GRID
 from sfumato.schema import MAX_EXACT_INTEGER, MAX_MAGNITUDE, Attribute, Kind, day_number
 from sfumato.tables import float_above
 from sfumato.text import join_names
@@ -442,6 +443,13 @@ def check_representable(attribute: Attribute, step: float, beyond: float) -> Non
     A sum of 2⁵² steps still has its half step, which rounding to the grid needs; beyond, the law would be another.
     """
     low, high = attribute.interval.low - beyond, attribute.interval.high + beyond
+    if attribute.ruler is not None:
+        ends = np.abs(attribute.ruler.to_values(np.array([low, high])))
+        if not (ends.max() <= MAX_MAGNITUDE and step >= MIN_GRID):
+            raise UsageError(
+                f"{attribute.name}: noise that reaches {beyond:g} beyond the ends of its scale, in steps of {step:g}, cannot be "
+                "written in its unit; ask for other noise, or for another scale"
+            )
     most = min(2.0**52 * step, MAX_MAGNITUDE if attribute.kind is Kind.REAL else MAX_EXACT_INTEGER)
     if not max(-low, high) <= most:
         raise UsageError(

@@ -19,8 +19,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.counts import BoolArray, FloatArray
+from sfumato.counts import BoolArray, FloatArray, snap
 from sfumato.errors import CellError, DataError
+from sfumato.scales import MIN_GRID, Ruler
 from sfumato.schema import Attribute, Interval, Kind, Missing
 from sfumato.text import join_names
 
@@ -41,6 +42,10 @@ class Encoder:
         Texts that stand for a missing value.
     remedy : str, optional
         The next step for somebody who cannot change the plan; without it, messages speak to the owner.
+    ruler : Ruler, optional
+        The scale that numbers are read on; by default the attribute's.
+    grid : float
+        The grid of released places on that scale; 0 for true values.
 
     Examples
     --------
@@ -53,9 +58,20 @@ class Encoder:
     attribute: Attribute
     absent: tuple[str, ...] = ("",)
     remedy: str | None = None
+    ruler: Ruler | None = None
+    grid: float = 0.0
 
     def __call__(self, array: pa.Array, start: int = 0) -> FloatArray:
-        """Return numbers for the cells; `start` is the number of the first row, for messages."""
+        """Return numbers for the cells, places where they are on a scale; `start` is the first row's number, for messages."""
+        values = self.read(array, start)
+        ruler = self.ruler or self.attribute.ruler
+        if ruler is None:
+            return values
+        places = ruler.to_places(values)
+        return snap(places, self.grid) if self.grid else places
+
+    def read(self, array: pa.Array, start: int = 0) -> FloatArray:
+        """Return numbers for the cells in the column's own unit."""
         array = decode_dictionary(array)
         refuse = partial(self._refuse, array, start)
         values = self._numbers(array, refuse) if self.attribute.kind.numeric else self._categories(array, refuse)
@@ -87,12 +103,13 @@ class Encoder:
         return codes
 
     def _numbers(self, array: pa.Array, refuse: Refuse) -> FloatArray:
-        read = self._days if self.attribute.kind is Kind.DATE else self._floats
-        values, missing = read(array, refuse)
-        attribute, domain = self.attribute, self.attribute.interval
+        values, missing = self._read_numbers(array, refuse)
+        attribute, domain = self.attribute, self.domain
         inside = bool(len(values)) and domain.low <= values.min() and values.max() <= domain.high  # never where NaN is
         if not inside:
             self._refuse_outside(values, missing, refuse)
+            if attribute.clip:
+                values = np.clip(values, domain.low, domain.high)
         step = attribute.step
         whole = pa.types.is_integer(array.type) and step == 1.0
         if attribute.kind in (Kind.INTEGER, Kind.DATE) and not whole:
@@ -102,14 +119,29 @@ class Encoder:
             refuse(off_step, lambda text: f"{text} is not a multiple of {step:g}", remedy)
         return values
 
+    @property
+    def domain(self) -> Interval:
+        """The ends of a numeric column in its own unit."""
+        domain = self.attribute.domain
+        return domain if isinstance(domain, Interval) else self.attribute.interval  # which refuses anything else
+
+    def count_clipped(self, array: pa.Array) -> int:
+        """Return how many numbers lie beyond the ends of the domain."""
+        array = decode_dictionary(array)
+        values, _ = self._read_numbers(array, partial(self._refuse, array, 0))
+        return int(np.count_nonzero((values < self.domain.low) | (values > self.domain.high)))
+
     def _refuse_outside(self, values: FloatArray, missing: BoolArray, refuse: Refuse) -> None:
-        domain = self.attribute.interval
+        domain = self.domain
         low, high = self.attribute.format_value(domain.low), self.attribute.format_value(domain.high)
         infinite, outside = ~np.isfinite(values) & ~missing, (values < domain.low) | (values > domain.high)
         refuse(infinite, lambda text: f"{text} is not a finite number", LIST_AS_MISSING)
-        refuse(
-            outside, lambda text: f"{text} is outside [{low}, {high}]", "widen the domain in the plan, or fix the value"
-        )
+        if not self.attribute.clip:
+            remedy = "widen the domain in the plan, or fix the value"
+            refuse(outside, lambda text: f"{text} is outside [{low}, {high}]", remedy)
+
+    def _read_numbers(self, array: pa.Array, refuse: Refuse) -> tuple[FloatArray, BoolArray]:
+        return self._days(array, refuse) if self.attribute.kind is Kind.DATE else self._floats(array, refuse)
 
     def _floats(self, array: pa.Array, refuse: Refuse) -> tuple[FloatArray, BoolArray]:
         if pa.types.is_string(array.type):
@@ -262,6 +294,8 @@ class Decoder:
         What the cells hold.
     whole : bool
         Whether every released number is a whole one, so that the column can be written as integers.
+    grid : float
+        The grid of the places, where the column is on a scale.
 
     Examples
     --------
@@ -273,6 +307,7 @@ class Decoder:
 
     attribute: Attribute
     whole: bool = False
+    grid: float = 0.0
 
     @property
     def type(self) -> pa.DataType:
@@ -292,6 +327,8 @@ class Decoder:
             missing = np.isnan(values) | (values >= len(attribute.categories))
             indices = pa.array(np.where(missing, 0, values).astype(np.int32), mask=missing)
             return pa.DictionaryArray.from_arrays(indices, pa.array(attribute.categories, pa.string()))
+        if attribute.ruler is not None:
+            values = attribute.ruler.write_values(values, self.grid or MIN_GRID)
         missing = np.isnan(values)
         mask = missing if missing.any() else None
         present = values if mask is None else np.where(missing, 0, values)

@@ -69,6 +69,8 @@ def unadjusted_table(table: Table) -> Table:
 
 
 def _format_value(column: Column, value: float) -> float | str:
+    if column.attribute.ruler is not None:
+        return float(column.attribute.ruler.to_values(value))
     return str(column.attribute.format_value(value)) if column.attribute.kind is Kind.DATE else value
 
 

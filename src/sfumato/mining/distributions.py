@@ -82,8 +82,9 @@ class Reconstruction:
             labels = self.overall.grid.labels
             released = "codes, not labels" if self.reports else _commonest(labels, shares)
             return self.gist(self.overall), released
-        median = grid.centres[int(np.searchsorted(np.cumsum(shares), 0.5))]
-        released = f"{self._number(float(grid.centres @ shares))}, median {self._number(float(median))}"
+        centres = self.attribute.to_values(grid.centres)
+        median = centres[int(np.searchsorted(np.cumsum(shares), 0.5))]
+        released = f"{self._number(float(centres @ shares))}, median {self._number(float(median))}"
         return self.gist(self.overall), released
 
     def gist(self, distribution: Distribution) -> str:
@@ -119,7 +120,8 @@ class Reconstruction:
         return [self._chart(f"{self.attribute.name}, {label}", d, alone=False) for label, d in classes]
 
     def _chart(self, title: str, d: Distribution, **options: Any) -> str:
-        return charts.distribution(title, d.grid, d.mass, lower=d.lower, upper=d.upper, days=self.days, **options)
+        options |= {"days": self.days, "ruler": d.ruler}
+        return charts.distribution(title, d.grid, d.mass, lower=d.lower, upper=d.upper, **options)
 
 
 NO_VALUE = "no value is present, so there is nothing to reconstruct"

@@ -51,7 +51,7 @@ class NaiveBayes:
             for label, n in zip(table.labels, counts, strict=True):
                 share = distributions[label].mass if label in distributions else np.full(grid.size, 1 / grid.size)
                 rows.append((n * share + 0.5) / (n + 0.5 * grid.size))
-            grids.append(grid)
+            grids.append(grid if column.attribute.scale is None else _in_unit(grid, column.attribute))
             mass.append(np.array(rows))
         prior = (counts + 0.5) / (counts.sum() + 0.5 * len(counts))
         attributes = tuple(c.attribute for c in table.columns)
@@ -96,6 +96,12 @@ class NaiveBayes:
         return cls(
             tuple(attributes), tuple(map(str, data["labels"])), prior, tuple(grids), tuple(mass), str(data["target"])
         )
+
+
+def _in_unit(grid: Grid, attribute: Attribute) -> Grid:
+    """Return the cells of a column on a scale in its unit."""
+    points = attribute.to_values(grid.points)
+    return Grid(edges=points) if grid.edges is not None else Grid(atoms=points)
 
 
 def _probabilities(values: Any, shape: tuple[int, ...]) -> FloatArray:

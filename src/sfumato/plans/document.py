@@ -33,6 +33,10 @@ noise     a law with its parameters (privacy = width of the 95 % interval as a f
 {laws}
 method    in [release], for the numeric columns without noise of their own:
 {joint}
+scale     for real numbers that a few large values stretch: the noise is a share of the scale, figures stay in the unit.
+          "sqrt", "cbrt", {{ name = "log", unit = 100 }} (or "asinh", with negative values; even below the unit), or
+          {{ name = "quantile", values = [...] }} with quantiles of a public table
+clip      true moves values beyond the ends of the domain to them
 missing_values   texts that mean "no value"; missing = "category" lets absence take part in substitution
 """
 
@@ -87,6 +91,10 @@ class Plan:
         if self.method is None and (lacking := [n for n in modified if n not in self.channels]):
             raise UsageError(
                 f"{join_names(lacking)}: to be modified, but by no noise; give it noise, or another consent"
+            )
+        if self.method is not None and self.method["law"] not in JOINT_LAWS and (scaled := self.scaled):
+            raise UsageError(
+                f"{join_names(scaled)}: a scale is for noise, and {self.method['law']} is not; leave the scale out"
             )
         if beyond := [n for n in self.channels if n not in modified]:
             raise UsageError(f'{join_names(beyond)}: has noise but is not to be modified; set consent = "modified"')
@@ -265,6 +273,11 @@ class Plan:
             )
             out.append(Note("SF102", words))
         return tuple(out)
+
+    @property
+    def scaled(self) -> list[str]:
+        """Columns whose noise acts on a scale."""
+        return [a.name for a in self.schema if a.scale is not None and a.released]
 
     @property
     def learned(self) -> list[str]:

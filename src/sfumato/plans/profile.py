@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from sfumato.counts import FloatArray, IntArray
 from sfumato.errors import DataError
 from sfumato.io import Block, decode_dictionary, format_labels, truncate_to_days
+from sfumato.plans.tails import Sizes
 
 END_VALUES = 3
 """How many of the lowest, and of the highest values of a column are kept."""
@@ -234,6 +235,7 @@ class ColumnProfile:
     levels: tuple[str, ...] | None = None
     """All categories of an ordered categorical, in their order."""
     ends: Ends = field(default_factory=Ends)
+    sizes: Sizes = field(default_factory=Sizes)
     unread: str | None = None
     """The type of a column whose values are neither numbers nor days nor labels."""
     numbers_along: NumbersAlong = field(default_factory=NumbersAlong)
@@ -261,7 +263,7 @@ class ColumnProfile:
 
     def __add__(self, other: ColumnProfile) -> ColumnProfile:
         added = (
-            "rows", "missing", "numbers", "whole", "padded", "days", "worded", "ends", "numbers_along", "labels_along",
+            "rows", "missing", "numbers", "whole", "padded", "days", "worded", "ends", "sizes", "numbers_along", "labels_along",
         )  # fmt: skip
         distinct = None if self.distinct is None or other.distinct is None else self.distinct | other.distinct
         repeats = bool(self.seen & other.seen)
@@ -340,6 +342,7 @@ def _of(name: str, array: pa.Array, start: int) -> ColumnProfile:
         words=frozenset(words.to_pylist()),
         worded=_count(pc.is_in(present, value_set=words)) if len(words) else 0,
         ends=Ends.of(floats[np.isfinite(floats)]),
+        sizes=Sizes.of(floats[np.isfinite(floats)]),
         logical=logical,
         numbers_along=NumbersAlong.of(floats),
         labels_along=LabelsAlong.of(present),
@@ -394,6 +397,7 @@ def _of_numbers(name: str, array: pa.Array, start: int) -> ColumnProfile:
         numbers_along=NumbersAlong.of(floats),
         words=absent,
         ends=Ends.of(finite),
+        sizes=Sizes.of(finite),
     )
 
 

@@ -12,6 +12,7 @@ from sfumato.errors import DataError, UsageError
 from sfumato.findings import Note
 from sfumato.io import detect_spelling
 from sfumato.plans.profile import ColumnProfile, sentinels
+from sfumato.plans.tails import with_scale
 from sfumato.schema import MAX_EXACT_INTEGER, Attribute, Categories, Consent, Interval, Kind, Role, day_number
 from sfumato.text import join_names
 
@@ -34,6 +35,7 @@ PERSON_NAME = re.compile(
 )
 """Columns that may name a person, who can stand in many rows: a large domain of such texts is never taken for codes."""
 ID_NAME = re.compile(r"(^|_|\b)(id|uuid|ssn|key|number|no)$", re.IGNORECASE)
+STRETCHED = "a few large values stretch the range"
 CLASS_NAMES = ("class", "target", "label")
 
 
@@ -58,6 +60,7 @@ def propose_column(seen: ColumnProfile, target: str | None = None, identifier: s
         proposal = replace(_in_other_form(_propose_role(seen, target, identifier), seen), ordered=seen.ordered)
     except UsageError as error:
         raise UsageError(f"{seen.name}: {error}; divide the column by a constant, or leave it out") from None
+    proposal = replace(proposal, attribute=with_scale(proposal.attribute, seen.sizes))
     if proposal.attribute.kind.numeric or not proposal.attribute.released:
         return proposal
     return replace(proposal, answers=tuple(w for w in seen.absent_words if w not in proposal.absent))
@@ -280,6 +283,8 @@ def _single(attribute: Attribute) -> bool:
 def note(proposal: Proposal) -> str:
     """Return the comment beside a column of the plan."""
     text = proposal.why + (" [domain learned from the data]" if proposal.attribute.learned else "")
+    if proposal.attribute.scale is not None:
+        text += f"; {STRETCHED}, so noise acts on a {proposal.attribute.scale.in_words()}: delete the line for the plain range"
     if absent := _texts(proposal.absent):
         text += f"; {absent} taken as missing"
     if answers := _texts(proposal.answers):
@@ -296,6 +301,13 @@ def remarks(proposals: Mapping[str, Proposal]) -> tuple[Note, ...]:
     if answers := _where({n: p.answers for n, p in proposals.items()}):
         words = f"taken as labels: {answers}; if they mean no value, list them under missing_values in the plan"
         out.append(Note("SF105", words))
+    if scaled := [n for n, p in proposals.items() if p.attribute.scale is not None]:
+        out.append(
+            Note(
+                "SF293",
+                f"{join_names(scaled)}: {STRETCHED}; a scale is proposed, on which noise does not drown the others",
+            )
+        )
     doubts = _names_by({n: p.doubt for n, p in proposals.items() if p.doubt})
     return (*out, *(Note("SF106", f"{join_names(names)}: {doubt}") for doubt, names in doubts.items()))
 

@@ -20,7 +20,7 @@ from sfumato.reconstruction.closed_form import fit_exact, fit_inverse, fit_proje
 from sfumato.reconstruction.distribution import Distribution, Source
 from sfumato.reconstruction.em import Fit, fit_bayes, fit_em, fit_ems
 from sfumato.reconstruction.fine_column import FineColumn, count_cells, has_shape, shape_grid
-from sfumato.reconstruction.moments import Figure, Moments, Scores, Weights
+from sfumato.reconstruction.moments import Figure, Moments, RulerScores, Scores, Weights
 from sfumato.reconstruction.penalised import AveragedFit, fit_averaged
 from sfumato.reconstruction.problem import Problem, paper_size
 from sfumato.schema import Kind, Missing
@@ -182,6 +182,7 @@ def reconstruct(
             stopped="released as true",
             missing=missing,
             figures=_count_moments(column, weights) if moments is None else None,
+            ruler=column.attribute.ruler,
         )
     fine, law = None, weights_of(column)
     if method == "auto" and rule is CellRule.EXACT and has_shape(column):
@@ -205,11 +206,13 @@ def reconstruct(
         source = Source(problem, fit_averaged(problem))
     else:
         source = Source(problem, _fit(column.name, problem, method, smoothing))
-    figures = None
+    figures, law, ruler = None, unit_weights(column), column.attribute.ruler
     if law is not None:
         sums = moments or Moments.of(law.scores, column.values[~absent], None if weights is None else weights[~absent])
         cells = true.centres if fine is None else Grid(edges=fine.edges).centres
         figures = sums.figures(law, cells, source.fit.mass)
+        if ruler is not None and not figures[0].high - figures[0].low < ruler.high - ruler.low:
+            figures = None  # weights that explode in the tail tell less than the domain does
     fit = source.fit
     return Distribution(
         column.name,
@@ -224,12 +227,21 @@ def reconstruct(
         float(problem.counts.sum() - problem.n),
         source,
         figures,
-        fine.describe(fit, joined=joined) if fine is not None and isinstance(fit, AveragedFit) else {},
+        fine.describe(fit, joined=joined, ruler=ruler) if fine is not None and isinstance(fit, AveragedFit) else {},
+        ruler,
     )
 
 
+def unit_weights(column: Column) -> Weights | None:
+    """Return the weights from which mean and variance follow without bias, in the unit of the column."""
+    ruler = column.attribute.ruler
+    if ruler is None or column.channel is None:
+        return weights_of(column)
+    return Weights.on_ruler(column.channel, ruler)
+
+
 def weights_of(column: Column) -> Weights | None:
-    """Return the weights from which mean and variance follow without bias; None where the law has none."""
+    """Return the weights of the numbers that the law acts on; None where it has none."""
     if column.channel is None or not column.attribute.kind.numeric:
         return None
     return Weights.of(column.channel, Lattice.of(column.attribute))
@@ -255,7 +267,7 @@ def _count_moments(column: Column, weights: FloatArray | None) -> tuple[Figure, 
     if not column.attribute.kind.numeric:
         return None
     present = ~np.isnan(column.values)
-    values = column.values[present]
+    values = column.attribute.to_values(column.values[present])
     rows = np.ones(len(values)) if weights is None else weights[present]
     n = rows.sum()
     mean = float(rows @ values / n)
@@ -369,7 +381,7 @@ class CellCounts:
 
     names: tuple[str, ...]
     grids: tuple[Grid, ...]
-    scores: tuple[Scores | None, ...] = ()
+    scores: tuple[Scores | RulerScores | None, ...] = ()
     """Where given, the sums of `Moments` are added up as well."""
 
     def __call__(self, table: Table, rows: IntArray) -> Sums:
@@ -447,7 +459,7 @@ def count_columns(columns: Sequence[Column], folded: Any, *, bins: int | None) -
     """
     names = tuple(c.name for c in columns)
     grids = tuple(observed_grid(c, bins) for c in columns)
-    laws = [weights_of(c) for c in columns]
+    laws = [unit_weights(c) for c in columns]
     arrays = folded(CellCounts(names, grids, tuple(None if law is None else law.scores for law in laws))).arrays
     return {
         column.name: ColumnCounts(

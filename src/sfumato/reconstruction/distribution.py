@@ -19,6 +19,7 @@ from sfumato.reconstruction.em import Fit
 from sfumato.reconstruction.moments import Figure, Z
 from sfumato.reconstruction.penalised import MAX_CELLS, AveragedFit, Candidate, Family, averaged_covariance
 from sfumato.reconstruction.problem import Design, Problem
+from sfumato.scales import Ruler
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +85,8 @@ class Distribution:
         Mean and variance without bias, where the law allows them.
     chosen : mapping
         Which shape was chosen from the release alone, and `why` in a sentence.
+    ruler : Ruler, optional
+        The scale that `grid` is on. Figures, `cdf`, `share`, `sample` and `to_dict` speak the unit of the column.
 
     Examples
     --------
@@ -111,6 +114,7 @@ class Distribution:
     source: Source | None = field(default=None, repr=False)
     figures: tuple[Figure, Figure] | None = field(default=None, repr=False)
     chosen: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    ruler: Ruler | None = field(default=None, repr=False)
 
     @cached_property
     def bands(self) -> Bands:
@@ -157,15 +161,37 @@ class Distribution:
         estimate = float(weights @ self.fine[1])
         return Figure(estimate, math.sqrt(max(float(weights @ self._covariance @ weights), 0.0)))
 
+    def _values(self, places: Any) -> Any:
+        """Return places in the unit of the column."""
+        return places if self.ruler is None else self.ruler.to_values(places)
+
+    def _places(self, values: Any) -> Any:
+        """Return values in the unit of the column as they are on the grid."""
+        return values if self.ruler is None else self.ruler.to_places(values)
+
+    def _cell_points(self) -> FloatArray:
+        """Return values spread evenly over each cell of a column on a scale, shape (cells, points)."""
+        grid = self.fine[0]
+        if grid.atoms is not None:
+            return np.asarray(self._values(grid.atoms)[:, None])
+        edges, points = grid.finite_edges, 16
+        inside = (np.arange(points) + 0.5) / points
+        return np.asarray(self._values(edges[:-1, None] + np.diff(edges)[:, None] * inside))
+
     def mean(self) -> Figure:
         """Return the mean: without bias from released values and law where they allow it, else Σ P × centre."""
-        return self._combine(self.fine[0].centres) if self.figures is None else self.figures[0]
+        if self.figures is not None:
+            return self.figures[0]
+        return self._combine(self.fine[0].centres if self.ruler is None else self._cell_points().mean(axis=1))
 
     def variance(self) -> Figure:
         """Return the variance: without bias where the law allows it, else that of values spread evenly over each cell."""
         if self.figures is not None:
             return self.figures[1]
         grid, mass = self.fine
+        if self.ruler is not None:
+            spread = self._combine(((self._cell_points() - float(self.mean())) ** 2).mean(axis=1))
+            return Figure(spread, spread.se, max(spread.low, 0.0))
         inside = np.zeros(grid.size)
         if grid.edges is not None:
             inside = np.maximum(np.diff(grid.finite_edges) ** 2 - grid.step**2, 0.0) / 12
@@ -182,7 +208,7 @@ class Distribution:
     def cdf(self, x: float | FloatArray) -> FloatArray:
         """Return P(true value ≤ x)."""
         grid, mass = self.fine
-        points = np.asarray(x, dtype=np.float64)
+        points = np.asarray(self._places(x), dtype=np.float64)
         below = np.concatenate([[0.0], np.cumsum(mass)])
         below[-1] = 1.0
         if grid.atoms is not None:
@@ -203,6 +229,7 @@ class Distribution:
         if not low <= high:
             raise UsageError(f"{self.name}: the range {low:g} … {high:g} is upside down; give the lower end first")
         grid, _ = self.fine
+        low, high = self._places(low), self._places(high)
         if grid.atoms is not None:
             return _within_zero_and_one(self._combine(((grid.atoms >= low) & (grid.atoms <= high)).astype(np.float64)))
         edges = grid.finite_edges
@@ -235,10 +262,10 @@ class Distribution:
             inside = np.clip((level - start) / np.where(mass[cell] > 0, mass[cell], 1.0), 0.0, 1.0)
             places = self._nearest(edges[cell] + inside * (edges[cell + 1] - edges[cell]))
         if level.ndim:
-            return np.asarray(places)
+            return np.asarray(self._values(places))
         low, high = self._quantile_interval(float(level))
-        low, high = min(low, float(places)), max(high, float(places))
-        return Figure(float(places), (high - low) / (2 * Z), low, high)
+        low, value, high = (float(self._values(p)) for p in (min(low, places), places, max(high, places)))
+        return Figure(value, (high - low) / (2 * Z), low, high)
 
     def _quantile_interval(self, level: float) -> tuple[float, float]:
         hidden, spikes = (0.0, ()) if self.source is None else (self.source.resolution, self.source.spikes)
@@ -261,8 +288,16 @@ class Distribution:
         return float(self._nearest(low)), float(self._nearest(high))
 
     def _nearest(self, x: Any) -> Any:
-        """Return the lattice points next to `x`, where the values lie on a lattice."""
+        """Return the lattice points next to `x`, where the values lie on a lattice; on a scale, an end or 0 that is next to it."""
         grid = self.fine[0]
+        if self.ruler is not None:
+            spike, narrow = (
+                np.clip(self.ruler.to_places(0.0), 0.0, 1.0),
+                1e-4,
+            )  # where values crowd, in a cell of this width
+            for place in (0.0, 1.0, float(spike)):
+                x = np.where(np.abs(x - place) < narrow, place, x)
+            return x
         if not grid.step or grid.edges is None:
             return x
         first, last = grid.finite_edges[0] + grid.step / 2, grid.finite_edges[-1] - grid.step / 2
@@ -274,10 +309,10 @@ class Distribution:
         grid, mass = (self.grid, self.mass) if self.grid.labels is not None else self.fine
         cells = rng.choice(grid.size, size=n, p=mass / mass.sum())
         if grid.atoms is not None:
-            return grid.atoms[cells]
+            return np.asarray(self._values(grid.atoms[cells]))
         edges, step = grid.finite_edges, grid.step
         if not step:
-            return edges[cells] + rng.random(n) * (edges[cells + 1] - edges[cells])
+            return np.asarray(self._values(edges[cells] + rng.random(n) * (edges[cells + 1] - edges[cells])))
         first, last = lattice_range(edges, step)
         members = np.maximum(last - first + 1, 1)
         return (first[cells] + np.floor(rng.random(n) * members[cells])) * step
@@ -288,9 +323,9 @@ class Distribution:
         if self.grid.labels is not None:
             out["categories"] = list(self.grid.labels)
         elif self.grid.atoms is not None:
-            out["categories"] = [float(a) for a in self.grid.atoms]
+            out["categories"] = [float(a) for a in self._values(self.grid.atoms)]
         else:
-            out["edges"] = [float(e) for e in self.grid.finite_edges]
+            out["edges"] = [float(e) for e in self._values(self.grid.finite_edges)]
         out |= {
             "mass": [float(p) for p in self.mass],
             "lower": [float(p) for p in self.lower],

@@ -15,6 +15,7 @@ from sfumato.reconstruction.distribution import Source
 from sfumato.reconstruction.moments import Weights
 from sfumato.reconstruction.penalised import AveragedFit, Expansion, find_atoms, fit_averaged
 from sfumato.reconstruction.problem import Problem
+from sfumato.scales import Ruler
 from sfumato.table import Column
 from sfumato.text import join_names
 
@@ -155,8 +156,8 @@ class FineColumn:
         crowd[[0, -1]] = 0.0
         return Grid(edges=edges[crowd <= max_crowd], step=step), bool((crowd > max_crowd).any())
 
-    def describe(self, fit: AveragedFit, *, joined: bool) -> dict[str, Any]:
-        """Say which shape was chosen, and why."""
+    def describe(self, fit: AveragedFit, *, joined: bool, ruler: Ruler | None = None) -> dict[str, Any]:
+        """Say which shape was chosen, and why, in the unit of a column that is on a scale."""
         if fit.weights is None:
             return {}
         min_share = 0.02
@@ -171,9 +172,11 @@ class FineColumn:
         }
         words = "values on an even scale"
         if stretched > 0.5:
-            out["anchor"] = self.anchor
-            words = f"a narrow body near {self.anchor:g} with a long tail"
+            out["anchor"] = self.anchor if ruler is None else float(ruler.to_values(self.anchor))
+            words = f"a narrow body near {out['anchor']:g} with a long tail"
         atoms = {value: share for value, share in sorted(self.atom_shares(fit).items()) if share >= min_share}
+        if ruler is not None:
+            atoms = {float(ruler.to_values(place)): share for place, share in atoms.items()}
         if atoms:
             out["atoms"] = [{"value": value, "share": share} for value, share in atoms.items()]
             spikes = join_names([f"{share:.0%} at about {value:g}" for value, share in atoms.items()], len(atoms))

@@ -4,6 +4,9 @@ Where E[Y | x] = α + βx, the weight w₁(y) = (y − α)/β has E[w₁ | x] = 
 mean of their true values, whatever these are. Where E[Y² | x] = α₂ + β₂x + γ₂x², w₂(y) = (y² − α₂ − β₂ w₁)/γ₂ does the same for
 x². Additive noise has β = 1; a square wave shrinks towards the middle, and still is linear. Laws of bins are not: they say
 nothing of where in its bin a value lies, and their moments are those of the fitted distribution.
+
+On a scale, mean and variance are those in the unit of the column. Noise maps a space of functions such as 1, e^{Lu} or 1, u, u² to
+itself: E[φ(Y) | u] = B φ(u). Where x = c·φ(u), w₁ = (B⁻ᵀc)·φ(y) has E[w₁ | u] = x (see `Scale.functions`).
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import numpy as np
 from sfumato.channels import Channel, Transition
 from sfumato.counts import FloatArray, Grid, snap
 from sfumato.reconstruction.bases import Lattice
+from sfumato.scales import Ruler
 
 Z = 1.959963984540054
 """Standard errors on each side of a 95 % interval."""
@@ -83,6 +87,11 @@ class Scores:
     square: tuple[float, float, float]
     """α₂, β₂ and γ₂."""
 
+    @property
+    def unit(self) -> tuple[float, float]:
+        """Where the unit of the weights begins, and its size."""
+        return self.low, self.width
+
     def first(self, y: FloatArray) -> FloatArray:
         """Return w₁ of scaled released values."""
         return (y - self.linear[0]) / self.linear[1]
@@ -93,11 +102,40 @@ class Scores:
         return (y**2 - a - b * self.first(y)) / c
 
 
+@dataclass(frozen=True)
+class RulerScores:
+    """The weights of x and x² in the unit of a column on a scale, with x = 0 at the low and 1 at the high end of its domain."""
+
+    ruler: Ruler
+    coefficients: tuple[tuple[float, ...], tuple[float, ...]]
+    """B⁻ᵀc of x and of x²."""
+    low: float = 0.0
+    width: float = 1.0
+
+    @property
+    def unit(self) -> tuple[float, float]:
+        """Where the unit of the weights begins, and its size."""
+        return self.ruler.low, self.ruler.high - self.ruler.low
+
+    def first(self, y: FloatArray) -> FloatArray:
+        """Return w₁ of released places."""
+        return self._weigh(y, 1)
+
+    def second(self, y: FloatArray) -> FloatArray:
+        """Return w₂ of released places."""
+        return self._weigh(y, 2)
+
+    def _weigh(self, y: FloatArray, power: int) -> FloatArray:
+        functions = self.ruler.scale.functions(y, self.ruler.span, power)
+        assert functions is not None  # or there would be no coefficients
+        return np.asarray(self.coefficients[power - 1] @ functions)
+
+
 @dataclass(frozen=True, eq=False)
 class Weights:
     """The weights of a law, and the chance that they leave given the true value."""
 
-    scores: Scores
+    scores: Scores | RulerScores
     points: FloatArray
     """Scaled true values at which the chance is known."""
     released: FloatArray
@@ -134,6 +172,31 @@ class Weights:
         scores = Scores(low, width, (linear[1], linear[0]), (square[2], square[1], square[0]))
         return cls(scores, x, y, kernel)
 
+    @classmethod
+    def on_ruler(cls, channel: Channel, ruler: Ruler) -> Weights | None:
+        """Return the weights of a law for values in the unit of a column on a scale; None where there are none."""
+        points, tolerance = 65, 1e-5
+        if not channel.step or channel.representatives is not None:
+            return None
+        true = np.unique(snap(np.linspace(0.0, 1.0, points), channel.step))
+        observed = _widen(channel.observed_grid(Grid(edges=np.linspace(0.0, 1.0, points))), channel.step)
+        kernel = Transition.of(channel, Grid(atoms=true), observed).matrix.dense()
+        start, size = ruler.low, ruler.high - ruler.low
+        out = []
+        for power in (1, 2):
+            before, after = (ruler.scale.functions(u, ruler.span, power) for u in (true, observed.centres))
+            if before is None or after is None:
+                return None
+            mapped = after @ kernel
+            shift, *_ = np.linalg.lstsq(before.T, mapped.T)
+            value = ((ruler.to_values(true) - start) / size) ** power
+            wanted, *_ = np.linalg.lstsq(before.T, value)
+            coefficients, *_ = np.linalg.lstsq(shift, wanted)
+            if not np.abs(coefficients @ mapped - value).max() <= tolerance:
+                return None
+            out.append(tuple(coefficients.tolist()))
+        return cls(RulerScores(ruler, (out[0], out[1])), true, observed.centres, kernel)
+
     def chance(self, weights: FloatArray, x: FloatArray, mass: FloatArray) -> float:
         """Return E[Var(w(Y) | x)] over a distribution of scaled true values, from w at each released cell."""
         variance = np.maximum(weights**2 @ self.kernel - (weights @ self.kernel) ** 2, 0.0)
@@ -144,6 +207,18 @@ class Weights:
         """The standard deviation of w₁ given the true value, the mean over the domain, in the unit of the values."""
         flat = np.full(len(self.points), 1 / len(self.points))
         return self.scores.width * math.sqrt(self.chance(self.scores.first(self.released), self.points, flat))
+
+
+def _widen(grid: Grid, step: float) -> Grid:
+    """Return finer cells, twice as far: weights that grow like e^{Ly} see what is negligible to everything else."""
+    max_cells = 12_000
+    low, high = (float(end) for end in grid.finite_edges[[0, -1]])
+    beyond = round((high - low) / (2 * step))
+    steps = round((high - low) / step) + 2 * beyond
+    each = math.ceil(steps / max_cells)
+    edges = low + step * (each * np.arange(math.ceil(steps / each) + 1, dtype=np.float64) - beyond)
+    edges[0], edges[-1] = -np.inf, np.inf
+    return Grid(edges=edges, step=step)
 
 
 @dataclass(frozen=True)
@@ -163,7 +238,7 @@ class Moments:
     """Σ w₁w₂."""
 
     @classmethod
-    def of(cls, scores: Scores, values: FloatArray, rows: FloatArray | None = None) -> Moments:
+    def of(cls, scores: Scores | RulerScores, values: FloatArray, rows: FloatArray | None = None) -> Moments:
         """Return the sums over values that are present, each standing for `rows` rows."""
         y = (values - scores.low) / scores.width
         a, b = scores.first(y), scores.second(y)
@@ -172,8 +247,8 @@ class Moments:
 
     def figures(self, law: Weights, centres: FloatArray, mass: FloatArray) -> tuple[Figure, Figure]:
         """Return mean and variance of the true values, given the fitted distribution, which only the errors need."""
-        low, w = law.scores.low, law.scores.width
-        n, x = self.n, (centres - low) / w
+        low, w = law.scores.unit
+        n, x = self.n, (centres - law.scores.low) / law.scores.width
         a, b = law.scores.first(law.released), law.scores.second(law.released)
         mean = self.first / n
         noise = law.chance(a, x, mass) / n

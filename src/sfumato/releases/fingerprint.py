@@ -26,6 +26,7 @@ from sfumato.counts import BoolArray, FloatArray, WordArray
 from sfumato.errors import GIVE_SAME_TABLE, DataError
 from sfumato.hashing import GOLDEN_STEP, splitmix64
 from sfumato.randomness import CELLS_PER_CHUNK, Addresses, SecretKey
+from sfumato.scales import RESOLUTION
 from sfumato.schema import Attribute, Missing
 from sfumato.table import Column
 
@@ -280,6 +281,8 @@ def chance_agreement(a: WordArray, b: WordArray) -> float:
 
 def content_values(attribute: Attribute, values: FloatArray) -> FloatArray:
     """Return what a column is recognised by: numbers as they are, labels by their text, whatever place a plan gives them."""
+    if attribute.ruler is not None:  # so that a table is known again on another scale, or on none
+        return np.asarray(attribute.ruler.write_values(values, 2**10 * RESOLUTION))
     if attribute.kind.numeric or attribute.domain is None:
         return values
     known = np.append(_label_numbers(attribute.categories), np.nan)

@@ -137,6 +137,9 @@ class Reader:
 
 def _encoder(column: ReleasedColumn) -> Encoder:
     cells = column.attribute
+    if cells.ruler is not None and column.channel is not None and column.channel.reports is None:
+        anything = replace(cells, scale=None, clip=False, domain=Interval(-MAX_MAGNITUDE, MAX_MAGNITUDE))
+        return Encoder(anything, remedy=GET_RELEASE_AGAIN, ruler=cells.ruler, grid=column.channel.step or 0.0)
     if column.clear or not cells.kind.numeric:
         cells = cells if column.channel is None else released_attribute(cells, column.channel.reports)
     elif cells.kind is Kind.DATE and whole_outputs(cells, column.channel):
@@ -154,7 +157,7 @@ def type_cells(column: ReleasedColumn, texts: pa.ChunkedArray) -> pa.Array:
         labels = decode_dictionary(texts)
         declared = cells.domain is not None and "" in cells.categories
         return labels if declared else pc.if_else(pc.equal(labels, ""), pa.scalar(None, pa.string()), labels)
-    values = encoder(texts)
+    values = encoder.read(texts)
     known = values[~np.isnan(values)]
     whole = whole_outputs(cells, None) or whole_outputs(column.attribute, column.channel)
     return Decoder(cells, whole and bool(np.all(known == np.floor(known))))(values)

@@ -43,11 +43,14 @@ class Tally:
     entities: tuple[WordArray, ...] = ()
     changed: Mapping[str, int] = field(default_factory=dict)
     """Cells of each column that a guided method changed."""
+    clipped: Mapping[str, int] = field(default_factory=dict)
+    """Cells of each column that clips which were moved to an end of its domain."""
 
     def __add__(self, other: Tally) -> Tally:
         missing = {name: count + other.missing[name] for name, count in self.missing.items()}
         changed = {name: count + other.changed[name] for name, count in self.changed.items()}
-        return Tally(self.sketch + other.sketch, missing, self.entities + other.entities, changed)
+        clipped = {name: count + other.clipped[name] for name, count in self.clipped.items()}
+        return Tally(self.sketch + other.sketch, missing, self.entities + other.entities, changed, clipped)
 
 
 @dataclass(frozen=True, eq=False)

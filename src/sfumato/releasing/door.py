@@ -35,6 +35,7 @@ from sfumato.releasing.by_counts import draft_by_counts
 from sfumato.releasing.joint_noise import joint_method, with_joint_noise
 from sfumato.releasing.row_by_row import draft_rows, sketch_rows
 from sfumato.releasing.whole_table import draft_whole_table
+from sfumato.schema import Schema
 from sfumato.text import join_names
 
 
@@ -118,7 +119,8 @@ def with_method(plan: Plan, method: str, options: Mapping[str, Any] | None = Non
     if method in JOINT_LAWS:
         return with_joint_noise(plan, parameters)
     make_method(method, parameters)  # a wrong name or parameter is told at once
-    return replace(plan, method={"law": method} | parameters, channels={})
+    plain = Schema(tuple(replace(a, scale=None) for a in plan.schema))
+    return replace(plan, schema=plain, method={"law": method} | parameters, channels={})
 
 
 def release(

@@ -100,7 +100,13 @@ class ReleaseKernel:
         batch = pa.RecordBatch.from_arrays(arrays, schema=self.schema)
         entities = (addresses.high ^ addresses.low,) if self.identifier and self.gathers else ()
         content = {c.name: content_values(c.encoder.attribute, seen[c.name]) for c in self.columns if c.name in seen}
-        return Released(batch, Tally(sketch_of(self.sketch_key, content, addresses), missing, entities))
+        clipped = {
+            c.name: c.encoder.count_clipped(block.batch.column(c.name))
+            for c in self.columns
+            if c.encoder.attribute.clip
+        }
+        sketch = sketch_of(self.sketch_key, content, addresses)
+        return Released(batch, Tally(sketch, missing, entities, clipped=clipped))
 
     @staticmethod
     def _read(column: ColumnKernel, block: Block) -> FloatArray:
@@ -265,7 +271,7 @@ def kernel_for(plan: Plan, owner: SecretKey, scope: Scope, joint: CorrelatedGaus
         channel = bound.get(attribute.name)
         encoder = Encoder(attribute, plan.absent.get(attribute.name, ("",)))
         cells = attribute if channel is None else released_attribute(attribute, channel.reports)
-        decoder = Decoder(cells, whole_outputs(cells, channel))
+        decoder = Decoder(cells, whole_outputs(cells, channel), (channel and channel.step) or 0.0)
         labels = noise_labels(plan, scope, attribute, channel, joint)
         columns.append(ColumnKernel(encoder, decoder, channel, owner.derive(*labels)))
     return ReleaseKernel(
@@ -385,15 +391,23 @@ class RowDraft(Draft):
         )
 
     def making(self, written: Written, tally: Tally) -> Making:  # noqa: ARG002
-        """Warn where the ledger cannot tell rows apart."""
-        if not self.has_ledger or self.own.identifier or self.entry(tally).rows_distinct:
-            return Making()
-        warning = (
-            "Most rows look like others in what is released, so the ledger cannot know them again in another order or "
-            "behind an inserted row: keep rows and order as they are when releasing again, or name people by identifier=, "
-            "whose noise is fixed."
-        )
-        return Making(warnings=(Note("SF231", warning),))
+        """Say what was clipped, and warn where the ledger cannot tell rows apart."""
+        warnings = [
+            Note(
+                "SF291",
+                f"{name}: {count:,} values beyond the ends of the domain were moved to them, as clip = true asks",
+            )
+            for name, count in tally.clipped.items()
+            if count
+        ]
+        if self.has_ledger and not self.own.identifier and not self.entry(tally).rows_distinct:
+            words = (
+                "Most rows look like others in what is released, so the ledger cannot know them again in another order or "
+                "behind an inserted row: keep rows and order as they are when releasing again, or name people by identifier=, "
+                "whose noise is fixed."
+            )
+            warnings.append(Note("SF231", words))
+        return Making(warnings=tuple(warnings))
 
 
 def sketch_rows(

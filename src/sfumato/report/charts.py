@@ -10,6 +10,7 @@ import numpy as np
 
 from sfumato.counts import FloatArray, Grid
 from sfumato.report import svg
+from sfumato.scales import Ruler
 from sfumato.text import escape
 
 MAX_LABELS, SHOWN_LABELS = 60, 30
@@ -35,10 +36,12 @@ def distribution(
     original: FloatArray | None = None,
     alone: bool = True,
     days: bool = False,
+    ruler: Ruler | None = None,
 ) -> str:
     """Draw released values in grey, the reconstruction with its band, and the original where it is known.
 
-    With `days` the numbers are days since 1970, and the axis shows calendar days.
+    With `days` the numbers are days since 1970, and the axis shows calendar days. With a `ruler` they are places on its scale, and
+    the axis shows values.
     """
     if grid.labels is not None:
         return _labels(title, grid.labels, mass, lower, upper, released, original, alone=alone)
@@ -62,8 +65,10 @@ def distribution(
         (low, high),
         (0.0, 1.06 * float(max(tall))),
         title=title,
+        x_title="" if ruler is None else ruler.scale.in_words(),
         y_title="density a day" if days else "density",
         days=days,
+        ruler=ruler,
         margins=svg.margins_for(title, [name for _, name in names]),
     )
     marks = []

@@ -10,6 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
+import numpy as np
+
+from sfumato.scales import Ruler
 from sfumato.schema import EPOCH
 from sfumato.text import escape
 
@@ -77,6 +80,19 @@ def day_ticks(low: float, high: float, about: int = 5) -> list[tuple[float, str]
     return [(at, text) for at, text in out if low <= at <= high]
 
 
+def scale_ticks(ruler: Ruler, low: float, high: float, about: int = 6) -> list[tuple[float, str]]:
+    """Return round values, at about even distances between two places on a scale.
+
+    >>> from sfumato.scales import Log
+    >>> [text for _, text in scale_ticks(Ruler(Log(), 0.0, 100_000.0), 0.0, 1.0)]
+    ['0', '6', '50', '300', '2000', '10K', '100K']
+    """
+    values = ruler.to_values(np.linspace(low, high, about + 1))
+    rounded = sorted({float(f"{value:.1g}") for value in values.tolist()})
+    places = [(float(ruler.to_places(value)), format_tick(value)) for value in rounded]
+    return [(place, text) for place, text in places if low <= place <= high]
+
+
 def _calendar(day: int) -> date:
     return EPOCH + timedelta(days=day)
 
@@ -102,6 +118,8 @@ class Frame:
     percent: bool = False
     days: bool = False
     """Whether x counts days since 1970, to be written as calendar days."""
+    ruler: Ruler | None = None
+    """The scale that x is a place on, to be written as values."""
     margins: tuple[int, int, int, int] = ONE_LINE
 
     def px(self, value: float) -> float:
@@ -126,6 +144,8 @@ class Frame:
             out.append(_tick(left - 6, self.py(tick), text, ' dy=".32em" text-anchor="end"'))
         if self.x_labels is None:
             marks = day_ticks(*self.x) if self.days else [(tick, format_tick(tick)) for tick in ticks(*self.x)]
+            if self.ruler is not None:
+                marks = scale_ticks(self.ruler, *self.x)
             out += [_tick(self.px(tick), bottom + 15, text) for tick, text in marks]
         else:
             out += self._category_ticks(bottom)

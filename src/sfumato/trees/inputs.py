@@ -42,7 +42,7 @@ def _from_release(attribute: Attribute, column: Column) -> FloatArray:
     if attribute.kind.numeric != released.kind.numeric:
         raise DataError(f"{attribute.name}: the tree takes it as {attribute.kind}, the table as {released.kind}")
     if attribute.kind.numeric or released.categories == attribute.categories:
-        return column.values
+        return released.to_values(column.values)
     known = {label: float(i) for i, label in enumerate(attribute.categories)}
     missing = float(len(attribute.categories)) if attribute.missing is Missing.CATEGORY else np.nan
     table = np.array([*(known.get(label, np.nan) for label in released.categories), missing, missing])

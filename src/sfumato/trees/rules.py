@@ -176,6 +176,8 @@ def format_threshold(attribute: Attribute, value: float) -> str:
     """Return a threshold in the digits that matter: a thousandth of the domain's range, a calendar day for dates."""
     if math.isinf(value) or attribute.kind is not Kind.REAL:
         return str(value if math.isinf(value) else attribute.format_value(value))
+    if attribute.scale is not None:
+        return f"{value:.4g}" if abs(value) < 1000 else f"{value:.0f}"
     span = attribute.interval.range or abs(value) or 1.0
     digits = max(0, 3 - math.floor(math.log10(span)))
     return f"{value:.{digits}f}"

@@ -303,7 +303,7 @@ def _test(attribute: Attribute, grid: Grid, branch: IntArray, missing: int, chil
         return Test(attribute.name, groups=groups, missing=missing)
     if children != 2 or (np.diff(branch) < 0).any():
         raise UsageError(f"{attribute.name}: a numeric test has two sides; this one has branches {join_names(branch)}")
-    cut = float(grid.inner_cuts[int(np.argmax(branch)) - 1])
+    cut = float(attribute.to_values(grid.inner_cuts)[int(np.argmax(branch)) - 1])
     if attribute.kind is Kind.REAL:
         return Test(attribute.name, threshold=cut, missing=missing)
     # Of whole numbers below the cut, people name the last one: x < 36.5 is x ≤ 36.

@@ -18,6 +18,7 @@ import numpy as np
 
 from sfumato.counts import BoolArray, FloatArray, IntArray
 from sfumato.errors import DataError, UsageError
+from sfumato.scales import RESOLUTION
 from sfumato.schema import Attribute
 from sfumato.table import Column, Table
 from sfumato.text import join_names
@@ -85,6 +86,8 @@ def build_tree(growth: Growth, attributes: list[Attribute], coded: Coded, target
         attribute = attributes[a]
         if attribute.kind.numeric:
             threshold = float(coded.values[a][growth.cut[i]])
+            if attribute.ruler is not None:  # a place is rounded, and its value is a little beside the true one
+                threshold = float(attribute.ruler.to_values(threshold + RESOLUTION))
             test = Test(attribute.name, threshold=threshold, closed=True, missing=heaviest)
         else:
             test = Test(attribute.name, groups=tuple((v,) for v in attribute.labels), missing=heaviest)

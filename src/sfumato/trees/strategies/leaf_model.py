@@ -80,7 +80,7 @@ def branch_shares(test: Test, axis: Axis, children: int) -> FloatArray:
     if test.threshold is not None:
         # Up to a whole number is below the middle between it and the next.
         cut = test.threshold + (axis.attribute.step / 2 if test.closed else 0.0)
-        out[0, :size] = cell_cdf(axis.grid, np.array([cut]))[0]
+        out[0, :size] = cell_cdf(axis.grid, axis.attribute.to_places(np.array([cut])))[0]
         out[1, :size] = 1 - out[0, :size]
     else:
         for place, label in enumerate(axis.grid.labels or axis.attribute.categories):

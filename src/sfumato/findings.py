@@ -236,6 +236,19 @@ WORDS = {
         "Most rows look alike, so the ledger cannot tell whether a later table holds the same people.",
         "Keep count of releases of this table yourself, or tie the noise to people with an id column.",
     ),
+    "SF271": (
+        "The column points at people",
+        ("Its name or its values show names, addresses, numbers or ids of people, or free text. Anyone who knows them finds the "
+         "person, and no noise hides that. The plan withholds the column."),
+        ("Leave it withheld. If the column is something else, change its `consent` in the plan, declare its domain, and give it "
+         "noise; `consent = \"true\"` releases it as it is."),
+    ),
+    "SF272": (
+        "Columns point at people together",
+        ("A birth date, a postal code or an exact moment does not name a person, but together with a few other facts it is often "
+         "true of one person only."),
+        "Coarsen the columns (year, region, day) or withhold one of them; audit the release to see how many people are found.",
+    ),
     # --- mining ---
     "SF301": (
         "A column was not reconstructed",

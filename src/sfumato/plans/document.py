@@ -297,7 +297,7 @@ def _proposals(source: Source, target: str | None, identifier: str | None) -> di
     if not seen:
         raise DataError(f"{source.name} has a header but no rows; a release needs at least one")
     if target is None and identifier not in CLASS_NAMES:
-        target = next((n for n in CLASS_NAMES if n in seen and len(seen[n].distinct or "x" * 99) <= 50), None)
+        target = next((n for n in CLASS_NAMES if n in seen and len(seen[n].counts or "x" * 99) <= 50), None)
     return {name: propose_column(column, target, identifier) for name, column in seen.items()}
 
 

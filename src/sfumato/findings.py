@@ -249,6 +249,12 @@ WORDS = {
          "true of one person only."),
         "Coarsen the columns (year, region, day) or withhold one of them; audit the release to see how many people are found.",
     ),
+    "SF274": (
+        "Another law is estimated better",
+        ("The column has many labels. At the same γ, a miner estimates their shares with less error from projective reports than from "
+         "substituted labels. The law that was asked for is used all the same."),
+        "Nothing, or write `law = \"projective\"` for the column in the plan: the same privacy, less error, but cells that are codes.",
+    ),
     # --- mining ---
     "SF301": (
         "A column was not reconstructed",

@@ -233,11 +233,13 @@ class Plan:
         law, companion = noise_for(noise, privacy, options or {})
         channels: dict[str, Channel] = {}
         notes = {n: note(p) for n, p in proposals.items()}
+        outdone: list[str] = []
         for proposal in proposals.values():
             attribute = proposal.attribute
             if attribute.consent is Consent.MODIFIED:
                 channels[attribute.name], why = channel_for(law, companion, attribute)
                 notes[attribute.name] += why + (ORDERED if proposal.ordered else "")
+                outdone += [attribute.name] if why and channels[attribute.name] is law else []
         return cls(
             Schema(tuple(p.attribute for p in proposals.values())),
             channels,
@@ -245,7 +247,7 @@ class Plan:
             name,
             notes,
             ordered=tuple(n for n in channels if proposals[n].ordered),
-            remarks=remarks(proposals),
+            remarks=(*remarks(proposals), *_suggest_reports(law, outdone)),
         )
 
     @property
@@ -270,6 +272,14 @@ class Plan:
     def learned(self) -> list[str]:
         """Released columns whose domain came from the data."""
         return [a.name for a in self.schema if a.learned and a.released]
+
+
+def _suggest_reports(law: Channel, names: list[str]) -> tuple[Note, ...]:
+    """Return a note on columns of so many labels that another law than the one asked for is estimated better."""
+    words = (
+        f'{join_names(names)}: {law.law}, as asked; at this γ so many labels are estimated better by law = "projective"'
+    )
+    return (Note("SF274", words),) if names else ()
 
 
 def _list_laws(laws: Mapping[str, Any]) -> str:
@@ -315,16 +325,20 @@ def noise_for(noise: str | None, privacy: float | None, options: Mapping[str, An
 
 
 def channel_for(law: Channel, companion: Channel, attribute: Attribute) -> tuple[Channel, str]:
-    """Return the law of one column, and a word on the choice where there was one: labels or reports, by the lower variance."""
+    """Return the law of one column, and a word on the choice where there was one: labels or reports, by the lower variance.
+
+    The law that was asked for is kept wherever it can act, and the better one is only named. A companion stands in for it, and
+    may be replaced.
+    """
     acts = law.numeric if attribute.kind.numeric else law.categorical
-    chosen = law if acts else companion
-    better = chosen.suit(attribute)
-    if better is chosen:
-        return chosen, ""
-    return better, (
-        "; this many labels at this γ are estimated better from reports than from substituted labels"
-        f' (law = "{chosen.law}" in place of "{better.law}" keeps labels)'
-    )
+    asked = law if acts else companion
+    better = asked.suit(attribute)
+    if better is asked:
+        return asked, ""
+    reports = "; this many labels at this γ are estimated better from reports than from substituted labels"
+    if acts:
+        return law, f'{reports}: law = "{better.law}"'
+    return better, f'{reports} (law = "{asked.law}" in place of "{better.law}" keeps labels)'
 
 
 def with_consent(plan: Plan, name: str, consent: Consent) -> Plan:

@@ -92,6 +92,7 @@ RELEASES = {
     "joint": "release iris --method correlated-gaussian --set ratio=1",
     "guided": "release iris --method leaf-swap",
     "gaps": "release {gaps} --noise gaussian --privacy 0.5",
+    "visits": "release {visits} --id patient",
 }
 OF_METHODS = {"limits", "small", "least", "redraws", "labels", "best_of"}
 """What a guided method says about itself under `extra`; its page lists the parameters."""
@@ -101,10 +102,20 @@ def test_every_field_of_a_manifest_is_documented_and_every_documented_field_exis
     fields: set[str] = set()
     gaps = tmp_path / "gaps.csv"
     gaps.write_text("\n".join(["weight", *(f"{w}.5" if w % 9 else "NA" for w in range(40, 120))]))
+    visits = tmp_path / "visits.csv"
+    visits.write_text("\n".join(["patient,weight", *(f"p{i % 20},{40 + i % 33}" for i in range(60))]))
     for name, command in RELEASES.items():
         folder = tmp_path / name
         with pytest.raises(SystemExit) as done:
-            main([*command.format(gaps=gaps).split(), "-o", str(folder), "--key", str(tmp_path / f"{name}.key")])
+            main(
+                [
+                    *command.format(gaps=gaps, visits=visits).split(),
+                    "-o",
+                    str(folder),
+                    "--key",
+                    str(tmp_path / f"{name}.key"),
+                ]
+            )
         assert done.value.code == 0
         fields |= keys(json.loads((folder / "manifest.json").read_text("utf-8")))
     text = text_of(DOCS / "manifest.md")

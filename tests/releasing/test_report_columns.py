@@ -57,7 +57,7 @@ def test_substitution_that_is_asked_for_is_done_and_reports_are_suggested(table)
     assert 'better from reports than from substituted labels: law = "projective"' in plan.notes["diagnosis"]
     suggestions = [line for line in plan.remarks if line.code == "SF274"]
     assert suggestions == [
-        'diagnosis: substitution, as asked; at this γ so many labels are estimated better by law = "projective"'
+        'diagnosis: substitution, as asked; at this γ this many labels are estimated better by law = "projective"'
     ]
     assert not [line for line in proposed(table, epsilon=2.0).remarks if line.code == "SF274"]
 

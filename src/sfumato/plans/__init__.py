@@ -10,4 +10,4 @@ identity_values.py   what a single value can be: an e-mail address, an IBAN, a p
 person_names.py      the commonest names in four languages
 """
 
-from sfumato.plans.document import DEFAULT_LAW, Plan, channel_for, noise_for, with_consent
+from sfumato.plans.document import DEFAULT_LAW, Plan, channel_for, noise_for, with_consent, without_identifier

@@ -13,8 +13,16 @@ from sfumato.errors import DataError, UsageError
 from sfumato.findings import Note
 from sfumato.io import Source, open_table, parse_toml, read_blocks, read_document
 from sfumato.plans.profile import profile
-from sfumato.plans.proposal import CLASS_NAMES, Proposal, note, propose_column, propose_published, remarks
-from sfumato.schema import Attribute, Consent, Schema
+from sfumato.plans.proposal import (
+    CLASS_NAMES,
+    Proposal,
+    note,
+    propose_column,
+    propose_published,
+    remarks,
+    tie_to_people,
+)
+from sfumato.schema import Attribute, Consent, Role, Schema
 from sfumato.text import join_names
 
 DEFAULT_LAW = "gaussian"
@@ -275,10 +283,8 @@ class Plan:
 
 
 def _suggest_reports(law: Channel, names: list[str]) -> tuple[Note, ...]:
-    """Return a note on columns of so many labels that another law than the one asked for is estimated better."""
-    words = (
-        f'{join_names(names)}: {law.law}, as asked; at this γ so many labels are estimated better by law = "projective"'
-    )
+    """Return a note on columns of many labels, where another law than the one asked for is estimated better."""
+    words = f'{join_names(names)}: {law.law}, as asked; at this γ this many labels are estimated better by law = "projective"'
     return (Note("SF274", words),) if names else ()
 
 
@@ -308,7 +314,8 @@ def _proposals(source: Source, target: str | None, identifier: str | None) -> di
         raise DataError(f"{source.name} has a header but no rows; a release needs at least one")
     if target is None and identifier not in CLASS_NAMES:
         target = next((n for n in CLASS_NAMES if n in seen and len(seen[n].counts or "x" * 99) <= 50), None)
-    return {name: propose_column(column, target, identifier) for name, column in seen.items()}
+    proposals = {name: propose_column(column, target, identifier) for name, column in seen.items()}
+    return proposals if identifier else tie_to_people(proposals, seen)
 
 
 def noise_for(noise: str | None, privacy: float | None, options: Mapping[str, Any]) -> tuple[Channel, Channel]:
@@ -339,6 +346,18 @@ def channel_for(law: Channel, companion: Channel, attribute: Attribute) -> tuple
     if acts:
         return law, f'{reports}: law = "{better.law}"'
     return better, f'{reports} (law = "{asked.law}" in place of "{better.law}" keeps labels)'
+
+
+def without_identifier(plan: Plan) -> Plan:
+    """Return the plan with its identifier as a withheld column like any other, to which no noise is tied."""
+    if (named := plan.schema.identifier) is None:
+        return plan
+    attributes = tuple(
+        replace(a, role=Role.ATTRIBUTE, consent=Consent.WITHHOLD) if a is named else a for a in plan.schema
+    )
+    notes = dict(plan.notes) | {named.name: "an id of people that repeats, withheld"}
+    told = tuple(line for line in plan.remarks if line.code != "SF273")
+    return replace(plan, schema=Schema(attributes), notes=notes, remarks=told)
 
 
 def with_consent(plan: Plan, name: str, consent: Consent) -> Plan:

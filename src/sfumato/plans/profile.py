@@ -250,6 +250,11 @@ class ColumnProfile:
         return None if self.counts is None else frozenset(self.counts)
 
     @property
+    def rows_each(self) -> tuple[float, int] | None:
+        """Rows per value, on average and at most; None where values are too many to count."""
+        return (self.present / len(self.counts), max(self.counts.values())) if self.counts else None
+
+    @property
     def ordered(self) -> bool:
         """Whether neighbouring rows are alike, as in a sorted table."""
         return is_ordered(self.numbers_along if self.numbers_along.count == self.present else self.labels_along)

@@ -11,7 +11,7 @@ from typing import Any
 from sfumato.errors import DataError, UsageError
 from sfumato.findings import Note
 from sfumato.io import detect_spelling
-from sfumato.plans.profile import ColumnProfile, sentinels
+from sfumato.plans.profile import MAX_DISTINCT, ColumnProfile, sentinels
 from sfumato.plans.recognition import points_in_combination, recognise
 from sfumato.schema import MAX_EXACT_INTEGER, Attribute, Categories, Consent, Interval, Kind, Role, day_number
 from sfumato.text import join_names
@@ -36,6 +36,7 @@ PERSON_NAME = re.compile(
 """Columns that may name a person, who can stand in many rows: a large domain of such texts is never taken for codes."""
 ID_NAME = re.compile(r"(^|_|\b)(id|uuid|ssn|key|number|no)$", re.IGNORECASE)
 CLASS_NAMES = ("class", "target", "label")
+WHOSE_ROW = "says whose row it is: noise is tied to it, and it is not released"
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,8 @@ class Proposal:
     """What the owner had better look at."""
     recognised: str = ""
     """What in the column points at people, such as names."""
+    repeats: str = ""
+    """Where the column names a person in several rows: how many rows each has, in words."""
 
 
 def propose_column(seen: ColumnProfile, target: str | None = None, identifier: str | None = None) -> Proposal:
@@ -96,7 +99,7 @@ def _propose_role(seen: ColumnProfile, target: str | None, identifier: str | Non
         return replace(
             guess,
             attribute=Attribute(seen.name, guess.attribute.kind, role=Role.IDENTIFIER, consent=Consent.WITHHOLD),
-            why="says whose row it is: noise is tied to it, and it is not released",
+            why=f"{WHOSE_ROW}{_count_rows(seen)}",
         )
     if seen.unread or (recognition := recognise(seen)) is None:
         return guess
@@ -112,7 +115,28 @@ def _propose_role(seen: ColumnProfile, target: str | None, identifier: str | Non
         attribute=replace(known, consent=Consent.WITHHOLD),
         why=f"{sign.what}, by {evidence}: points at people, and is withheld",
         recognised=sign.what,
+        repeats=_count_rows(seen) if sign.names_person and "name" in evidence and not seen.missing else "",
     )
+
+
+def _count_rows(seen: ColumnProfile) -> str:
+    """Say how many rows each id has; nothing where each has one."""
+    if seen.unique or not seen.present:
+        return ""
+    if seen.counts is None or (each := seen.rows_each) is None:
+        return f"; more than {MAX_DISTINCT:,} ids, some in several rows"
+    return f"; {len(seen.counts):,} ids with {each[0]:.1f} rows on average and up to {each[1]:,}"
+
+
+def tie_to_people(proposals: dict[str, Proposal], seen: Mapping[str, ColumnProfile]) -> dict[str, Proposal]:
+    """Return the proposals with one recognised id of people as the identifier, where ids repeat: the one of most people."""
+    candidates = [n for n, p in proposals.items() if p.repeats]
+    if not candidates:
+        return proposals
+    name = max(candidates, key=lambda n: math.inf if (counts := seen[n].counts) is None else len(counts))
+    proposal = proposals[name]
+    tied = Attribute(name, proposal.attribute.kind, role=Role.IDENTIFIER, consent=Consent.WITHHOLD)
+    return proposals | {name: replace(proposal, attribute=tied, why=f"{WHOSE_ROW}{proposal.repeats}", recognised="")}
 
 
 def _as_categories(seen: ColumnProfile, guess: Proposal, absent: tuple[str, ...]) -> Attribute:
@@ -306,11 +330,13 @@ def note(proposal: Proposal) -> str:
 
 def remarks(proposals: Mapping[str, Proposal]) -> tuple[Note, ...]:
     """Return which columns are withheld and why, which texts were taken as missing, or were not, and what else to look at."""
-    withheld = _names_by({n: p.why for n, p in proposals.items() if not p.attribute.released})
+    tied = {n: p for n, p in proposals.items() if p.attribute.role is Role.IDENTIFIER and p.repeats}
+    withheld = _names_by({n: p.why for n, p in proposals.items() if not p.attribute.released and n not in tied})
     out = [
         Note("SF271" if proposals[names[0]].recognised else "SF103", f"withheld: {join_names(names)} ({why})")
         for why, names in withheld.items()
     ]
+    out += [Note("SF273", f"{name}: {p.why}") for name, p in tied.items()]
     if combined := [n for n, p in proposals.items() if p.attribute.released and points_in_combination(n)]:
         words = (
             f"{join_names(combined)}: together with other facts {'they point' if len(combined) > 1 else 'it points'} at a person; "

@@ -135,7 +135,7 @@ def tie_to_people(proposals: dict[str, Proposal], seen: Mapping[str, ColumnProfi
         return proposals
     name = max(candidates, key=lambda n: math.inf if (counts := seen[n].counts) is None else len(counts))
     proposal = proposals[name]
-    tied = Attribute(name, proposal.attribute.kind, role=Role.IDENTIFIER, consent=Consent.WITHHOLD)
+    tied = replace(proposal.attribute, role=Role.IDENTIFIER)
     return proposals | {name: replace(proposal, attribute=tied, why=f"{WHOSE_ROW}{proposal.repeats}", recognised="")}
 
 

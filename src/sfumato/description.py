@@ -10,7 +10,7 @@ import numpy as np
 
 from sfumato.findings import Note, code_notes
 from sfumato.guided import METHODS, Method, Pattern, TreeMethod
-from sfumato.privacy import HIDE_GAPS, VISIBLE_GAPS, exactly_true, figures, hides_little, record_figures
+from sfumato.privacy import HIDE_GAPS, VISIBLE_GAPS, exactly_true, figures, hides_little, person_figures, record_figures
 from sfumato.releases import Manifest, Release, ReleasedColumn, as_release, read_signature, verify
 from sfumato.schema import Categories, Kind, Missing, Role
 from sfumato.text import format_number, join_names, markdown, visible
@@ -169,7 +169,51 @@ def cautions(manifest: Manifest) -> list[Note]:
             "Noise belongs to the entity: one that turns up in other releases with the same value has the same noise."
         )
         out.append(Note("SF210", fixed))
+    if manifest.entities is not None:
+        out.append(Note("SF275", _person_words(manifest)))
+        seen = (
+            "Rows of one person with the same value have the same released value, so rows of a person can be put together, and it is "
+            "seen where a value changes. They are not independent: errors computed from the number of rows are too small."
+        )
+        out.append(Note("SF276", seen))
     return out
+
+
+def _person(manifest: Manifest) -> dict[str, Any]:
+    """Return the figures of all rows of one person; nothing where each has one row."""
+    if (entities := manifest.entities) is None:
+        return {}
+    blurred = {c.attribute.name: (c.channel, c.attribute) for c in manifest.columns if c.channel is not None}
+    about = {
+        "people": entities.number,
+        "most_rows": entities.most_rows,
+        "mean_rows": manifest.data.rows / entities.number,
+    }
+    return {"person": about | person_figures(blurred, entities.most_rows) | {"in_words": _person_words(manifest)}}
+
+
+def _person_words(manifest: Manifest) -> str:
+    """Say how many rows a person has, and what they tell together."""
+    entities = manifest.entities
+    if entities is None:
+        return ""
+    blurred = {c.attribute.name: (c.channel, c.attribute) for c in manifest.columns if c.channel is not None}
+    told = person_figures(blurred, entities.most_rows)
+    means = [
+        f"{name} {format_number(about['mean_interval_width_95'], 3)} ({format_number(blurred[name][0].interval_width(0.95), 3)})"
+        for name, about in told["attributes"].items()
+        if about["mean_interval_width_95"] is not None
+    ]
+    sums = [f"{n} {about['epsilon']:.2f}" for n, about in told["attributes"].items() if about["epsilon"] is not None]
+    words = (
+        f"Per person: {entities.number:,} people have {manifest.data.rows / entities.number:.1f} rows on average and up to "
+        f"{entities.most_rows:,}. Equal values of a person share their noise, different ones do not."
+    )
+    if means:
+        words += f" The mean of that many different values is left within (one value): {join_names(means, 12)}."
+    if sums:
+        words += f" ε of that many different values adds up to {join_names(sums, 12)}."
+    return words
 
 
 def _method(manifest: Manifest) -> type[Method] | None:
@@ -214,7 +258,7 @@ def describe_manifest(manifest: Manifest) -> dict[str, Any]:
         "joint": manifest.joint.to_dict() if manifest.joint else None,
         "cautions": cautions(manifest),
         "findings": code_notes(cautions(manifest)),
-    }
+    } | _person(manifest)
 
 
 def describe(release: Release | str | Path) -> dict[str, Any]:

@@ -237,6 +237,44 @@ WORDS = {
         "Most rows look alike, so the ledger cannot tell whether a later table holds the same people.",
         "Keep count of releases of this table yourself, or tie the noise to people with an id column.",
     ),
+    "SF271": (
+        "The column points at people",
+        ("Its name or its values show names, addresses, numbers or ids of people, or free text. Anyone who knows them finds the "
+         "person, and no noise hides that. The plan withholds the column."),
+        ("Leave it withheld. If the column is something else, change its `consent` in the plan, declare its domain, and give it "
+         "noise; `consent = \"true\"` releases it as it is."),
+    ),
+    "SF272": (
+        "Columns point at people together",
+        ("A birth date, a postal code or an exact moment does not name a person, but together with a few other facts it is often "
+         "true of one person only."),
+        "Coarsen the columns (year, region, day) or withhold one of them; audit the release to see how many people are found.",
+    ),
+    "SF273": (
+        "People have several rows",
+        ("An id stands in several rows. The plan ties the noise to the id and withholds it: equal values of a person get the same "
+         "noise, so that averaging them removes nothing, and the release states its privacy per person too."),
+        ("Check that the column names people. If its rows belong to different people, set `role = \"attribute\"`; name another column "
+         "as the id where that is the person."),
+    ),
+    "SF274": (
+        "Another law is estimated better",
+        ("The column has many labels. At the same γ, a miner estimates their shares with less error from projective reports than from "
+         "substituted labels. The law that was asked for is used all the same."),
+        "Nothing, or write `law = \"projective\"` for the column in the plan: the same privacy, less error, but cells that are codes.",
+    ),
+    "SF275": (
+        "Privacy per person",
+        ("Some people have several rows. Different values of one person have independent noise, so their mean is known better than any "
+         "of them, and ε adds up over them. The sum holds between people whose values repeat in the same rows."),
+        "Release fewer rows of each person, or one row with their mean; or ask for more privacy per row.",
+    ),
+    "SF276": (
+        "Rows of one person are alike",
+        ("Noise belongs to person and value. Two rows of a person with the same value are released alike, so rows can be put "
+         "together, and a changed value shows. Standard errors that count rows as independent are too small."),
+        "Count people, not rows, where errors are computed. Withhold columns that never change if rows must not be put together.",
+    ),
     # --- mining ---
     "SF291": (
         "Values were clipped",
@@ -403,6 +441,11 @@ WORDS = {
         "The grid rounds the noise away",
         "The steps of the column's grid are wide compared with the noise, so most cells hold their true value.",
         "Ask for more privacy, or declare the column categorical and use substitution.",
+    ),
+    "SF277": (
+        "A person's rows together give it away",
+        "Somebody who knows which rows are one person's averages them: the person's rows are alike, and their noise is not.",
+        "Tie the noise to people (`identifier`), release fewer rows of each person, or ask for more privacy.",
     ),
     "SF424": (
         "The values are nearly the true ones",

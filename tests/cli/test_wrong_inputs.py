@@ -55,7 +55,6 @@ TABLES: dict[str, str | bytes] = {
     "cut.csv.gz": gzip.compress(table().encode())[:200],
     "spoilt.parquet": b"PAR1 nothing",
     "table.txt": table(),
-    "ids.csv": table("5,22,1026.50,nurse,2024-01-03,A"),
     "no_key": "hello\n",
     "file": "x",
     "broken.toml": "a = [",
@@ -189,7 +188,6 @@ CASES = [
     ("release job.csv -o out --plan plan.toml", 1, "job, row 3: 'pilot' is not among the declared categories"),
     ("release day.csv -o out --plan plan.toml", 1, "seen, row 3: '2024-02-31' is not a date"),
     ("release lacking.csv -o out --plan plan.toml", 1, "no column age; its columns are id, income, job, seen, class; fix the plan"),
-    ("release ids.csv -o out --id id", 1, "id, row 6: the id '5' stands in row 3 already"),
     # keys and outputs
     ("release people.csv -o out --key no_key", 2, "no_key is not a key of this program"),
     ("release people.csv -o out --key folder", 2, "the key folder is a folder; name the key file"),

@@ -13,7 +13,18 @@ import numpy as np
 import pytest
 
 import sfumato.attacks
-from sfumato.attacks import ATTACKS, Claim, Knowledge, LinkAttack, Pairs, SecretAttack, Targets, ValueAttack, View
+from sfumato.attacks import (
+    ATTACKS,
+    Claim,
+    Knowledge,
+    LinkAttack,
+    Pairs,
+    RowGroups,
+    SecretAttack,
+    Targets,
+    ValueAttack,
+    View,
+)
 from sfumato.auditing.case import Case, read_case
 from sfumato.counts import FloatArray, Grid, IntArray
 from sfumato.engines import Local
@@ -24,13 +35,13 @@ from sfumato.releasing import release
 ROOT = Path(__file__).parents[2]
 KEYS = SecretKey(bytes(range(32))), SecretKey(bytes(range(1, 33)))
 POPULATION = typing.get_type_hints(ATTACKS["informed-posterior"])["population"]
-GRANTED = (Targets, Pairs, tuple[View, ...], POPULATION, IntArray | None)
+GRANTED = (Targets, Pairs, tuple[View, ...], POPULATION, RowGroups, IntArray | None)
 SETTINGS = (tuple[str, ...], str, int, float)
 
 
 def test_every_attack_of_the_package_is_registered():
     own = [a for a in ATTACKS.values() if a.__module__.startswith("sfumato.")]
-    assert len(own) == 27
+    assert len(own) == 28
     text = Path(sfumato.attacks.__file__).read_text()
     assert all(f"from {attack.__module__} import" in text for attack in own)
 
@@ -70,6 +81,7 @@ def test_an_attack_names_the_knowledge_that_its_fields_hold(name):
         Knowledge.KNOWN_PEOPLE: Targets,
         Knowledge.OTHER_RELEASES: tuple[View, ...],
         Knowledge.DISTRIBUTIONS: POPULATION,
+        Knowledge.ROWS_OF_PEOPLE: RowGroups,
     }
     hints = {typing.get_type_hints(attack)[f.name] for f in dataclasses.fields(attack)}
     assert attack.knowledge == {kind for kind, hint in held.items() if hint in hints}
@@ -95,6 +107,7 @@ def case(kind: str) -> Case:
         made = release("iris", None, folder / "one", method="racc", options={"k": 3}, key=KEYS[0])
         others = []
     found = read_case(made, "iris", others, engine=Local(), sample=0, encoding="utf-8")
+    found = dataclasses.replace(found, groups=RowGroups(np.arange(found.view.rows) // 10))
     return found.choose_people(None, None, targets=40, seed=0, encoding="utf-8")
 
 
@@ -120,7 +133,8 @@ def poisoned(original: Case, spared: set[Knowledge]) -> Case:
         if Knowledge.KNOWN_PEOPLE in spared:
             truth[name][original.people] = values[original.people]
     others = original.others if Knowledge.OTHER_RELEASES in spared else ()
-    return dataclasses.replace(original, truth=truth, others=others)
+    groups = original.groups if Knowledge.ROWS_OF_PEOPLE in spared else None
+    return dataclasses.replace(original, truth=truth, others=others, groups=groups)
 
 
 def guesses(name: str, of: Case):

@@ -94,6 +94,7 @@ RELEASES = {
     "guided": "release iris --method leaf-swap",
     "gaps": "release {gaps} --noise gaussian --privacy 0.5",
     "scales": "release {tail} --noise gaussian --privacy 0.5",
+    "visits": "release {visits} --id patient",
 }
 OF_METHODS = {"limits", "small", "least", "redraws", "labels", "best_of"}
 """What a guided method says about itself under `extra`; its page lists the parameters."""
@@ -105,12 +106,14 @@ def test_every_field_of_a_manifest_is_documented_and_every_documented_field_exis
     gaps.write_text("\n".join(["weight", *(f"{w}.5" if w % 9 else "NA" for w in range(40, 120))]))
     tail = tmp_path / "tail.csv"
     tail.write_text("\n".join(["cost", *(f"{1.1**i:.2f}" for i in range(100)), "300000"]))
+    visits = tmp_path / "visits.csv"
+    visits.write_text("\n".join(["patient,weight", *(f"p{i % 20},{40 + i % 33}" for i in range(60))]))
     for name, command in RELEASES.items():
         folder = tmp_path / name
         with pytest.raises(SystemExit) as done:
             main(
                 [
-                    *command.format(gaps=gaps, tail=tail).split(),
+                    *command.format(gaps=gaps, tail=tail, visits=visits).split(),
                     "-o",
                     str(folder),
                     "--key",

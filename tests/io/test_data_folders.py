@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sfumato.engines import Local, Target
-from sfumato.engines.local import first_repeat
+from sfumato.engines.local import count_groups
 from sfumato.engines.worker import NUMBER, PART, Batches, Count, Failed, Fold, Map, NumberedWords, Pieces, Write, unpack
 from sfumato.errors import DataError, UsageError
 from sfumato.io.outputs import Written, checksum
@@ -132,7 +132,7 @@ def test_workers_write_fold_and_count_what_one_process_does(
         list(Map(rows, NumberedWords(EntityWords(str(kernel.identifier), kernel.entity_key)))(handed(len(pieces))))
     )
     assert words["row"].to_pylist() == list(range(table.num_rows))
-    assert first_repeat([words["word"].to_numpy().view(np.uint64)]) is None
+    assert count_groups([words["word"].to_numpy().view(np.uint64)]) == (table.num_rows, 1)
     assert [unpack(b.column("result")[0].as_py()) for b in Count(pieces)(handed(2))] == [p.count() for p in pieces[:2]]
 
 

@@ -36,7 +36,7 @@ def table():
     return pa.table({"diagnosis": diagnosis, "sex": rng.choice(["f", "m"], 6000), "class": label})
 
 
-def proposed(table, law="substitution", **parameters):
+def proposed(table, law="square-wave", **parameters):
     return Plan.propose(table, target="class", noise=law, options=parameters, name="reports")
 
 
@@ -49,6 +49,17 @@ def test_the_planner_chooses_reports_for_many_labels_and_says_so(table):
     assert 'law = "projective", epsilon = 2.0' in text
     assert "estimated better from reports" in text
     assert Plan.from_dict(plan.to_dict()).channels == plan.channels
+
+
+def test_substitution_that_is_asked_for_is_done_and_reports_are_suggested(table):
+    plan = proposed(table, law="substitution", epsilon=2.0)
+    assert plan.channels["diagnosis"] == plan.channels["sex"] == Substitution(epsilon=2.0)
+    assert 'better from reports than from substituted labels: law = "projective"' in plan.notes["diagnosis"]
+    suggestions = [line for line in plan.remarks if line.code == "SF274"]
+    assert suggestions == [
+        'diagnosis: substitution, as asked; at this γ this many labels are estimated better by law = "projective"'
+    ]
+    assert not [line for line in proposed(table, epsilon=2.0).remarks if line.code == "SF274"]
 
 
 def many(labels, rows=12_000):
@@ -101,12 +112,12 @@ def test_the_labels_that_are_kept_do_not_depend_on_the_blocks_they_come_in():
 
 
 def test_the_companion_of_laplace_noise_is_chosen_by_the_same_rule(table):
-    plan = proposed(table, law="square-wave", epsilon=1.0)
-    assert plan.channels["diagnosis"] == Projective(epsilon=1.0)
+    plan = proposed(table, law="laplace", b=3.0)
+    assert plan.channels["diagnosis"] == Projective(rho1=0.05, rho2=0.5)
 
 
 def test_a_weak_promise_keeps_labels(table):
-    assert proposed(table, gamma=200.0).channels["diagnosis"] == Substitution(gamma=200.0)
+    assert proposed(table, epsilon=5.3).channels["diagnosis"] == Substitution(epsilon=5.3)
 
 
 def test_either_law_can_be_forced(table, tmp_path):

@@ -213,11 +213,11 @@ def test_labels_of_many_values_are_told_to_be_reports():
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 60, 600)
     table = pa.table({"code": [f"c{c:02d}" for c in codes], "class": np.where(codes < 30, "a", "b")})
-    found = tradeoff(table, noise="substitution", repeats=1, sweep={"gamma": (5, 19)})
+    found = tradeoff(table, noise="square-wave", repeats=1, sweep={"epsilon": (1, 2)})
     assert found.laws == {"code": "projective"}
-    assert [set(p.setting) for p in found.points] == [{"gamma"}, {"gamma"}]
+    assert [set(p.setting) for p in found.points] == [{"epsilon"}, {"epsilon"}]
     assert found.html().count("<svg") == 4 + (found.choice is not None)  # the calibration is of the choice
-    assert any("No column takes substitution itself" in note for note in found.notes)
+    assert any("No column takes square-wave itself" in note for note in found.notes)
 
 
 def test_usual_values_that_a_table_does_not_allow_are_left_out_and_chosen_ones_refused():

@@ -125,6 +125,17 @@ class Pairs:
     values: Mapping[str, FloatArray]
 
 
+@dataclass(frozen=True, eq=False)
+class RowGroups:
+    """Which rows are one person's: a number per row, the same for the same person, and in no order that means anything.
+
+    ``shared`` says whether equal values of a person have the same noise.
+    """
+
+    person: IntArray
+    shared: bool = False
+
+
 class Claimed(Protocol):
     """Sets in which an attack places the values, each with 95 %."""
 
@@ -232,6 +243,7 @@ class Knowledge(StrEnum):
     KNOWN_PEOPLE = "known people"
     OTHER_RELEASES = "other releases"
     DISTRIBUTIONS = "true distributions"
+    ROWS_OF_PEOPLE = "which rows are one person's"
 
 
 class Scope(Enum):
@@ -286,6 +298,7 @@ class Grants:
     others: tuple[View, ...] | None = None
     redrawn: tuple[View, ...] = ()
     population: Mapping[str, tuple[Grid, FloatArray]] | None = None
+    groups: RowGroups | None = None
 
     def only(self, knowledge: Collection[Knowledge]) -> Grants:
         """Return the grants without what `knowledge` does not name."""
@@ -294,6 +307,7 @@ class Grants:
             Knowledge.KNOWN_PEOPLE: {"people": None, "among": None, "without": None},
             Knowledge.OTHER_RELEASES: {"others": None, "redrawn": ()},
             Knowledge.DISTRIBUTIONS: {"population": None},
+            Knowledge.ROWS_OF_PEOPLE: {"groups": None},
         }
         withheld = [empty for kind, empty in of.items() if kind not in knowledge]
         return replace(self, **{name: nothing for empty in withheld for name, nothing in empty.items()})
@@ -375,6 +389,10 @@ class ValueAttack(Attack):
 
     def without_order(self, claim: Claim) -> Self | None:  # noqa: ARG002 - only some attacks look at the order
         """Return the attack to run on shuffled rows as the control of `claim`; None where the order of rows plays no part."""
+        return None
+
+    def people(self) -> RowGroups | None:
+        """Return whose rows the attack looks at together, so that it is scored per person too; None where it looks at rows alone."""
         return None
 
 

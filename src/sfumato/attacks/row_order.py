@@ -210,12 +210,12 @@ def recover_from_neighbours(belief: Belief) -> tuple[Recovery | None, dict[str, 
         steps = interpolate_steps(belief)
         return steps, {} if steps is None else {"sorted": True}
     near = smooth_rows(belief.column.values)
-    if near is None or (posterior := _fit_neighbours(belief, near)) is None:
+    if near is None or (posterior := fit_neighbours(belief, near)) is None:
         return None, {}
     return posterior.recovery(), {"rows_each_side": near.half, "sloped": near.sloped}
 
 
-def _fit_neighbours(belief: Belief, near: Smoothed) -> Conditional | None:
+def fit_neighbours(belief: Belief, near: Smoothed) -> Conditional | None:
     """Fit x given the neighbours' m: a bell around a line c + b m, its width learned band by band from the rows' own values.
 
     The neighbours' noise is none of the row's, so the released values of the rows of a band, through the law, tell how x

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.attacks import Belief, Grants, Knowledge, Pairs, View, learn_beliefs
+from sfumato.attacks import Belief, Grants, Knowledge, Pairs, RowGroups, View, learn_beliefs
 from sfumato.auditing.score import Finding
 from sfumato.channels import CHANNELS, Channel
 from sfumato.counts import FloatArray, Grid, IntArray
@@ -115,6 +115,8 @@ class Case:
     known: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
     """The rows that attackers know who know rows."""
     seed: int = 0
+    groups: RowGroups | None = None
+    """Which rows are one person's, where people have several."""
 
     @cached_property
     def attributes(self) -> Mapping[str, Attribute]:
@@ -162,6 +164,7 @@ class Case:
             others=self.others,
             redrawn=self.redrawn,
             population=self.population,
+            groups=self.groups,
         ).only(knowledge)
 
     @cached_property

@@ -13,9 +13,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from sfumato.attacks import ATTACKS, Attack, LinkAttack, SecretAttack, ValueAttack, View
+from sfumato.attacks import ATTACKS, Attack, LinkAttack, RowGroups, SecretAttack, ValueAttack, View
 from sfumato.auditing.case import Case, find_repeats, read_case
 from sfumato.auditing.exposure import measure_exposure, record_information
+from sfumato.auditing.per_person import read_groups, score_per_person
 from sfumato.auditing.promises import judge_promises, remedies_taken
 from sfumato.auditing.result import Audit
 from sfumato.auditing.score import Finding, score_people, score_values
@@ -59,6 +60,7 @@ def _try_values(attack: ValueAttack, case: Case) -> Outcome:
     if claim.skipped:
         return [], why
     findings = score_values(attack, claim, case.attributes, case.truth, seed=case.seed, together=attack.together)
+    per_person = score_per_person(attack, claim, case.attributes, case.truth, case.seed)
     shadow = attack.without_order(claim)
     if shadow is None or not findings:
         return findings, why
@@ -67,7 +69,7 @@ def _try_values(attack: ValueAttack, case: Case) -> Outcome:
     control = shadow.run(case.view.take(order))
     shuffled = score_values(shadow, control, case.attributes, truth, seed=case.seed, leaves=False)
     by_column = {f.attributes: f for f in shuffled}
-    return [_with_control(f, by_column[f.attributes]) for f in findings], why
+    return [_with_control(f, by_column[f.attributes]) for f in findings] + per_person, why
 
 
 def _try_secrets(attack: SecretAttack, case: Case) -> Outcome:
@@ -118,6 +120,7 @@ def audit(
     targets: int = 500,
     key: str | Path | None = None,
     ledger: Ledger | str | Path | None = None,
+    identifier: str | None = None,
     seed: int = 0,
     encoding: str = "utf-8",
     progress: Progress | None = None,
@@ -145,6 +148,9 @@ def audit(
     ledger : Ledger or path, optional
         The ledger itself, where the key is not at hand. Releases of the same rows that it knows, and that are not among
         `others`, are drawn again from the original, so that averaging over them can be measured.
+    identifier : str, optional
+        The column of the original that says whose row it is, so that one person's rows are attacked together. Not needed where the
+        release ties its noise to people who have several rows: its manifest names the column.
     seed : int
         Under the same seed the audit repeats itself.
     encoding : str
@@ -178,6 +184,7 @@ def audit(
     original, made = open_pair(original, release, verify=engine.gathers)
     case = read_case(made, original, others, engine=engine, sample=sample, encoding=encoding)
     case = case.choose_people(control, known, targets=targets, seed=seed, encoding=encoding)
+    case = replace(case, groups=_group_rows(made, original, case, identifier, engine, encoding))
     again = find_repeats(book, made.manifest) if book is not None else None
     given = [other.name for other in case.others]
     if again is not None:
@@ -208,6 +215,17 @@ def audit(
         repeats=None if again is None else again.to_dict(case.view, given, findings),
         whole=tuple((unchanged + 1).tolist()),
     )
+
+
+def _group_rows(
+    made: Release, original: Any, case: Case, identifier: str | None, engine: Engine, encoding: str
+) -> RowGroups | None:
+    """Return which rows are one person's, as the original says; None where each person has one, or only a sample is attacked."""
+    entities = made.manifest.entities
+    column = identifier or (entities.column if entities else None)
+    if column is None or not engine.gathers:
+        return None
+    return read_groups(original, column, case.rows, encoding, shared=made.manifest.addressing == "entity")
 
 
 def _open_ledger(key: str | Path | None, ledger: Ledger | str | Path | None) -> Ledger | None:

@@ -27,6 +27,7 @@ COLOURS = {"broken": "red", "people found": "red", "nothing hidden": "red", "nar
 @click.option("--ledger", type=Path, help="The ledger itself, where the key is not at hand.")
 @click.option("--control", metavar="TABLE", help="People who are not in the release, to compare with.")
 @click.option("--known", multiple=True, metavar="COLUMN", help="What an intruder knows who links rows (default: all).")
+@click.option("--id", "identifier", help="The column that says whose row it is: a person's rows are attacked together.")
 @click.option("--targets", type=int, default=500, show_default=True, help="People attacked one by one.")
 @options.seed
 @options.encoding

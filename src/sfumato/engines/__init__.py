@@ -16,12 +16,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sfumato.engines.local import Engine, Local, Mapped, Needs, Progress, Target, first_repeat
+from sfumato.engines.local import Engine, Local, Mapped, Needs, Progress, Target, count_groups
 
 if TYPE_CHECKING:
     from sfumato.engines.spark import Spark
 
-__all__ = ["Engine", "Local", "Mapped", "Needs", "Progress", "Spark", "Target", "first_repeat"]
+__all__ = ["Engine", "Local", "Mapped", "Needs", "Progress", "Spark", "Target", "count_groups"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,7 +1,7 @@
 """An engine maps blocks (`write`) and folds counts (`fold`). This machine is one: one process, several threads, or several processes.
 
 An engine does no arithmetic, and arithmetic knows no engine. Two more verbs are for what no row can tell of itself: which ids
-occur twice (`first_repeat`), and which rows are in the same group (`exchange`). `open` and `check_numbers` prepare a table;
+stand in how many rows (`count_groups`), and which rows are in the same group (`exchange`). `open` and `check_numbers` prepare a table;
 `gathers` and `keys_on_workers` say what may leave a worker.
 """
 
@@ -112,23 +112,17 @@ class Engine(Protocol):
         The rows of the result stand in the order of their numbers.
         """
 
-    def first_repeat(self, words: Words, source: Source, columns: Sequence[str]) -> tuple[int, int] | None:
-        """Return the first row (second of the pair) whose word an earlier row has already; None where all differ."""
+    def count_groups(self, words: Words, source: Source, columns: Sequence[str]) -> tuple[int, int]:
+        """Return how many different words the rows have, and in how many rows the commonest stands."""
 
     def check_numbers(self, source: Source) -> None:
         """Raise DataError if the row numbers that a table brings are missing, negative or repeated: noise belongs to them."""
 
 
-def first_repeat(words: Sequence[WordArray]) -> tuple[int, int] | None:
-    """Return the first repeated word among words in memory, block after block."""
-    together = np.concatenate(words) if words else np.empty(0, np.uint64)
-    order = np.argsort(together, kind="stable")
-    twice = np.flatnonzero(together[order][1:] == together[order][:-1])
-    if not len(twice):
-        return None
-    later = order[twice + 1]
-    at = int(np.argmin(later))
-    return int(order[twice[at]]), int(later[at])
+def count_groups(words: Sequence[WordArray]) -> tuple[int, int]:
+    """Return how many different words there are in memory, block after block, and how often the commonest stands there."""
+    times = np.unique(np.concatenate(words), return_counts=True)[1] if words else np.empty(0, np.int64)
+    return len(times), int(times.max(initial=0))
 
 
 @dataclass(frozen=True)
@@ -212,9 +206,9 @@ class Local:
         whole = pa.concat_tables(parts).sort_by("number") if parts else rows
         return ArrowSource("the exchanged table", whole.drop_columns(["group", "number"]))
 
-    def first_repeat(self, words: Words, source: Source, columns: Sequence[str]) -> tuple[int, int] | None:
+    def count_groups(self, words: Words, source: Source, columns: Sequence[str]) -> tuple[int, int]:
         """Sort all words in memory."""
-        return first_repeat(list(self.map(words, read_blocks(source, columns))))
+        return count_groups(list(self.map(words, read_blocks(source, columns))))
 
     def check_numbers(self, source: Source) -> None:
         """Do nothing: rows are numbered as they are read."""

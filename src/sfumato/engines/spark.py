@@ -194,24 +194,15 @@ class Spark:
         exchanged = _ignore_pandas_warnings(lambda: assigned.groupBy("group").applyInArrow(sfumato_exchange, kind))
         return FrameSource(exchanged.drop("group"), "number", "the exchanged table")
 
-    def first_repeat(self, words: Words, source: Source, columns: Sequence[str]) -> tuple[int, int] | None:
-        """Sort keyed digests, not ids, on the cluster; one pair of row numbers comes back."""
+    def count_groups(self, words: Words, source: Source, columns: Sequence[str]) -> tuple[int, int]:
+        """Count keyed digests, not ids, on the cluster; two numbers come back."""
         from pyspark.sql import functions as f
 
         frame, rows = self._work(source, columns, BLOCK_ROWS)
         digests = _map_in_arrow(frame, worker.Map(rows, worker.NumberedWords(words)), WORDS_TYPE)
-        several = (
-            digests.groupBy("word").agg(f.sort_array(f.collect_list("row")).alias("rows")).where(f.size("rows") > 1)
-        )
-        pairs = several.select(f.col("rows")[0].alias("a"), f.col("rows")[1].alias("b")).orderBy("b").limit(1)
-        repeats = _collect(pairs)
-        if not repeats:
-            return None
-        if isinstance(source, FrameSource):
-            raise DataError(
-                f"{join_names(columns)}: an id occurs in two rows of the DataFrame; give each row its own id"
-            )
-        return int(repeats[0][0]), int(repeats[0][1])
+        sizes = digests.groupBy("word").count().agg(f.count("word"), f.max("count"))
+        number, largest = _collect(sizes)[0]
+        return int(number), int(largest or 0)
 
     def check_numbers(self, source: Source) -> None:
         """Check the numbers in one pass of the cluster over them alone."""

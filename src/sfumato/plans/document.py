@@ -13,8 +13,16 @@ from sfumato.errors import DataError, UsageError
 from sfumato.findings import Note
 from sfumato.io import Source, open_table, parse_toml, read_blocks, read_document
 from sfumato.plans.profile import profile
-from sfumato.plans.proposal import CLASS_NAMES, Proposal, note, propose_column, propose_published, remarks
-from sfumato.schema import Attribute, Consent, Schema
+from sfumato.plans.proposal import (
+    CLASS_NAMES,
+    Proposal,
+    note,
+    propose_column,
+    propose_published,
+    remarks,
+    tie_to_people,
+)
+from sfumato.schema import Attribute, Consent, Role, Schema
 from sfumato.text import join_names
 
 DEFAULT_LAW = "gaussian"
@@ -241,11 +249,13 @@ class Plan:
         law, companion = noise_for(noise, privacy, options or {})
         channels: dict[str, Channel] = {}
         notes = {n: note(p) for n, p in proposals.items()}
+        outdone: list[str] = []
         for proposal in proposals.values():
             attribute = proposal.attribute
             if attribute.consent is Consent.MODIFIED:
                 channels[attribute.name], why = channel_for(law, companion, attribute)
                 notes[attribute.name] += why + (ORDERED if proposal.ordered else "")
+                outdone += [attribute.name] if why and channels[attribute.name] is law else []
         return cls(
             Schema(tuple(p.attribute for p in proposals.values())),
             channels,
@@ -253,7 +263,7 @@ class Plan:
             name,
             notes,
             ordered=tuple(n for n in channels if proposals[n].ordered),
-            remarks=remarks(proposals),
+            remarks=(*remarks(proposals), *_suggest_reports(law, outdone)),
         )
 
     @property
@@ -285,6 +295,12 @@ class Plan:
         return [a.name for a in self.schema if a.learned and a.released]
 
 
+def _suggest_reports(law: Channel, names: list[str]) -> tuple[Note, ...]:
+    """Return a note on columns of many labels, where another law than the one asked for is estimated better."""
+    words = f'{join_names(names)}: {law.law}, as asked; at this γ this many labels are estimated better by law = "projective"'
+    return (Note("SF274", words),) if names else ()
+
+
 def _list_laws(laws: Mapping[str, Any]) -> str:
     """Return a line per law: its name, what it does, its parameters."""
     return "\n".join(
@@ -310,8 +326,9 @@ def _proposals(source: Source, target: str | None, identifier: str | None) -> di
     if not seen:
         raise DataError(f"{source.name} has a header but no rows; a release needs at least one")
     if target is None and identifier not in CLASS_NAMES:
-        target = next((n for n in CLASS_NAMES if n in seen and len(seen[n].distinct or "x" * 99) <= 50), None)
-    return {name: propose_column(column, target, identifier) for name, column in seen.items()}
+        target = next((n for n in CLASS_NAMES if n in seen and len(seen[n].counts or "x" * 99) <= 50), None)
+    proposals = {name: propose_column(column, target, identifier) for name, column in seen.items()}
+    return proposals if identifier else tie_to_people(proposals, seen)
 
 
 def noise_for(noise: str | None, privacy: float | None, options: Mapping[str, Any]) -> tuple[Channel, Channel]:
@@ -328,16 +345,32 @@ def noise_for(noise: str | None, privacy: float | None, options: Mapping[str, An
 
 
 def channel_for(law: Channel, companion: Channel, attribute: Attribute) -> tuple[Channel, str]:
-    """Return the law of one column, and a word on the choice where there was one: labels or reports, by the lower variance."""
+    """Return the law of one column, and a word on the choice where there was one: labels or reports, by the lower variance.
+
+    The law that was asked for is kept wherever it can act, and the better one is only named. A companion stands in for it, and
+    may be replaced.
+    """
     acts = law.numeric if attribute.kind.numeric else law.categorical
-    chosen = law if acts else companion
-    better = chosen.suit(attribute)
-    if better is chosen:
-        return chosen, ""
-    return better, (
-        "; this many labels at this γ are estimated better from reports than from substituted labels"
-        f' (law = "{chosen.law}" in place of "{better.law}" keeps labels)'
+    asked = law if acts else companion
+    better = asked.suit(attribute)
+    if better is asked:
+        return asked, ""
+    reports = "; this many labels at this γ are estimated better from reports than from substituted labels"
+    if acts:
+        return law, f'{reports}: law = "{better.law}"'
+    return better, f'{reports} (law = "{asked.law}" in place of "{better.law}" keeps labels)'
+
+
+def without_identifier(plan: Plan) -> Plan:
+    """Return the plan with its identifier as a withheld column like any other, to which no noise is tied."""
+    if (named := plan.schema.identifier) is None:
+        return plan
+    attributes = tuple(
+        replace(a, role=Role.ATTRIBUTE, consent=Consent.WITHHOLD) if a is named else a for a in plan.schema
     )
+    notes = dict(plan.notes) | {named.name: "an id of people that repeats, withheld"}
+    told = tuple(line for line in plan.remarks if line.code != "SF273")
+    return replace(plan, schema=Schema(attributes), notes=notes, remarks=told)
 
 
 def with_consent(plan: Plan, name: str, consent: Consent) -> Plan:

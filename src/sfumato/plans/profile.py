@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -160,7 +161,7 @@ class LabelsAlong:
         if not len(texts):
             return cls()
         coded = pc.dictionary_encode(texts)
-        names = [zlib.crc32(str(text).encode()) % BUCKETS for text in coded.dictionary.to_pylist()]
+        names = [_checksum(str(text)) % BUCKETS for text in coded.dictionary.to_pylist()]
         codes: IntArray = np.array(names, dtype=np.int64)[coded.indices.to_numpy(zero_copy_only=False)]
         sizes = np.bincount(codes, minlength=BUCKETS)
         same = int((codes[1:] == codes[:-1]).sum())
@@ -195,6 +196,8 @@ def is_ordered(along: NumbersAlong | LabelsAlong) -> bool:
 
 MAX_DISTINCT = 20_000
 """Different texts of a column that are kept: enough for zip codes and diagnoses, and little memory."""
+SAMPLE_SIZE = 100
+"""Different texts of a column that are looked at for what they are."""
 UNIQUE_ROWS = 100_000
 """Whether a column never repeats is judged on this many rows."""
 
@@ -222,8 +225,10 @@ class ColumnProfile:
     high: float = -math.inf
     first_day: str | None = None
     last_day: str | None = None
-    distinct: frozenset[str] | None = frozenset()
-    """The distinct texts, or None once there are more than MAX_DISTINCT."""
+    counts: Mapping[str, int] | None = field(default_factory=dict)
+    """The distinct texts with their rows, or None once there are more than MAX_DISTINCT."""
+    sample: frozenset[str] = frozenset()
+    """Some of the distinct texts, however many there are."""
     unique: bool = True
     seen: frozenset[str] = field(default=frozenset(), repr=False)
     not_numbers: frozenset[str] = frozenset()
@@ -240,6 +245,16 @@ class ColumnProfile:
     """The type of a column whose values are neither numbers nor days nor labels."""
     numbers_along: NumbersAlong = field(default_factory=NumbersAlong)
     labels_along: LabelsAlong = field(default_factory=LabelsAlong)
+
+    @property
+    def distinct(self) -> frozenset[str] | None:
+        """The distinct texts, or None once there are more than MAX_DISTINCT."""
+        return None if self.counts is None else frozenset(self.counts)
+
+    @property
+    def rows_each(self) -> tuple[float, int] | None:
+        """Rows per value, on average and at most; None where values are too many to count."""
+        return (self.present / len(self.counts), max(self.counts.values())) if self.counts else None
 
     @property
     def ordered(self) -> bool:
@@ -265,7 +280,7 @@ class ColumnProfile:
         added = (
             "rows", "missing", "numbers", "whole", "padded", "days", "worded", "ends", "sizes", "numbers_along", "labels_along",
         )  # fmt: skip
-        distinct = None if self.distinct is None or other.distinct is None else self.distinct | other.distinct
+        counts = None if self.counts is None or other.counts is None else Counter(self.counts) + Counter(other.counts)
         repeats = bool(self.seen & other.seen)
         return ColumnProfile(
             name=self.name,
@@ -275,7 +290,8 @@ class ColumnProfile:
             high=max(self.high, other.high),
             first_day=min((d for d in (self.first_day, other.first_day) if d), default=None),
             last_day=max((d for d in (self.last_day, other.last_day) if d), default=None),
-            distinct=None if distinct is None or len(distinct) > MAX_DISTINCT else distinct,
+            counts=None if counts is None or len(counts) > MAX_DISTINCT else counts,
+            sample=frozenset(sorted(self.sample | other.sample, key=_checksum)[:SAMPLE_SIZE]),
             unique=self.unique and other.unique and not repeats,
             seen=self.seen | other.seen if self.unique and not repeats and self.rows < UNIQUE_ROWS else frozenset(),
             not_numbers=frozenset(sorted(self.not_numbers | other.not_numbers)[:50]),
@@ -303,7 +319,7 @@ def _of(name: str, array: pa.Array, start: int) -> ColumnProfile:
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return _of_numbers(name, array, start)
     if not _readable(array, name):
-        return ColumnProfile(name, rows, array.null_count, distinct=None, unique=False, unread=str(kind))
+        return ColumnProfile(name, rows, array.null_count, counts=None, unique=False, unread=str(kind))
     if pa.types.is_timestamp(kind):
         days, midnight = truncate_to_days(array, name)
         array = days if midnight.all() else array
@@ -317,7 +333,7 @@ def _of(name: str, array: pa.Array, start: int) -> ColumnProfile:
     dates = pc.utf8_trim_whitespace(present.filter(days))
     real = _are_days(dates)
     others = pc.unique(present.filter(pc.invert(numeric)))
-    unique = pc.unique(present)
+    unique, times = pc.value_counts(present).flatten()
     # Neither numbers nor days, and so missing values among these; among labels they may be answers.
     absent = ABSENT_MARKS | {"na", "n/a", "nat", "none", "-", ".", "missing", "unknown", "*"}
     known = pa.array(sorted(absent), pa.string())
@@ -335,7 +351,8 @@ def _of(name: str, array: pa.Array, start: int) -> ColumnProfile:
         high=float(floats.max(initial=-math.inf)),
         first_day=pc.min(dates).as_py() if real else None,
         last_day=pc.max(dates).as_py() if real else None,
-        distinct=frozenset(unique.to_pylist()) if len(unique) <= MAX_DISTINCT else None,
+        counts=_pair(unique, times) if len(unique) <= MAX_DISTINCT else None,
+        sample=frozenset(_thin(unique).to_pylist()),
         unique=len(unique) == len(present),
         seen=frozenset(unique.to_pylist()) if start < UNIQUE_ROWS else frozenset(),
         not_numbers=frozenset(others[:50].to_pylist()),
@@ -375,7 +392,7 @@ def _of_numbers(name: str, array: pa.Array, start: int) -> ColumnProfile:
     values = array.drop_null()
     floats = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     finite = floats[np.isfinite(floats)]
-    unique = pc.unique(values)
+    unique, times = pc.value_counts(values).flatten()
     whole = len(finite) if pa.types.is_integer(array.type) else int(np.sum(finite == np.floor(finite)))
     most = MAX_DISTINCT if whole == len(finite) else 1000
     few = format_labels(unique, name) if len(unique) <= most else None
@@ -390,7 +407,8 @@ def _of_numbers(name: str, array: pa.Array, start: int) -> ColumnProfile:
         decimals=0 if whole == len(finite) else 17,
         low=float(finite.min(initial=math.inf)),
         high=float(finite.max(initial=-math.inf)),
-        distinct=None if few is None else frozenset(few.to_pylist()),
+        counts=None if few is None else _pair(few, times),
+        sample=frozenset(format_labels(_thin(unique), name).to_pylist()),
         unique=repeats_none,
         seen=frozenset(format_labels(unique, name).to_pylist() if start < UNIQUE_ROWS and repeats_none else ()),
         not_numbers=absent,
@@ -399,6 +417,19 @@ def _of_numbers(name: str, array: pa.Array, start: int) -> ColumnProfile:
         ends=Ends.of(finite),
         sizes=Sizes.of(finite),
     )
+
+
+def _pair(texts: pa.Array, times: pa.Array) -> dict[str, int]:
+    return dict(zip(texts.to_pylist(), times.to_pylist(), strict=True))
+
+
+def _thin(values: pa.Array) -> pa.Array:
+    """Return every k-th value, so that at most SAMPLE_SIZE are left."""
+    return values[:: -(-len(values) // SAMPLE_SIZE) or 1]
+
+
+def _checksum(text: str) -> int:
+    return zlib.crc32(text.encode())
 
 
 def _are_days(texts: pa.Array) -> bool:

@@ -11,7 +11,8 @@ from typing import Any
 from sfumato.errors import DataError, UsageError
 from sfumato.findings import Note
 from sfumato.io import detect_spelling
-from sfumato.plans.profile import ColumnProfile, sentinels
+from sfumato.plans.profile import MAX_DISTINCT, ColumnProfile, sentinels
+from sfumato.plans.recognition import points_in_combination, recognise
 from sfumato.plans.tails import with_scale
 from sfumato.schema import MAX_EXACT_INTEGER, Attribute, Categories, Consent, Interval, Kind, Role, day_number
 from sfumato.text import join_names
@@ -37,6 +38,7 @@ PERSON_NAME = re.compile(
 ID_NAME = re.compile(r"(^|_|\b)(id|uuid|ssn|key|number|no)$", re.IGNORECASE)
 STRETCHED = "a few large values stretch the range"
 CLASS_NAMES = ("class", "target", "label")
+WHOSE_ROW = "says whose row it is: noise is tied to it, and it is not released"
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,10 @@ class Proposal:
     """Labels such as "None" that could mean a missing value, and were left labels."""
     doubt: str = ""
     """What the owner had better look at."""
+    recognised: str = ""
+    """What in the column points at people, such as names."""
+    repeats: str = ""
+    """Where the column names a person in several rows: how many rows each has, in words."""
 
 
 def propose_column(seen: ColumnProfile, target: str | None = None, identifier: str | None = None) -> Proposal:
@@ -70,9 +76,9 @@ def _in_other_form(proposal: Proposal, seen: ColumnProfile) -> Proposal:
     """Return the proposal with a word on numbers and days that are written otherwise, and so were taken for texts."""
     attribute = proposal.attribute
     form = detect_spelling(t for t in seen.not_numbers if t not in seen.words)
-    if form is None or attribute.role is not Role.ATTRIBUTE or attribute.kind.numeric:
+    if form is None or proposal.recognised or attribute.role is not Role.ATTRIBUTE or attribute.kind.numeric:
         return proposal
-    if (seen.numbers and not form.number) or (seen.distinct is not None and len(seen.distinct) < 2):
+    if (seen.numbers and not form.number) or (seen.counts is not None and len(seen.counts) < 2):
         return proposal
     if attribute.released:
         return replace(proposal, doubt=f"the labels look like {form}, unless labels are meant")
@@ -96,9 +102,44 @@ def _propose_role(seen: ColumnProfile, target: str | None, identifier: str | Non
         return replace(
             guess,
             attribute=Attribute(seen.name, guess.attribute.kind, role=Role.IDENTIFIER, consent=Consent.WITHHOLD),
-            why="says whose row it is: noise is tied to it, and it is not released",
+            why=f"{WHOSE_ROW}{_count_rows(seen)}",
         )
-    return guess
+    if seen.unread or (recognition := recognise(seen)) is None:
+        return guess
+    sign, evidence = recognition
+    # What its values show is not copied into the plan; a name alone can mislead, so the owner finds the domain at hand.
+    known = (
+        guess.attribute
+        if "values" not in evidence
+        else Attribute(seen.name, guess.attribute.kind, consent=Consent.WITHHOLD)
+    )
+    return replace(
+        guess,
+        attribute=replace(known, consent=Consent.WITHHOLD),
+        why=f"{sign.what}, by {evidence}: points at people, and is withheld",
+        recognised=sign.what,
+        repeats=_count_rows(seen) if sign.names_person and "name" in evidence and not seen.missing else "",
+    )
+
+
+def _count_rows(seen: ColumnProfile) -> str:
+    """Say how many rows each id has; nothing where each has one."""
+    if seen.unique or not seen.present:
+        return ""
+    if seen.counts is None or (each := seen.rows_each) is None:
+        return f"; more than {MAX_DISTINCT:,} ids, some in several rows"
+    return f"; {len(seen.counts):,} ids with {each[0]:.1f} rows on average and up to {each[1]:,}"
+
+
+def tie_to_people(proposals: dict[str, Proposal], seen: Mapping[str, ColumnProfile]) -> dict[str, Proposal]:
+    """Return the proposals with one recognised id of people as the identifier, where ids repeat: the one of most people."""
+    candidates = [n for n, p in proposals.items() if p.repeats]
+    if not candidates:
+        return proposals
+    name = max(candidates, key=lambda n: math.inf if (counts := seen[n].counts) is None else len(counts))
+    proposal = proposals[name]
+    tied = replace(proposal.attribute, role=Role.IDENTIFIER)
+    return proposals | {name: replace(proposal, attribute=tied, why=f"{WHOSE_ROW}{proposal.repeats}", recognised="")}
 
 
 def _as_categories(seen: ColumnProfile, guess: Proposal, absent: tuple[str, ...]) -> Attribute:
@@ -108,7 +149,7 @@ def _as_categories(seen: ColumnProfile, guess: Proposal, absent: tuple[str, ...]
         seen_labels = _labels(seen, absent) or frozenset()  # a class that an ordered categorical only allows is none
         labels = tuple(v for v in guess.attribute.categories if v in seen_labels) or guess.attribute.categories
         return replace(guess.attribute, kind=Kind.CATEGORICAL, domain=Categories(labels))
-    if seen.distinct is None or len(seen.distinct) > 100:
+    if seen.counts is None or len(seen.counts) > 100:
         if not guess.attribute.kind.numeric or guess.attribute.domain is None:
             raise UsageError(f"{seen.name}: too many different values to be classes; name another column as target=")
         return replace(guess.attribute, learned=True)
@@ -118,7 +159,7 @@ def _as_categories(seen: ColumnProfile, guess: Proposal, absent: tuple[str, ...]
 
 
 def _labels(seen: ColumnProfile, absent: tuple[str, ...]) -> frozenset[str] | None:
-    return None if seen.distinct is None else frozenset(d for d in seen.distinct if d and d not in absent)
+    return None if seen.counts is None else frozenset(d for d in seen.counts if d and d not in absent)
 
 
 def _guess(seen: ColumnProfile, among_labels: tuple[str, ...]) -> Proposal:
@@ -170,7 +211,7 @@ def _guess(seen: ColumnProfile, among_labels: tuple[str, ...]) -> Proposal:
 
 def _describe_marks(seen: ColumnProfile, attribute: Attribute) -> str:
     """Return a word on numbers that look like marks for missing; whether they are is for the owner to say."""
-    marks = sentinels(seen.ends, seen.rows, None if seen.distinct is None else len(seen.distinct))
+    marks = sentinels(seen.ends, seen.rows, None if seen.counts is None else len(seen.counts))
     if not marks:
         return ""
     listed = " and ".join(f"{attribute.format_value(value)} in {count:,} rows" for value, count in marks)
@@ -294,8 +335,19 @@ def note(proposal: Proposal) -> str:
 
 def remarks(proposals: Mapping[str, Proposal]) -> tuple[Note, ...]:
     """Return which columns are withheld and why, which texts were taken as missing, or were not, and what else to look at."""
-    withheld = _names_by({n: p.why for n, p in proposals.items() if not p.attribute.released})
-    out = [Note("SF103", f"withheld: {join_names(names)} ({why})") for why, names in withheld.items()]
+    tied = {n: p for n, p in proposals.items() if p.attribute.role is Role.IDENTIFIER and p.repeats}
+    withheld = _names_by({n: p.why for n, p in proposals.items() if not p.attribute.released and n not in tied})
+    out = [
+        Note("SF271" if proposals[names[0]].recognised else "SF103", f"withheld: {join_names(names)} ({why})")
+        for why, names in withheld.items()
+    ]
+    out += [Note("SF273", f"{name}: {p.why}") for name, p in tied.items()]
+    if combined := [n for n, p in proposals.items() if p.attribute.released and points_in_combination(n)]:
+        words = (
+            f"{join_names(combined)}: together with other facts {'they point' if len(combined) > 1 else 'it points'} at a person; "
+            "coarsen or withhold, unless the noise hides them well"
+        )
+        out.append(Note("SF272", words))
     if absent := _where({n: p.absent for n, p in proposals.items() if p.attribute.released}):
         out.append(Note("SF104", f"taken as missing: {absent}"))
     if answers := _where({n: p.answers for n, p in proposals.items()}):

@@ -25,7 +25,7 @@ from sfumato.releases.ledger import (
     load_or_create_key,
     recall_salt,
 )
-from sfumato.releases.manifest import Manifest, ReleasedColumn
+from sfumato.releases.manifest import Manifest, ReleasedColumn, RowsOfEntities, round_rows_up
 from sfumato.releases.reader import (
     SAMPLE,
     CountedTable,

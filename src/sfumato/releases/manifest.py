@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -70,12 +70,51 @@ class ReleasedColumn:
 
 
 @dataclass(frozen=True)
+class RowsOfEntities:
+    """How many entities a release is about, where some have several rows.
+
+    Parameters
+    ----------
+    column : str
+        The column of the original that names the entity.
+    number : int
+        How many entities there are.
+    most_rows : int
+        No entity has more rows than this; rounded up, so that it is not one person's own count.
+    """
+
+    column: str
+    number: int
+    most_rows: int
+
+    def __post_init__(self) -> None:
+        if self.number < 1 or self.most_rows < 2:
+            raise DataError(f"entities: {self.number} of up to {self.most_rows} rows; some must have two")
+
+
+def round_rows_up(rows: int) -> int:
+    """Return the next of 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, …
+
+    Examples
+    --------
+    >>> [round_rows_up(rows) for rows in (1, 2, 4, 17, 31, 101)]
+    [1, 2, 5, 20, 50, 150]
+    """
+    small = (1, 2, 3, 5, 7, 10)
+    if rows <= small[-1]:
+        return next(s for s in small if s >= rows)
+    decade = 10 ** (len(str(rows - 1)) - 1)
+    return next(int(s * decade) for s in (1, 1.5, 2, 3, 5, 7, 10) if s * decade >= rows)
+
+
+@dataclass(frozen=True)
 class Manifest:
     """The public statement of a release: laws with their parameters, domains, counts and a checksum.
 
     `addressing` says whether noise belongs to a row of this release or to an entity wherever it turns up. `again` names
     earlier releases of the same rows whose noise is independent of this one's. `joint` is the law of columns whose noise
-    was drawn together; each of them is stated by itself as well.
+    was drawn together; each of them is stated by itself as well. `entities` says how many rows an entity may have, where some have
+    several.
 
     Examples
     --------
@@ -98,6 +137,7 @@ class Manifest:
     scheme: int = NOISE_SCHEME
     extra: Mapping[str, Any] = field(default_factory=dict)
     joint: CorrelatedGaussian | None = None
+    entities: RowsOfEntities | None = None
 
     @cached_property
     def schema(self) -> Schema:
@@ -126,7 +166,11 @@ class Manifest:
             "attributes": [c.to_dict() for c in self.columns],
         } | {
             name: value
-            for name, value in (("joint", self.joint and self.joint.to_dict()), ("extra", dict(self.extra)))
+            for name, value in (
+                ("joint", self.joint and self.joint.to_dict()),
+                ("entities", self.entities and asdict(self.entities)),
+                ("extra", dict(self.extra)),
+            )
             if value
         }
 
@@ -143,7 +187,7 @@ class Manifest:
             )
         known = {
             "sfumato_manifest", "name", "noise_scheme", "salt", "rows", "data", "noise_belongs_to", "withheld",
-            "independent_of_earlier_releases", "attributes", "extra", "joint",
+            "independent_of_earlier_releases", "attributes", "extra", "joint", "entities",
         }  # fmt: skip
         if unknown := set(data) - known:
             raise DataError(
@@ -168,6 +212,7 @@ class Manifest:
                 again=tuple(data["independent_of_earlier_releases"]),
                 extra=dict(data.get("extra", {})),
                 joint=joint,
+                entities=RowsOfEntities(**data["entities"]) if data.get("entities") else None,
             )
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
             lacking = f"it lacks {error}" if isinstance(error, KeyError) else str(error)

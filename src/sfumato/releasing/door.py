@@ -15,7 +15,7 @@ from sfumato.engines import Engine, Local, Needs, Progress, Target
 from sfumato.errors import DataError, OutputError, UsageError
 from sfumato.guided import METHODS, is_guided, make_method
 from sfumato.io import BLOCK_ROWS, open_new_folder
-from sfumato.plans import Plan
+from sfumato.plans import Plan, without_identifier
 from sfumato.randomness import SecretKey, random_salt
 from sfumato.releases import (
     LOST,
@@ -107,7 +107,11 @@ def plan(
         name=name,
         encoding=encoding,
     )
-    return proposal if method is None else with_method(proposal, method, options)
+    if method is None:
+        return proposal
+    # A guided method moves values between rows, so an id that was not asked for is only withheld.
+    untied = method not in JOINT_LAWS and identifier is None
+    return with_method(without_identifier(proposal) if untied else proposal, method, options)
 
 
 def with_method(plan: Plan, method: str, options: Mapping[str, Any] | None = None) -> Plan:

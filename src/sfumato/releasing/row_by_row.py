@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from sfumato.channels import Channel, CorrelatedGaussian
 from sfumato.counts import FloatArray, WordArray
-from sfumato.engines import Engine, first_repeat
+from sfumato.engines import Engine, count_groups
 from sfumato.errors import CellError, DataError, UsageError
 from sfumato.findings import Note
 from sfumato.io import (
@@ -22,11 +22,8 @@ from sfumato.io import (
     Source,
     Written,
     decode_dictionary,
-    describe_row,
-    format_cell,
     format_labels,
     name_files_in_errors,
-    read_blocks,
     released_attribute,
 )
 from sfumato.plans import Plan
@@ -36,9 +33,11 @@ from sfumato.releases import (
     Making,
     Manifest,
     ReleasedColumn,
+    RowsOfEntities,
     Sketch,
     content_values,
     load_key,
+    round_rows_up,
     sketch_of,
     whole_outputs,
 )
@@ -81,7 +80,7 @@ class ReleaseKernel:
     schema: pa.Schema = field(repr=False)
     joint: JointKernel | None = None
     gathers: bool = True
-    """Whether the tally holds a word a row, by which repeated ids are found."""
+    """Whether the tally holds a word a row, by which the rows of each entity are counted."""
 
     def __call__(self, block: Block) -> Released:
         """Read, blur and write one block."""
@@ -333,29 +332,20 @@ class RowDraft(Draft):
     engine: Engine
     has_ledger: bool
 
-    def check(self, written: Written, tally: Tally) -> None:
-        """Refuse a table without rows, and ids that stand twice."""
+    def check(self, written: Written, tally: Tally) -> None:  # noqa: ARG002
+        """Refuse a table without rows."""
         if written.rows == 0:
             raise DataError(f"{self.source.name} has a header but no rows; a release needs at least one")
-        if self.own.identifier is None:
-            return
-        if self.engine.gathers:
-            repeat = first_repeat(tally.entities)
-        else:
-            repeat = self.engine.first_repeat(self.words, self.source, [self.own.identifier])
-        if repeat is not None:
-            self._refuse_repeat(self.own.identifier, *repeat)
 
-    def _refuse_repeat(self, identifier: str, earlier: int, later: int) -> None:
-        for block in read_blocks(self.source, [identifier]):
-            if block.start <= later < block.start + block.rows:
-                text = format_cell(block.batch.column(identifier)[later - block.start])
-                why = (
-                    f"the id {text!r} stands in {describe_row(self.source, earlier)} already; "
-                    "give each row an id of its own, or release without identifier="
-                )
-                with name_files_in_errors(self.source):
-                    raise CellError(identifier, later, why)
+    def _count_entities(self, tally: Tally) -> RowsOfEntities | None:
+        """Return how many entities there are, and the rows of each; None where each has one row, or none is named."""
+        if (column := self.own.identifier) is None:
+            return None
+        if self.engine.gathers:
+            number, largest = count_groups(tally.entities)
+        else:
+            number, largest = self.engine.count_groups(self.words, self.source, [column])
+        return RowsOfEntities(column, number, round_rows_up(largest)) if largest > 1 else None
 
     def entry(self, tally: Tally) -> Entry:
         """Return the names of the noise, and the laws."""
@@ -388,6 +378,7 @@ class RowDraft(Draft):
             withheld=tuple(a.name for a in self.plan.schema if not a.released),
             again=earlier,
             joint=self.own.joint.law if self.own.joint else None,
+            entities=self._count_entities(tally),
         )
 
     def making(self, written: Written, tally: Tally) -> Making:  # noqa: ARG002

@@ -518,7 +518,7 @@ def yearly_parquet(folder: Path) -> OwnerFile:
         "minutes": np.exp(rng.normal(2.6, 0.7, rows)).astype(int).tolist(),
         "fare": with_gaps(rounded(2 + rng.exponential(5, rows)), rng, 0.01),
         "payment": rng.choice(["card", "app", "voucher"], rows, p=[0.5, 0.47, 0.03]).tolist(),
-        "year": [str(y) for y in year],
+        "year": year.tolist(),
     }
     path = folder / "trips"
     types = {"begun": pa.timestamp("us")}

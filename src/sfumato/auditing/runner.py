@@ -119,7 +119,7 @@ def audit(
     key: str | Path | None = None,
     ledger: Ledger | str | Path | None = None,
     seed: int = 0,
-    encoding: str = "utf-8",
+    encoding: str | None = None,
     progress: Progress | None = None,
     engine: Engine = Local(),
     sample: int = 20_000,
@@ -147,7 +147,7 @@ def audit(
         `others`, are drawn again from the original, so that averaging over them can be measured.
     seed : int
         Under the same seed the audit repeats itself.
-    encoding : str
+    encoding : str, optional
         The encoding of a CSV file.
     progress : callable, optional
         Called with the number of steps done and of all steps.

@@ -78,16 +78,17 @@ def _stated_separator(line: str) -> str | None:
 
 def _count_title_lines(lines: list[str], separator: str | None) -> int:
     """Return how many lines stand before the header: titles and dates of a report, without the sign that separates all others."""
-    best_width, title = 1, 0
+    best, title = (1, False), 0
     for sign in (separator,) if separator else SEPARATORS:
         widths = [max(_widths([line], sign), default=0) for line in lines]
         wide = [w for w in widths if w > 1]
-        if len(wide) < 2 or max(wide) <= best_width:
+        first = widths.index(wide[0]) if wide else 0
+        if len(wide) < 2 or (max(wide), first == 0) <= best:
             continue
-        first = widths.index(wide[0])
         names = next(csv.reader([lines[first]], delimiter=sign), [])
         apart = len(set(wide)) == 1 and not any(sign in line for line in lines[:first])
-        best_width, title = max(wide), first if apart and _is_header(names, lines[first + 1 :], sign) else 0
+        best = max(wide), first == 0
+        title = first if apart and _is_header(names, lines[first + 1 :], sign) else 0
     return title
 
 
@@ -104,7 +105,7 @@ def _physical(lines: list[str], body: list[str], title: int) -> int:
 
 
 def _is_number(text: str) -> bool:
-    return text.strip().replace(",", "").replace(".", "").isdigit()
+    return "".join(c for c in text if c not in " .,'\u00a0\u202f").isdigit()
 
 
 def detect_separator(lines: list[str], usual: str = ",") -> str:

@@ -93,17 +93,24 @@ class ReadTable:
         """Yield the rows in order, in the plain spelling."""
         return respell_batches(self.file.batches(columns), self.reading)
 
+    @property
+    def remembered(self) -> Reading | None:
+        """What a plan keeps of the reading: nothing of a plain table."""
+        return Reading.from_dict(self.reading.to_dict()) if self.reading.words else None
+
     def only(self, columns: set[str]) -> ReadTable:
         """Return the same table, of which these columns alone may be spelled in another way than the plain one."""
         return replace(self, reading=self.reading.only(columns))
 
 
-def respell_batches(batches: Iterator[pa.RecordBatch], reading: Reading) -> Iterator[pa.RecordBatch]:
-    """Yield the batches in the plain spelling; raise CellError at a number that belongs to another."""
+def respell_batches(batches: Iterator[pa.RecordBatch], reading: Reading, start: int = 0) -> Iterator[pa.RecordBatch]:
+    """Yield the batches in the plain spelling; raise CellError at a number that belongs to another.
+
+    `start` is the number of the first row.
+    """
     if not reading.numbers and not reading.dates:
         yield from batches
         return
-    start = 0
     for batch in batches:
         if stray := find_stray(batch, reading):
             column, place, text = stray

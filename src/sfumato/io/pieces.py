@@ -40,7 +40,7 @@ class Piece:
             else file.batches(wanted)
         )
         start = self.start
-        for batch in regroup(respell_batches(self.beside.add_to(batches, columns), self.reading), rows):
+        for batch in regroup(respell_batches(self.beside.add_to(batches, columns), self.reading, self.start), rows):
             yield Block(start, batch)
             start += batch.num_rows
 

@@ -132,13 +132,9 @@ class Reading:
         return ", ".join(out)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what a plan remembers: what is given, as plain data."""
-        given = {f.name: v for f in fields(self) if (v := getattr(self, f.name)) is not None}
-        return (
-            given
-            | ({"numbers": list(self.numbers)} if self.numbers is not None else {})
-            | ({"dates": dict(self.dates)} if self.dates is not None else {})
-        )
+        """Return what a plan remembers, as plain data."""
+        given = {f.name: v for f in fields(self) if (v := getattr(self, f.name))}
+        return given | {"numbers": list(self.numbers or ()), "dates": dict(self.dates or {})}
 
     @classmethod
     def from_dict(cls, data: Any) -> Self:

@@ -259,7 +259,7 @@ class Plan:
             notes,
             ordered=tuple(n for n in channels if proposals[n].ordered),
             remarks=(*reading_notes(source), *remarks(proposals)),
-            reading=source.reading if isinstance(source, ReadTable) and source.reading.words else None,
+            reading=source.remembered if isinstance(source, ReadTable) else None,
         )
 
     @property

@@ -39,6 +39,7 @@ HOMES = (
     ("sfumato.tradeoffs", ("Tradeoff",)),
     ("sfumato.papers", ("Results",)),
     ("sfumato.demonstration", ("DemoResult",)),
+    ("sfumato.io", ("open_table",)),
     ("sfumato.engines", ("engines",)),
     ("sfumato.errors", ("SfumatoError",)),
 )
@@ -71,6 +72,7 @@ if TYPE_CHECKING:  # `as` tells type checkers that a name is handed on
     from sfumato.errors import SfumatoError as SfumatoError
     from sfumato.findings import explain as explain
     from sfumato.generators import generate as generate
+    from sfumato.io import open_table as open_table
     from sfumato.mining import (
         Evaluation as Evaluation,
         Model as Model,

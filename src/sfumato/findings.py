@@ -2,7 +2,7 @@
 
 SF1xx  a plan and the table it was made from
 SF2xx  a release: cautions for everybody (SF20x), notes of guided methods for the owner (SF22x), the ledger (SF23x),
-       scales and clipped values (SF29x)
+       how the table was read (SF26x), columns that point at people (SF27x), scales and clipped values (SF29x)
 SF3xx  mining: distributions, trees, clusters, comparisons, trade-offs
 SF4xx  an audit: what is in the open (SF40x), and why a promise is narrowed or broken (SF41x, SF42x)
 
@@ -236,6 +236,26 @@ WORDS = {
         "The ledger cannot recognise these rows",
         "Most rows look alike, so the ledger cannot tell whether a later table holds the same people.",
         "Keep count of releases of this table yourself, or tie the noise to people with an id column.",
+    ),
+    # --- reading ---
+    "SF261": (
+        "How the table was read",
+        ("The file is not a plain one (commas between fields, decimal points, days as 2024-12-31, UTF-8, nothing before the "
+         "header). The note says what was found instead, and the plan remembers it under [reading]."),
+        ("Look whether it is right. If not, say so when the table is opened (`delimiter`, `decimal`, `thousands`, `date_format`, "
+         "`encoding`, `comment`, `skip_rows`, `sheet`), or change the [reading] of the plan."),
+    ),
+    "SF262": (
+        "A spelling that can be read in two ways",
+        ("No row says whether 01/02/2024 is in January or in February, or whether 1,234 is a thousand or little more than one. "
+         "The note says which way was taken."),
+        "Name the right one with `date_format` or `decimal`. A wrong one shifts every value of the column.",
+    ),
+    "SF263": (
+        "The time of day is left out",
+        ("A column of days has the resolution of a day. Its times of day are not read and not released; the day is that of the "
+         "clock in the table, whatever its zone."),
+        "Nothing, if days are enough. Otherwise add a column for the time, such as its hour, before the release.",
     ),
     "SF271": (
         "The column points at people",

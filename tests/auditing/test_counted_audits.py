@@ -100,7 +100,7 @@ def test_another_table_is_not_compared(made: Release, tmp_path: Path) -> None:
 
 
 def pq_of(folder: Path) -> Path:
-    from sfumato.io.sources import open_table, read_blocks
+    from sfumato.io import open_table, read_blocks
 
     whole = pa.Table.from_batches([b.batch for b in read_blocks(open_table("iris"))])
     pq.write_table(whole.slice(0, 100), folder / "fewer.parquet")

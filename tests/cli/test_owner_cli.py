@@ -311,7 +311,7 @@ LATE = PEOPLE + "".join(f"{i},30,1000.0,smith,A\n" for i in range(200, 70_000))
 MALFORMED: dict[str, tuple[Callable[[Path], str], list[str], list[str]]] = {
     "no such file": (lambda _: "nowhere.csv", [], ["nowhere.csv"]),
     "a folder of other things": (lambda folder: str(Path(_bytes("notes.txt", b"x")(folder)).parent), [], ["folder"]),
-    "no known ending": (_bytes("t.xls", b"a,b\n1,2\n"), [], ["t.xls", ".csv", "convert"]),
+    "no known ending": (_bytes("t.sav", b"a,b\n1,2\n"), [], ["t.sav", ".csv", "convert"]),
     "empty file": (_bytes("t.csv", b""), [], ["t.csv", "empty"]),
     "blank lines": (_bytes("t.csv", b"\n\n\n"), [], ["t.csv"]),
     "header only": (_bytes("t.csv", b"a,b\n"), [], ["t.csv", "no rows"]),
@@ -335,7 +335,11 @@ MALFORMED: dict[str, tuple[Callable[[Path], str], list[str], list[str]]] = {
         [],
         ["'a'", "row 2", "0xe9", "--encoding"],
     ),
-    "another encoding in the header": (_bytes("t.csv", "café,b\n1,2\n".encode("latin-1")), [], ["header", "0xe9"]),
+    "another encoding in the header": (
+        _bytes("t.csv", "café,b\n1,2\n".encode("latin-1")),
+        ["--encoding", "utf-8"],
+        ["header", "0xe9", "--encoding cp1252"],
+    ),
     "utf-16 as utf-8": (_bytes("t.csv", "a,b\n1,2\n".encode("utf-16")), [], ["t.csv"]),
     "ascii as utf-16": (_bytes("t.csv", b"a,b\n1,2\n3,4"), ["--encoding", "utf-16"], ["t.csv", "utf-16"]),
     "utf-8 as ascii": (_bytes("t.csv", "a,b\né,2\n".encode()), ["--encoding", "ascii"], ["t.csv", "ascii"]),

@@ -15,9 +15,12 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.feather
 import pyarrow.parquet
 import pytest
 from tests.contracts.test_neighbours import plan_of, table
+from tests.support.owner_files import clinic_database, swiss_bank
+from tests.support.spreadsheet import write_workbook
 
 import sfumato as sf
 from sfumato.errors import SfumatoError
@@ -69,6 +72,12 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "plan.toml").write_text(plan.to_toml(), "utf-8")
     pa.csv.write_csv(table(), folder / "t.csv")
     pa.parquet.write_table(table(), folder / "t.parquet")
+    pa.feather.write_feather(table(), folder / "t.arrow", compression="uncompressed")
+    rows = table().slice(0, 60).to_pylist()
+    (folder / "t.jsonl").write_text("".join(json.dumps(row, default=str) + "\n" for row in rows), "utf-8")
+    write_workbook(folder / "t.xlsx", {"t": [list(rows[0]), *(list(row.values()) for row in rows)]})
+    swiss_bank(folder)
+    clinic_database(folder)
     return folder
 
 
@@ -93,6 +102,11 @@ READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
         lambda p: sf.release(p, plan_of(sf.Substitution(gamma=6.0)), p.parent / "out", force=True),
     ),
     "parquet": ("t.parquet", sf.plan),
+    "another dialect": ("konten.csv", sf.open_table),
+    "arrow": ("t.arrow", sf.plan),
+    "json lines": ("t.jsonl", sf.plan),
+    "workbook": ("t.xlsx", sf.plan),
+    "database": ("clinic.db", lambda p: sf.plan(f"sqlite:///{p}?query=SELECT * FROM visit")),
     "plan": ("plan.toml", sf.Plan.load),
     "model": ("model.json", lambda p: sf.Model.load(p).predict(table())),
     "naive bayes": ("bayes.json", lambda p: sf.Model.load(p).predict(table())),

@@ -57,6 +57,8 @@ def test_an_option_is_called_as_the_parameter_it_sets(verb: str) -> None:
         | {"method", "kernel", "bins", "function", "balanced"}
     )
     given = {p.name for p in load_verb(verb).params if isinstance(p, click.Option)}
+    if "encoding" in given:  # how the table is read is a matter of the one function that opens it
+        known |= set(inspect.signature(sf.open_table).parameters)
     stray = {n for n in given if n not in known and not str(n).startswith("sweep_")}
     assert stray <= ({"engine", "master"} if verb == "describe" else set())
 

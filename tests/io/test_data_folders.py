@@ -16,9 +16,9 @@ from sfumato.engines import Local, Target
 from sfumato.engines.local import count_groups
 from sfumato.engines.worker import NUMBER, PART, Batches, Count, Failed, Fold, Map, NumberedWords, Pieces, Write, unpack
 from sfumato.errors import DataError, UsageError
+from sfumato.io import open_table, read_blocks
 from sfumato.io.outputs import Written, checksum
 from sfumato.io.pieces import cut_into_pieces
-from sfumato.io.sources import open_table, read_blocks
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
 from sfumato.releases import Release

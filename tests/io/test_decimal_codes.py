@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.io.sources import open_table, read_blocks
+from sfumato.io import open_table, read_blocks
 from sfumato.plans import Plan
 from sfumato.plans.profile import profile
 from sfumato.plans.proposal import propose_column

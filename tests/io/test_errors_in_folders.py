@@ -13,9 +13,9 @@ from sfumato.auditing.comparison import compare
 from sfumato.engines import Local
 from sfumato.engines.worker import Count, Failed, Fold, Pieces, unpack
 from sfumato.errors import CellError, DataError
+from sfumato.io import open_table
 from sfumato.io.cells import Encoder
 from sfumato.io.pieces import cut_into_pieces
-from sfumato.io.sources import open_table
 from sfumato.mining.model import mine
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey

@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.errors import SfumatoError
+from sfumato.io import open_table, read_blocks
 from sfumato.io.cells import decode_dictionary, format_labels
-from sfumato.io.sources import open_table, read_blocks
 from sfumato.plans import Plan
 from sfumato.plans.document import with_consent
 from sfumato.releases import Release

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from sfumato.errors import DataError
+from sfumato.io import open_table, read_blocks
 from sfumato.io.pieces import cut_into_pieces
-from sfumato.io.sources import open_table, read_blocks
 from sfumato.plans import Plan
 from sfumato.releasing import release
 

@@ -11,9 +11,10 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import DataError
-from sfumato.io.csv_files import CsvSource, detect_separator
+from sfumato.io import open_table, read_blocks
+from sfumato.io.formats.csv_files import CsvSource
+from sfumato.io.formats.dialects import detect_separator
 from sfumato.io.pieces import cut_into_pieces
-from sfumato.io.sources import open_table, read_blocks
 from sfumato.randomness import SecretKey
 
 HEADER = ["age", "lab,value", 'the "q" | x', "note; more", "sex"]
@@ -133,8 +134,9 @@ def test_utf_16_is_named_and_read_under_its_name(tmp_path: Path, encoding: str, 
     assert block.batch.to_pylist() == [{"größe": "1", "b": "2"}]
 
 
-def test_latin_1_is_still_the_guess_for_a_stray_byte(tmp_path: Path) -> None:
+def test_latin_1_is_the_guess_where_bytes_are_not_utf_8(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_bytes("größe;b\n1;2\n".encode("latin-1"))
-    with pytest.raises(DataError, match="encoding=latin-1"):
-        open_table(path)
+    assert open_table(path).columns == ("größe", "b")
+    with pytest.raises(DataError, match="encoding=cp1252"):
+        open_table(path, "utf-8")

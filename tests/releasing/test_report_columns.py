@@ -13,7 +13,7 @@ import pytest
 
 from sfumato.channels import Projective, Substitution
 from sfumato.description import describe
-from sfumato.io.sources import open_table, read_blocks
+from sfumato.io import open_table, read_blocks
 from sfumato.mining.distributions import reconstruct
 from sfumato.mining.model import mine
 from sfumato.plans import Plan

@@ -20,7 +20,7 @@ from sfumato.cli.app import cli
 from sfumato.engines import Local
 from sfumato.errors import DataError, EngineError
 from sfumato.guided.base import make_method
-from sfumato.io.sources import open_table, read_blocks
+from sfumato.io import open_table, read_blocks
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
 from sfumato.releases import Release

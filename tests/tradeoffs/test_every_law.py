@@ -11,7 +11,7 @@ import pytest
 
 from sfumato.channels import CHANNELS, JOINT_LAWS, Laplace
 from sfumato.errors import UsageError
-from sfumato.io.sources import open_table
+from sfumato.io import open_table
 from sfumato.plans import Plan
 from sfumato.plans.document import with_consent
 from sfumato.randomness import SecretKey

@@ -53,7 +53,7 @@ def truth_of(manifest: Manifest, original: Original) -> Truth:
     return {name: values[name] for name in attributes_of(manifest)}
 
 
-def original_of(release: Release, table: Any, encoding: str = "utf-8") -> tuple[Original, IntArray]:
+def original_of(release: Release, table: Any, encoding: str | None = None) -> tuple[Original, IntArray]:
     """Return the original of a release, row for row, and the numbers of its rows: some methods leave people out."""
     original = read_original(table, release.manifest, encoding=encoding)
     rows = np.arange(original.rows)
@@ -79,7 +79,7 @@ def distribution(column: Column, truth: FloatArray) -> tuple[Grid, FloatArray]:
 
 
 def sample_rows(
-    release: Release, original: Any, engine: Engine, size: int, encoding: str, others: Sequence[Release] = ()
+    release: Release, original: Any, engine: Engine, size: int, encoding: str | None, others: Sequence[Release] = ()
 ) -> tuple[RowSample, ...]:
     """Return the same rows of the original, the release and the others: at most `size`, chosen by a hash of their numbers."""
     true = gather_sample(count_original(original, release.manifest, engine, encoding=encoding), size)
@@ -124,7 +124,7 @@ class Case:
         return attributes_of(self.manifest)
 
     def choose_people(
-        self, control: Any, known: Sequence[str] | None, *, targets: int, seed: int, encoding: str
+        self, control: Any, known: Sequence[str] | None, *, targets: int, seed: int, encoding: str | None
     ) -> Case:
         """Return the case with the people and rows that attackers know, chosen by chance; `known` names columns."""
         known_share, min_known = 0.02, 30  # an attacker who knows rows knows 2 %, or 30 where that is less than a fifth
@@ -199,7 +199,7 @@ def read_case(
     *,
     engine: Engine,
     sample: int,
-    encoding: str,
+    encoding: str | None,
 ) -> Case:
     """Read a release, its original and other releases of the same rows; a sample of them where the engine does not gather rows."""
     opened = [as_release(o) for o in others]
@@ -218,7 +218,7 @@ def read_case(
     return Case(release.manifest, views[0], truth, rows, tuple(views[1:]))
 
 
-def read_beside(other: Release, rows: IntArray, original: Any, encoding: str) -> View:
+def read_beside(other: Release, rows: IntArray, original: Any, encoding: str | None) -> View:
     """Return what is seen of another release, in the rows that are given by their numbers in the original."""
     view = View.of(other)
     if view.rows == len(rows):

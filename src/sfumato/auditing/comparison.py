@@ -59,7 +59,7 @@ def compare(
     *,
     k: int | None = None,
     every: bool = False,
-    encoding: str = "utf-8",
+    encoding: str | None = None,
     engine: Engine = Local(),
     sample: int = SAMPLE,
 ) -> Comparison:
@@ -75,7 +75,7 @@ def compare(
         How many clusters; by default the method's, or chosen by the silhouette.
     every : bool
         Also compare a tree for each categorical column, not only for the target.
-    encoding : str
+    encoding : str, optional
         Encoding of a CSV file.
     engine : Engine
         Where the work is done. One that does not gather rows compares the same `sample` of rows of both tables.

@@ -122,7 +122,7 @@ def audit(
     ledger: Ledger | str | Path | None = None,
     identifier: str | None = None,
     seed: int = 0,
-    encoding: str = "utf-8",
+    encoding: str | None = None,
     progress: Progress | None = None,
     engine: Engine = Local(),
     sample: int = 20_000,
@@ -153,7 +153,7 @@ def audit(
         release ties its noise to people who have several rows: its manifest names the column.
     seed : int
         Under the same seed the audit repeats itself.
-    encoding : str
+    encoding : str, optional
         The encoding of a CSV file.
     progress : callable, optional
         Called with the number of steps done and of all steps.

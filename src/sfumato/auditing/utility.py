@@ -181,7 +181,7 @@ def measure_utility(view: View, truth: Mapping[str, FloatArray], seed: int) -> d
 
 
 def count_distances(
-    release: Release, original: Any, engine: Engine, encoding: str = "utf-8"
+    release: Release, original: Any, engine: Engine, encoding: str | None = None
 ) -> dict[str, dict[str, Any]]:
     """Return for every modified column the distance of reconstructed and of released shares from the true ones, over all rows."""
     truth = count_original(original, release.manifest, engine, encoding=encoding)

@@ -30,7 +30,7 @@ COLOURS = {"broken": "red", "people found": "red", "nothing hidden": "red", "nar
 @click.option("--id", "identifier", help="The column that says whose row it is: a person's rows are attacked together.")
 @click.option("--targets", type=int, default=500, show_default=True, help="People attacked one by one.")
 @options.seed
-@options.encoding
+@options.reading(shown=True)
 @options.engine
 @click.option("--sample", type=int, default=20_000, show_default=True, help="Rows that attacks see on a cluster.")
 @options.force

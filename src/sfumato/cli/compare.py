@@ -16,7 +16,7 @@ from sfumato.cli.output import give, say, show, table, warn
 @options.release
 @click.option("-k", type=int, help="How many clusters (default: the method's, else chosen by the silhouette).")
 @click.option("--every", is_flag=True, help="Also compare trees for every categorical column, not only the target.")
-@options.encoding
+@options.reading(shown=True)
 @options.engine
 @click.option("--sample", type=int, default=100_000, show_default=True, help="Rows that are compared on a cluster.")
 @options.json

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -17,14 +18,14 @@ from sfumato.findings import Note
 @options.model
 @options.table
 @click.option("--plot", type=Path, help="Draw predicted probabilities beside what came true into this .svg file.")
-@options.encoding
+@options.reading(shown=True)
 @options.force
 @options.json
-def evaluate(model: Path, table: str, plot: Path | None, encoding: str, force: bool, as_json: bool) -> None:
+def evaluate(model: Path, table: Any, plot: Path | None, force: bool, as_json: bool) -> None:
     """The scores of MODEL on the true values in INPUT, beside those of always guessing the commonest class."""
     check_extension(plot, ".svg")
     check_outputs(plot, force=force)
-    result = sf.evaluate(model, table, encoding)
+    result = sf.evaluate(model, table)
     if others := result["rows_without_known_class"]:
         words = (
             f"{others:,} rows are left out: their {result['target']} is missing, or not a class that the model knows"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -68,9 +69,59 @@ privacy = click.option(
     "--privacy", type=float, help="Width of the 95 % interval, as a fraction of each range; labels keep as much signal."
 )
 seed = click.option("--seed", type=int, default=0, show_default=True)
-encoding = click.option("--encoding", default="utf-8", show_default=True, help="Encoding of a CSV file.")
 force = click.option("--force", is_flag=True, help="Replace an existing output.")
 json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
+
+
+READING = {
+    "delimiter": ("SIGN", "Between the fields of a CSV file: , ; | or tab."),
+    "decimal": ("SIGN", "The decimal sign of numbers: . or ,"),
+    "thousands": ("SIGN", "The sign between thousands: , . ' space or none."),
+    "date_format": ("FORMAT", "How days are written: %d.%m.%Y, %m/%d/%Y, …"),
+    "encoding": ("NAME", "Encoding of a text file: utf-8, cp1252, utf-16, …"),
+    "comment": ("SIGN", "Lines that begin with this sign are left out."),
+    "skip_rows": ("N", "Lines before the header that are left out."),
+    "sheet": ("NAME", "The sheet of a workbook, by name or number."),
+    "query": ("SQL", "The query whose answer is the table, where INPUT is a database."),
+}
+"""How INPUT is read; what is not given is found out from it."""
+
+
+def reading(*, shown: bool) -> Callable[[F], F]:
+    """Give a command the options that say how its table is read, and the table opened with them.
+
+    `shown` says that notes on the reading are shown here; otherwise they are part of the command's own answer.
+    """
+
+    def decorate(command: F) -> F:
+        @wraps(command)
+        def with_table(**asked: Any) -> Any:
+            said = {name: value for name in READING if (value := asked.pop(name)) is not None}
+            place = "table" if "table" in asked else "original"
+            asked[place] = _open_input(asked[place], said, shown=shown)
+            return command(**asked)
+
+        out: Any = with_table
+        for name, (metavar, about) in reversed(READING.items()):
+            kind = click.IntRange(min=0) if name == "skip_rows" else str
+            out = click.option(f"--{name.replace('_', '-')}", name, metavar=metavar, type=kind, help=about)(out)
+        return out
+
+    return decorate
+
+
+def _open_input(table: str, said: dict[str, Any], *, shown: bool) -> Any:
+    """Return the table, opened where something is said of it or to be shown; a release is left to the verb to refuse."""
+    if not (said or shown) or (Path(table) / "manifest.json").exists():
+        return table
+    import sfumato as sf
+    from sfumato.cli.output import warn
+
+    opened = sf.open_table(table, **said)
+    if shown:
+        for note in getattr(opened, "notes", ()):
+            warn(note)
+    return opened
 
 
 def output(about: str, name: str = "output", *, required: bool = False) -> Callable[[F], F]:

@@ -20,14 +20,14 @@ from sfumato.cli.output import check_outputs, give, say, show, warn, write_text
 @options.privacy
 @options.parameters
 @options.output("Where to write the plan (default: to stdout).")
-@options.encoding
+@options.reading(shown=False)
 @options.force
 @options.json
-def plan(table: str, output: Path | None, force: bool, as_json: bool, **asked: Any) -> None:
-    """Look at INPUT (.csv, .csv.gz, .tsv, .parquet or a bundled table's name) and propose a plan."""
+def plan(table: Any, output: Path | None, force: bool, as_json: bool, **asked: Any) -> None:
+    """Look at INPUT (a file, a folder, a database, - or a bundled table's name) and propose a plan."""
     check_outputs(output, force=force)
     proposal = sf.plan(table, **asked)
-    text = proposal.to_toml(table)
+    text = proposal.to_toml(str(table))
     write_text(output, lambda: text, force=force)
     if output:
         say(f"wrote a plan for {len(proposal.schema)} columns to {output}; read it, then:")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -15,13 +16,13 @@ from sfumato.cli.output import check_new_file, give, say, write_rows
 @options.model
 @options.table
 @options.output("A .csv or .parquet file.", required=True)
-@options.encoding
+@options.reading(shown=True)
 @options.force
 @options.json
-def predict(model: Path, table: str, output: Path, encoding: str, force: bool, as_json: bool) -> None:
+def predict(model: Path, table: Any, output: Path, force: bool, as_json: bool) -> None:
     """Apply MODEL to the true values in INPUT, where they are held."""
-    check_new_file(output, table, force=force)
-    predicted = sf.predict(model, table, encoding)
+    check_new_file(output, str(table), force=force)
+    predicted = sf.predict(model, table)
     write_rows(predicted, output, force=force)
     say(f"predicted {predicted.num_rows:,} rows into {output}")
     if as_json:

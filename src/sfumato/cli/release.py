@@ -33,7 +33,7 @@ from sfumato.cli.output import give, progress, say, table, warn
     "--key-on-workers", "keys_on_workers", is_flag=True, help="Spark workers have the key file; no key is sent to them."
 )
 @click.option("--workers", type=click.IntRange(min=0), default=0, help="Threads (default: one per core).")
-@options.encoding
+@options.reading(shown=False)
 @options.force
 @options.json
 def release(
@@ -46,7 +46,7 @@ def release(
     as_json: bool,
     **asked: Any,
 ) -> None:
-    """Turn INPUT (.csv, .csv.gz, .tsv, .parquet or a bundled table's name) into a release folder."""
+    """Turn INPUT (a file, a folder, a database, - or a bundled table's name) into a release folder."""
     where = options.open_engine(engine, master, workers=workers, keys_on_workers=keys_on_workers)
     with progress("releasing") as tick:
         made = sf.release(folder=folder, key=key, engine=where, progress=tick, **asked)

@@ -50,10 +50,10 @@ def sweep_options(command: Any) -> Any:
 @click.option("--strategy", default="byclass", show_default=True, help="How the recipient mines, as in sfumato mine.")
 @options.seed
 @options.output("A report to write: a .html page, or the same content as .json.")
-@options.encoding
+@options.reading(shown=True)
 @options.force
 @options.json
-def tradeoff(table: str, output: Path | None, force: bool, as_json: bool, **asked: Any) -> None:
+def tradeoff(table: Any, output: Path | None, force: bool, as_json: bool, **asked: Any) -> None:
     """Sweep the settings of a law on INPUT and show accuracy, error and ε of each; nothing is released."""
     check_extension(output, ".html", ".json")
     check_outputs(output, force=force)
@@ -79,7 +79,7 @@ def tradeoff(table: str, output: Path | None, force: bool, as_json: bool, **aske
     if result.choice and asked["plan"]:
         say(f"next:  write {result.in_plan} into {asked['plan']}, and release with it")
     elif result.choice:
-        say(f"next:  sfumato release {shlex.quote(table)} -o release {named} {with_choice}")
+        say(f"next:  sfumato release {shlex.quote(str(table))} -o release {named} {with_choice}")
 
 
 def release_options(result: sf.Tradeoff) -> str | None:

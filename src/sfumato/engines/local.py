@@ -84,7 +84,7 @@ class Engine(Protocol):
     def keys_on_workers(self) -> bool:
         """Whether workers read the owner's key from a file of their own, so that no key is sent to them."""
 
-    def open(self, table: Any, encoding: str = "utf-8") -> Source:
+    def open(self, table: Any, encoding: str | None = None) -> Source:
         """Open a table as this engine reads it."""
 
     def write(
@@ -162,7 +162,7 @@ class Local:
         """False: nothing leaves this machine."""
         return False
 
-    def open(self, table: Any, encoding: str = "utf-8") -> Source:
+    def open(self, table: Any, encoding: str | None = None) -> Source:
         """Open a path, a bundled table's name, or anything that speaks Arrow."""
         return open_table(table, encoding)
 

@@ -114,7 +114,7 @@ class Spark:
         """False: rows stay where they are."""
         return False
 
-    def open(self, table: Any, encoding: str = "utf-8") -> Source:
+    def open(self, table: Any, encoding: str | None = None) -> Source:
         """Open a path that all workers see, or a DataFrame."""
         if hasattr(table, "mapInArrow"):
             check_header(list(table.columns), "the DataFrame")

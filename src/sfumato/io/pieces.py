@@ -11,18 +11,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sfumato.errors import DataError, UsageError
-from sfumato.io.csv_files import CSV_ENDINGS, CsvSource
-from sfumato.io.sources import (
-    BLOCK_ROWS,
-    Block,
-    FiledSource,
-    FolderColumns,
-    FolderSource,
-    ParquetSource,
-    Source,
-    open_table,
-    regroup,
-)
+from sfumato.io.formats import FiledSource, FileSource, FolderColumns, FolderSource, ParquetSource
+from sfumato.io.input_tables import ReadTable, open_file, respell_batches
+from sfumato.io.reading import PLAIN, Reading
+from sfumato.io.sources import BLOCK_ROWS, Block, Source, regroup
 
 
 @dataclass(frozen=True)
@@ -31,7 +23,7 @@ class Piece:
 
     path: str
     name: str
-    encoding: str
+    reading: Reading
     begin: int
     end: int | None
     start: int
@@ -48,7 +40,7 @@ class Piece:
             else file.batches(wanted)
         )
         start = self.start
-        for batch in regroup(self.beside.add_to(batches, columns), rows):
+        for batch in regroup(respell_batches(self.beside.add_to(batches, columns), self.reading, self.start), rows):
             yield Block(start, batch)
             start += batch.num_rows
 
@@ -59,33 +51,31 @@ class Piece:
         file = self._file()
         return sum(batch.num_rows for batch in file.batches(file.columns[:1]))
 
-    def _file(self) -> Source:
-        if not Path(self.path).exists():
+    def _file(self) -> FileSource:
+        path = Path(self.path)
+        if not path.exists():
             raise DataError(
                 f"{self.path} cannot be found by a worker; put the table where all workers see it under the same path"
             )
-        path = Path(self.path)
-        endings = "".join(path.suffixes).lower()
-        if endings.endswith(CSV_ENDINGS):
-            return CsvSource(path, self.name, self.encoding)
-        return open_table(path) if self.end is None else ParquetSource(path, self.name)
+        return open_file(path, self.name, self.reading)
 
 
 def cut_into_pieces(source: Source, rows: int, count: Callable[[Sequence[Piece]], Sequence[int]]) -> list[Piece]:
-    """Return the table of a source in pieces of about `rows` rows; a CSV file is one piece, since its rows begin anywhere.
+    """Return the table of a source in pieces of about `rows` rows; a file that is not Parquet is one piece, since its rows
+    begin anywhere.
 
-    `count` is asked for the number of rows of CSV files that other files follow.
+    `count` is asked for the number of rows of such files that other files follow.
     """
     if rows < 1:
         raise UsageError(f"a piece cannot have {rows} rows; give at least 1")
-    files = _source_files(source)
-    unknown = [_whole_file(f) for f in files[:-1] if isinstance(f.file, CsvSource)]
+    files, reading = _source_files(source)
+    unknown = [_whole_file(f, reading) for f in files[:-1] if not isinstance(f.file, ParquetSource)]
     counted = iter(count(unknown) if unknown else ())
     out: list[Piece] = []
     start = 0
     for filed in files:
-        whole = replace(_whole_file(filed), start=start)
-        if isinstance(filed.file, CsvSource):
+        whole = replace(_whole_file(filed, reading), start=start)
+        if not isinstance(filed.file, ParquetSource):
             out.append(whole)
             start += next(counted, 0)
             continue
@@ -98,18 +88,19 @@ def cut_into_pieces(source: Source, rows: int, count: Callable[[Sequence[Piece]]
     return out
 
 
-def _source_files(source: Source) -> tuple[FiledSource, ...]:
-    if isinstance(source, FolderSource):
-        return source.files
-    if isinstance(source, CsvSource | ParquetSource):
-        return (FiledSource(source),)
+def _source_files(source: Source) -> tuple[tuple[FiledSource, ...], Reading]:
+    """Return the files of a table, and how they are read."""
+    file, reading = (source.file, source.reading) if isinstance(source, ReadTable) else (source, PLAIN)
+    if isinstance(file, FolderSource):
+        return file.files, reading
+    if isinstance(getattr(file, "path", None), Path):
+        return (FiledSource(file),), reading  # type: ignore[arg-type]  # it has a path
     raise UsageError(
         f"{source.name} is in this program's memory, and distant workers read files; write it to a .parquet file on "
         "shared storage, or give a Spark DataFrame"
     )
 
 
-def _whole_file(filed: FiledSource) -> Piece:
+def _whole_file(filed: FiledSource, reading: Reading) -> Piece:
     file = filed.file
-    encoding = file.encoding if isinstance(file, CsvSource) else "utf-8"
-    return Piece(str(file.path.resolve()), file.name, encoding, 0, None, 0, filed.beside)
+    return Piece(str(file.path.resolve()), file.name, reading, 0, None, 0, filed.beside)

@@ -23,7 +23,7 @@ from sfumato.io import (
     format_labels,
     match_absent_numbers,
     name_files_in_errors,
-    open_table,
+    open_known,
     parse_json,
     read_blocks,
     read_document,
@@ -197,7 +197,7 @@ class Model:
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError, IndexError, RecursionError) as error:
             raise DataError(f"{path} is not a model of this program ({error}); make one with: sfumato mine") from None
 
-    def predict(self, table: Any, encoding: str = "utf-8") -> pa.Table:
+    def predict(self, table: Any, encoding: str | None = None) -> pa.Table:
         """The predicted label and its probability for each row of a table of true values."""
         labels, certain = [], []
         for shares, _ in self._apply(self.body.predict_proba, table, encoding, with_target=False):
@@ -211,7 +211,7 @@ class Model:
             }
         )
 
-    def evaluate(self, table: Any, encoding: str = "utf-8") -> Evaluation:
+    def evaluate(self, table: Any, encoding: str | None = None) -> Evaluation:
         """Score the model on true values: accuracy beside the majority's, balanced accuracy, AUC, log loss, Brier score."""
         scores, unknown = Scores.empty(len(self.labels)), 0
         predict = partial(predict_probabilities, self.body)
@@ -228,10 +228,10 @@ class Model:
         return Evaluation.of(scores, self.labels, self.target, self.strategy, unknown)
 
     def _apply(
-        self, predict: Callable[[Columns], T], table: Any, encoding: str, *, with_target: bool
+        self, predict: Callable[[Columns], T], table: Any, encoding: str | None, *, with_target: bool
     ) -> Iterator[tuple[T, IntArray]]:
         """Yield what `predict` makes of the rows, and the codes of the true classes, block by block."""
-        source = open_table(table, encoding)
+        source = open_known(table, encoding, None, {a.name for a in self.body.attributes if a.kind.numeric})
         wanted = [*self.inputs, *([self.target] if with_target else [])] or [source.columns[0]]
         labels = {a.name: () if a.kind.numeric else a.categories for a in self.body.attributes}
         marks = {name: set(self.absent.get(name, ())).difference(known) for name, known in labels.items()}
@@ -266,7 +266,7 @@ def _cells(array: pa.Array, name: str, absent: Collection[str] = ()) -> Any:
     return np.array([None if t in absent else t for t in texts], dtype=object)
 
 
-def predict(model: Model | str | Path, table: Any, encoding: str = "utf-8") -> pa.Table:
+def predict(model: Model | str | Path, table: Any, encoding: str | None = None) -> pa.Table:
     """Apply a model to a table of true values.
 
     Parameters
@@ -275,7 +275,7 @@ def predict(model: Model | str | Path, table: Any, encoding: str = "utf-8") -> p
         A model, or the file it was saved to.
     table : path, bundled name, dataframe or Arrow table
         The rows to predict for, with the columns that the model uses.
-    encoding : str
+    encoding : str, optional
         Encoding of a CSV file.
 
     Returns
@@ -296,7 +296,7 @@ def predict(model: Model | str | Path, table: Any, encoding: str = "utf-8") -> p
     return as_model(model).predict(table, encoding)
 
 
-def evaluate(model: Model | str | Path, table: Any, encoding: str = "utf-8") -> Evaluation:
+def evaluate(model: Model | str | Path, table: Any, encoding: str | None = None) -> Evaluation:
     """Compare what a model predicts with the true classes of a table.
 
     Parameters
@@ -305,7 +305,7 @@ def evaluate(model: Model | str | Path, table: Any, encoding: str = "utf-8") -> 
         A model, or the file it was saved to.
     table : path, bundled name, dataframe or Arrow table
         Rows of true values with their classes.
-    encoding : str
+    encoding : str, optional
         Encoding of a CSV file.
 
     Returns

@@ -11,7 +11,7 @@ from sfumato import datasets
 from sfumato.channels import CHANNELS, JOINT_LAWS, Channel, channel_class
 from sfumato.errors import DataError, UsageError
 from sfumato.findings import Note
-from sfumato.io import Source, open_table, parse_toml, read_blocks, read_document
+from sfumato.io import Reading, ReadTable, Source, open_table, parse_toml, read_blocks, read_document
 from sfumato.plans.profile import profile
 from sfumato.plans.proposal import (
     CLASS_NAMES,
@@ -72,6 +72,8 @@ class Plan:
         Columns to be modified whose neighbouring rows were alike in the table that the plan was proposed from.
     remarks : tuple of str
         What a person should know of a proposed plan: columns withheld, texts taken as missing, doubts.
+    reading : Reading, optional
+        How the table is read, where it is not a plain one.
 
     Examples
     --------
@@ -91,6 +93,7 @@ class Plan:
     method: Mapping[str, Any] | None = None
     ordered: tuple[str, ...] = field(default=(), compare=False)
     remarks: tuple[Note, ...] = field(default=(), compare=False)
+    reading: Reading | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         modified = [a.name for a in self.schema if a.consent is Consent.MODIFIED]
@@ -129,13 +132,16 @@ class Plan:
                 entry["missing_values"] = list(absent)
             columns.append(entry)
         about = {"name": self.name, "method": None if self.method is None else dict(self.method)}
-        return {"release": {k: v for k, v in about.items() if v}, "column": columns}
+        reading = {} if self.reading is None else {"reading": self.reading.to_dict()}
+        return {"release": {k: v for k, v in about.items() if v}} | reading | {"column": columns}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Plan:
         """Return the inverse of `to_dict`."""
-        if unknown := set(data) - {"release", "column"}:
-            raise UsageError(f"a plan has no section {join_names(sorted(unknown))}; it has [release] and [[column]]")
+        if unknown := set(data) - {"release", "reading", "column"}:
+            raise UsageError(
+                f"a plan has no section {join_names(sorted(unknown))}; it has [release], [reading] and [[column]]"
+            )
         attributes, channels, absent = [], {}, {}
         entries = data.get("column", [])
         if not isinstance(entries, list) or not all(isinstance(e, Mapping) for e in entries):
@@ -167,7 +173,8 @@ class Plan:
         name = about.get("name")
         if not isinstance(name, str | None):
             raise UsageError(f"the release's name must be text, not {name!r}")
-        return cls(Schema(tuple(attributes)), channels, absent, name or None, method=method)
+        reading = Reading.from_dict(data["reading"]) if "reading" in data else None
+        return cls(Schema(tuple(attributes)), channels, absent, name or None, method=method, reading=reading)
 
     @classmethod
     def load(cls, path: str | Path) -> Plan:
@@ -203,6 +210,12 @@ class Plan:
         )
         about.add(tomlkit.comment("name: noise is fixed for a name; without one, for the table"))
         document.add("release", about)
+        if self.reading is not None:
+            section = tomlkit.table()
+            section.add(tomlkit.comment("how the table is read; remove a line to have it found out again"))
+            for key, value in self.reading.to_dict().items():
+                section.add(key, _inline(value) if isinstance(value, dict) else value)
+            document.add("reading", section)
         entries = tomlkit.aot()
         for entry in self.to_dict()["column"]:
             section = tomlkit.table()
@@ -226,7 +239,7 @@ class Plan:
         privacy: float | None = None,
         options: Mapping[str, Any] | None = None,
         name: str | None = None,
-        encoding: str = "utf-8",
+        encoding: str | None = None,
     ) -> Plan:
         """Look at a table and propose a plan: one law for all columns, substitution where they have no distances."""
         source = open_table(table, encoding)
@@ -263,7 +276,8 @@ class Plan:
             name,
             notes,
             ordered=tuple(n for n in channels if proposals[n].ordered),
-            remarks=(*remarks(proposals), *_suggest_reports(law, outdone)),
+            remarks=(*reading_notes(source), *remarks(proposals), *_suggest_reports(law, outdone)),
+            reading=source.remembered if isinstance(source, ReadTable) else None,
         )
 
     @property
@@ -299,6 +313,11 @@ def _suggest_reports(law: Channel, names: list[str]) -> tuple[Note, ...]:
     """Return a note on columns of many labels, where another law than the one asked for is estimated better."""
     words = f'{join_names(names)}: {law.law}, as asked; at this γ this many labels are estimated better by law = "projective"'
     return (Note("SF274", words),) if names else ()
+
+
+def reading_notes(source: Source) -> tuple[Note, ...]:
+    """Return what to know of how a table is read."""
+    return source.notes if isinstance(source, ReadTable) else ()
 
 
 def _list_laws(laws: Mapping[str, Any]) -> str:

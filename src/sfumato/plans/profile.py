@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from sfumato.counts import FloatArray, IntArray
 from sfumato.errors import DataError
-from sfumato.io import Block, decode_dictionary, format_labels, truncate_to_days
+from sfumato.io import ABSENT_MARKS, ABSENT_WORDS, Block, decode_dictionary, format_labels, truncate_to_days
 from sfumato.plans.tails import Sizes
 
 END_VALUES = 3
@@ -205,8 +205,6 @@ NUMBER = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$"
 WHOLE = r"^\s*[+-]?[0-9]+\s*$"
 PADDED = r"^\s*[+-]?0[0-9]"
 DAY = r"^\s*[0-9]{4}-[0-9]{2}-[0-9]{2}\s*$"
-ABSENT_MARKS = frozenset({"?", "nan", "null", "#n/a", "<na>", r"\n"})
-"""Texts that no one gives as an answer: they mean a missing value even among labels."""
 
 
 @dataclass(frozen=True)
@@ -334,9 +332,7 @@ def _of(name: str, array: pa.Array, start: int) -> ColumnProfile:
     real = _are_days(dates)
     others = pc.unique(present.filter(pc.invert(numeric)))
     unique, times = pc.value_counts(present).flatten()
-    # Neither numbers nor days, and so missing values among these; among labels they may be answers.
-    absent = ABSENT_MARKS | {"na", "n/a", "nat", "none", "-", ".", "missing", "unknown", "*"}
-    known = pa.array(sorted(absent), pa.string())
+    known = pa.array(sorted(ABSENT_WORDS), pa.string())
     words = others.filter(pc.is_in(pc.utf8_lower(pc.utf8_trim_whitespace(others)), value_set=known))
     return ColumnProfile(
         name=name,
@@ -404,7 +400,7 @@ def _of_numbers(name: str, array: pa.Array, start: int) -> ColumnProfile:
         missing=array.null_count,
         numbers=len(values),
         whole=whole,
-        decimals=0 if whole == len(finite) else 17,
+        decimals=0 if whole == len(finite) else _decimals_of(finite),
         low=float(finite.min(initial=math.inf)),
         high=float(finite.max(initial=-math.inf)),
         counts=None if few is None else _pair(few, times),
@@ -430,6 +426,12 @@ def _thin(values: pa.Array) -> pa.Array:
 
 def _checksum(text: str) -> int:
     return zlib.crc32(text.encode())
+
+
+def _decimals_of(numbers: FloatArray) -> int:
+    """Return the fewest decimals, up to 6, that write all numbers exactly; 17 where more are needed."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return next((d for d in range(1, 7) if np.array_equal(np.round(numbers, d), numbers)), 17)
 
 
 def _are_days(texts: pa.Array) -> bool:

@@ -33,6 +33,7 @@ from sfumato.releases.reader import (
     RowSample,
     count_original,
     gather_sample,
+    open_described,
     read_original,
     whole_outputs,
 )

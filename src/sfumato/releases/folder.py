@@ -14,7 +14,7 @@ from sfumato.counts import IntArray
 from sfumato.engines import Engine
 from sfumato.errors import GET_RELEASE_AGAIN, DataError
 from sfumato.findings import Note
-from sfumato.io import BLOCK_ROWS, Source, check_columns, checksum, name_files_in_errors, open_table, read_blocks
+from sfumato.io import BLOCK_ROWS, PLAIN, Source, check_columns, checksum, name_files_in_errors, open_table, read_blocks
 from sfumato.plans import Plan
 from sfumato.releases.manifest import Manifest
 from sfumato.releases.reader import CountedTable, Reader, is_release, type_cells
@@ -119,7 +119,7 @@ class Release:
     def read_table(self, names: list[str] | None = None, block_rows: int = BLOCK_ROWS) -> Table:
         """Read the released values with their laws into memory, for mining."""
         reader = Reader.of(self.manifest, names)
-        source = self._source(open_table(self.data_path), reader)
+        source = self._source(open_table(self.data_path, reading=PLAIN), reader)
         with name_files_in_errors(source):
             table = reader.join([reader(block) for block in read_blocks(source, reader.names, block_rows)])
         if reader.names:
@@ -146,7 +146,7 @@ class Release:
 
     def to_arrow(self) -> pa.Table:
         """Return the released data as an Arrow table. Texts of a CSV file become what the manifest says: numbers, days, labels."""
-        source = open_table(self.data_path)
+        source = open_table(self.data_path, reading=PLAIN)
         table = pa.Table.from_batches([b.batch for b in read_blocks(source)])
         for place, name in enumerate(table.column_names):
             if table.schema.field(place).type == pa.string() and name in self.manifest.schema.names:

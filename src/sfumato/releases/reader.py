@@ -18,6 +18,7 @@ from sfumato.engines import Engine
 from sfumato.errors import GET_RELEASE_AGAIN, GIVE_SAME_TABLE, DataError, UsageError
 from sfumato.hashing import choose_rows
 from sfumato.io import (
+    PLAIN_SPELLING,
     Block,
     Decoder,
     Encoder,
@@ -25,7 +26,7 @@ from sfumato.io import (
     check_columns,
     decode_dictionary,
     name_files_in_errors,
-    open_table,
+    open_known,
     read_blocks,
     released_attribute,
 )
@@ -202,7 +203,7 @@ class CountedTable:
 
 
 def read_original(
-    table: Any, described: Plan | Manifest, *, encoding: str = "utf-8", remedy: str = GIVE_SAME_TABLE
+    table: Any, described: Plan | Manifest, *, encoding: str | None = None, remedy: str = GIVE_SAME_TABLE
 ) -> Original:
     """Read the original: the true values of the columns that a plan or a manifest describes.
 
@@ -231,7 +232,7 @@ def read_original(
     """
     _refuse_release(table)
     reader = Reader.of_original(described, remedy)
-    source = open_table(table, encoding)
+    source = open_described(table, described, encoding)
     if isinstance(described, Manifest):
         check_columns(source, reader.names, remedy)
     with name_files_in_errors(source):
@@ -239,10 +240,22 @@ def read_original(
     return require_original(reader.join(parts), "read_original")
 
 
-def count_original(table: Any, described: Plan | Manifest, engine: Engine, *, encoding: str = "utf-8") -> CountedTable:
+def count_original(
+    table: Any, described: Plan | Manifest, engine: Engine, *, encoding: str | None = None
+) -> CountedTable:
     """Open the original to be counted by an engine, never held; `gather_sample` brings some of its rows together."""
     _refuse_release(table)
-    return CountedTable(Reader.of_original(described), engine.open(table, encoding), engine)
+    return CountedTable(Reader.of_original(described), engine.open(open_described(table, described, encoding)), engine)
+
+
+def open_described(table: Any, described: Plan | Manifest, encoding: str | None = None) -> Any:
+    """Open the original as its plan remembers it, or by what its texts look like; other spellings stand for numbers and days only.
+
+    A plan without a reading is one of a plain table.
+    """
+    reading = described.reading or PLAIN_SPELLING if isinstance(described, Plan) else None
+    numeric = {a.name for a in described.schema if a.kind.numeric}
+    return open_known(table, encoding, reading, numeric)
 
 
 def is_release(table: Any) -> bool:
@@ -251,7 +264,7 @@ def is_release(table: Any) -> bool:
 
 
 def _refuse_release(table: Any) -> None:
-    if is_release(table):
+    if is_release(getattr(table, "path", table)) or is_release(table):
         raise UsageError(
             f"{getattr(table, 'folder', table)} is a release, not an original; give the table it was made from"
         )

@@ -28,6 +28,7 @@ from sfumato.releases import (
     check_key_outside,
     explain_refusal,
     load_or_create_key,
+    open_described,
     recall_salt,
 )
 from sfumato.releasing.base import Draft, Scope
@@ -49,7 +50,7 @@ def plan(
     method: str | None = None,
     options: Mapping[str, Any] | None = None,
     name: str | None = None,
-    encoding: str = "utf-8",
+    encoding: str | None = None,
 ) -> Plan:
     """Look at a table and propose a plan that a person can edit.
 
@@ -72,7 +73,7 @@ def plan(
         Parameters of the noise or of the method.
     name : str, optional
         The release's name; noise is fixed for a name.
-    encoding : str
+    encoding : str, optional
         Encoding of a CSV file.
 
     Returns
@@ -146,7 +147,7 @@ def release(
     engine: Engine = Local(),
     sample: int = SAMPLE,
     block_rows: int = BLOCK_ROWS,
-    encoding: str = "utf-8",
+    encoding: str | None = None,
     progress: Progress | None = None,
 ) -> Release:
     """Turn a table into a release folder: data, manifest, README.
@@ -179,7 +180,7 @@ def release(
         Rows that a guided method by counts grows its trees from.
     block_rows : int
         Rows per block of work; the release does not depend on it.
-    encoding : str
+    encoding : str, optional
         Encoding of a CSV file.
     progress : callable, optional
         Called with the rows done and, where they are known, the rows in all.
@@ -199,16 +200,18 @@ def release(
     (150, {})
     """
     folder = Path(folder)
-    if isinstance(table, str | Path) and folder.resolve() in Path(table).resolve().parents:
+    place = getattr(table, "path", table)
+    if isinstance(place, str | Path) and folder.resolve() in Path(place).resolve().parents:
         raise OutputError(f"the input {table} lies inside the folder {folder} to be written; name another output")
     asked = {"target": target, "identifier": identifier, "noise": noise, "privacy": privacy, "method": method}
     followed = _resolve_plan(table, plan, asked | {"options": options}, encoding)
     if name:
         followed = replace(followed, name=name)
+    table = open_described(table, followed, encoding)
     with _owner_key(key, folder) as (owner, ledger, notes), open_new_folder(folder, force=force) as hidden:
         lost = bool(ledger and again and ledger.restore())
-        scope = _choose_scope(table, followed, owner, ledger, key, engine, encoding)
-        draft = _draft(table, followed, scope, owner, key, engine, sample, encoding)
+        scope = _choose_scope(table, followed, owner, ledger, key, engine)
+        draft = _draft(table, followed, scope, owner, key, engine, sample)
         written, tally = engine.write(
             draft.kernel,
             draft.source,
@@ -228,7 +231,7 @@ def release(
     return Release(folder, manifest, replace(making, plan=followed, notes=notes, cautions=tuple(cautions(manifest))))
 
 
-def _resolve_plan(table: Any, given: Plan | str | Path | None, asked: Mapping[str, Any], encoding: str) -> Plan:
+def _resolve_plan(table: Any, given: Plan | str | Path | None, asked: Mapping[str, Any], encoding: str | None) -> Plan:
     """Return the plan that is given, or propose one."""
     if given is None:
         return plan(table, encoding=encoding, **asked)
@@ -244,7 +247,6 @@ def _choose_scope(
     ledger: Ledger | None,
     key: SecretKey | str | Path | None,
     engine: Engine,
-    encoding: str,
 ) -> Scope:
     """Return the name of a release and the salt of its table.
 
@@ -255,10 +257,10 @@ def _choose_scope(
         return Scope.of_name(plan.name, owner)
     salt = None
     if known := ledger.entries() if ledger else MEMORY.entries(owner):
-        salt = recall_salt(known, sketch_rows(engine.open(table, encoding), plan, owner, key, engine))
+        salt = recall_salt(known, sketch_rows(engine.open(table), plan, owner, key, engine))
     salt = salt or random_salt()
     # Under the key: a bare digest of a plan could be guessed, and with it the labels of columns that are withheld.
-    return Scope(f"release-{owner.fingerprint('name', salt, plan.to_dict())[:12]}", salt)
+    return Scope(f"release-{owner.fingerprint('name', salt, replace(plan, reading=None).to_dict())[:12]}", salt)
 
 
 def _draft(
@@ -269,11 +271,10 @@ def _draft(
     key: SecretKey | str | Path | None,
     engine: Engine,
     sample: int,
-    encoding: str,
 ) -> Draft:
     """Prepare the release in the one way that its plan and the engine allow."""
     if plan.method is None or joint_method(plan):
-        return draft_rows(engine.open(table, encoding), plan, scope, owner, key, engine)
+        return draft_rows(engine.open(table), plan, scope, owner, key, engine)
     parameters = dict(plan.method)
     method = make_method(parameters.pop("law"), parameters)
     if plan.schema.identifier is not None:
@@ -282,14 +283,14 @@ def _draft(
             "no identifier in the plan"
         )
     if engine.gathers:
-        return draft_whole_table(table, plan, scope, method, owner, encoding)
+        return draft_whole_table(table, plan, scope, method, owner)
     if method.needs is not Needs.COUNTS:
         by_counts = sorted(m.law for m in METHODS.values() if m.needs is Needs.COUNTS)
         raise UsageError(
             f"{method.law} moves values between rows and needs the whole table in the memory of one machine: run it with "
             f"engine=Local(). By counts, on a cluster, there are {join_names(by_counts)}"
         )
-    return draft_by_counts(engine.open(table, encoding), plan, scope, method, owner, engine, sample)
+    return draft_by_counts(engine.open(table), plan, scope, method, owner, engine, sample)
 
 
 @contextmanager

@@ -114,11 +114,9 @@ class WholeTableDraft(GuidedDraft):
         )
 
 
-def draft_whole_table(
-    table: Any, plan: Plan, scope: Scope, method: GuidedMethod, owner: SecretKey, encoding: str
-) -> WholeTableDraft:
+def draft_whole_table(table: Any, plan: Plan, scope: Scope, method: GuidedMethod, owner: SecretKey) -> WholeTableDraft:
     """Perturb a whole table by a guided method."""
-    truth = read_original(table, plan, encoding=encoding)
+    truth = read_original(table, plan)
     if not truth.rows:
         raise DataError("the table has a header but no rows; a release needs at least one")
     labels = ["guided", scope.salt, method.to_dict(), _digest(truth)]

@@ -59,7 +59,7 @@ def tradeoff(
     rows: int = MAX_ROWS,
     strategy: str = "byclass",
     seed: int = 0,
-    encoding: str = "utf-8",
+    encoding: str | None = None,
     progress: Progress | None = None,
 ) -> Tradeoff:
     """Try settings of a law on a table with a class, and measure what each promises and what it costs.
@@ -91,7 +91,7 @@ def tradeoff(
         How the recipient mines, as in `sfumato.mine`.
     seed : int
         Equal seeds give equal figures.
-    encoding : str
+    encoding : str, optional
         Encoding of a CSV file.
     progress : callable, optional
         Called with the settings done, and those there are in all.
@@ -180,7 +180,7 @@ def _check_numbers(repeats: int, rows: int, seed: int) -> None:
 
 
 def _plan(
-    table: Any, plan: Plan | str | Path | None, target: str | None, identifier: str | None, encoding: str
+    table: Any, plan: Plan | str | Path | None, target: str | None, identifier: str | None, encoding: str | None
 ) -> Plan:
     if plan is None:
         return Plan.propose(table, target=target, identifier=identifier, encoding=encoding)

@@ -2,89 +2,88 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
-import gzip
 import io
-import zlib
 from collections.abc import Iterator
 from contextlib import suppress
-from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from sfumato.errors import DataError, UsageError
-from sfumato.text import join_names
+from sfumato.errors import DataError
+from sfumato.io.formats.dialects import HEAD_BYTES, detect_dialect, detect_encoding, with_mark
+from sfumato.io.formats.streams import COMPRESSED, READ_ERRORS, open_bytes
+from sfumato.io.reading import SEPARATORS, Reading
+from sfumato.io.sources import check_header, first_line
 
-CSV_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
-SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars (|)"}
+CSV_ENDINGS = tuple(ending + packed for ending in (".csv", ".tsv", ".txt") for packed in COMPRESSED)
 
 
 class CsvSource:
     """A CSV file with a header; every value is read as text, and the schema decides what it means.
 
-    Values are separated by commas, or by what the first lines show (`detect_separator`): semicolons, tabs or bars.
+    What its reading leaves open is found out from the first lines (`dialects`).
     """
 
-    def __init__(self, path: Path, name: str, encoding: str = "utf-8") -> None:
-        self.name, self.path, self.encoding = name, path, encoding
-        self.separator = ","
+    def __init__(self, path: Path, name: str, reading: Reading = Reading()) -> None:  # noqa: B008
+        self.name, self.path = name, path
         self.rows: int | None = None  # unknown until read
         try:
-            "".encode(encoding)
-        except (LookupError, ValueError):
-            raise UsageError(f"there is no encoding {encoding!r}; common ones are utf-8, latin-1 and cp1252") from None
+            with open_bytes(path) as raw:
+                head = raw.read(HEAD_BYTES)
+        except READ_ERRORS as error:
+            raise DataError(f"{name} cannot be read: {first_line(error)}; is it a complete CSV file?") from None
+        self.reading = detect_dialect(head, reading, "\t" if ".tsv" in path.suffixes[-2:] else ",")
+        self.separator = self.reading.delimiter or ","
+        self.encoding = self.reading.encoding or "utf-8"
+        self._likely = detect_encoding(head)
         self.columns = self._header()
 
     def _bytes(self) -> Any:
-        return gzip.open(self.path, "rb") if self.path.suffix.lower() == ".gz" else self.path.open("rb")
+        """Open the text from its header on; it is UTF-8 where lines had to be left out."""
+        raw = open_bytes(self.path)
+        if not self._filtered:
+            return raw
+        return io.BufferedReader(_Lines(raw, self.encoding, self.reading))
+
+    @property
+    def _filtered(self) -> bool:
+        return bool(self.reading.skip_rows or self.reading.comment)
+
+    @property
+    def _text_encoding(self) -> str:
+        return "utf-8" if self._filtered else self.encoding
 
     def _header(self) -> tuple[str, ...]:
-        # Some programs begin a UTF-8 file with a byte-order mark, which is not part of the first name.
-        marked = "utf-8-sig" if codecs.lookup(self.encoding).name == "utf-8" else self.encoding
+        encoding = with_mark(self._text_encoding)
         try:
             # Bytes further down that are not text are found, with their row, when that row is read.
-            with self._bytes() as raw, io.TextIOWrapper(raw, marked, "surrogateescape", newline="") as text:
-                lines = list(islice(text, 20))  # the separator is detected from these
-                self.separator = detect_separator(lines, "\t" if ".tsv" in self.path.suffixes[-2:] else ",")
-                names = next(csv.reader(chain(lines, text), delimiter=self.separator, strict=True), None)
-        except (OSError, EOFError, zlib.error, csv.Error) as error:
-            raise DataError(f"{self.name} cannot be read: {first_line(error)}; is it a complete CSV file?") from None
+            with self._bytes() as raw, io.TextIOWrapper(raw, encoding, "surrogateescape", newline="") as text:
+                names = next((r for r in csv.reader(text, delimiter=self.separator, strict=True) if r), None)
         except UnicodeError as error:
             raise DataError(
-                f"{self.name} is not {self.encoding} text: {error}; name its encoding (encoding={self._likely()})"
+                f"{self.name} is not {self.encoding} text: {error}; name its encoding (encoding={self._likely})"
             ) from None
+        except (*READ_ERRORS, csv.Error) as error:
+            raise DataError(f"{self.name} cannot be read: {first_line(error)}; is it a complete CSV file?") from None
         if names is None:
             raise DataError(f"{self.name} is empty; a table needs a header and at least one row")
         for name in names:
             if stray := [c for c in name if "\udc80" <= c <= "\udcff"]:
                 raise self._encoding_error("the header", bytes([ord(stray[0]) - 0xDC00]))
-        if any("\0" in n for n in names) and self._likely() != "latin-1":
+        if any("\0" in n for n in names) and self._likely.startswith("utf-16"):
             raise self._encoding_error("the header", b"\0")
         if any("\n" in n or "\0" in n for n in names):
             raise DataError(f"{self.name}: a column name holds a line break or a null character; is a quote left open?")
         return check_header(names, self.name)
 
     def _encoding_error(self, where: str, byte: bytes) -> DataError:
+        likely = self._likely if self._likely != self.encoding else "latin-1"
         return DataError(
             f"{self.name}, {where}: byte 0x{byte.hex()} is not {self.encoding} text; "
-            f"convert the file, or name its encoding (encoding={self._likely()})"
+            f"convert the file, or name its encoding (encoding={likely})"
         )
-
-    def _likely(self) -> str:
-        """Guess the encoding of a file that is not the text it is taken for: UTF-16 has a byte-order mark, or many zeros."""
-        try:
-            with self._bytes() as raw:
-                first = raw.read(64)
-        except (OSError, EOFError, zlib.error):
-            return "latin-1"
-        if first.startswith((b"\xff\xfe", b"\xfe\xff")):
-            return "utf-16"
-        if len(first) > 1 and 0 in first[:2]:
-            return "utf-16-le" if first[1] == 0 else "utf-16-be"
-        return "latin-1"
 
     def batches(self, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
         """Read text columns; raise DataError with the row number at a ragged row or at bytes that are not text."""
@@ -95,7 +94,7 @@ class CsvSource:
             with self._bytes() as raw:
                 reader = pacsv.open_csv(
                     tail := _Tail(raw),
-                    pacsv.ReadOptions(block_size=4 << 20, encoding=self.encoding, use_threads=False),
+                    pacsv.ReadOptions(block_size=4 << 20, encoding=self._text_encoding, use_threads=False),
                     pacsv.ParseOptions(
                         delimiter=self.separator,
                         newlines_in_values=True,
@@ -113,7 +112,7 @@ class CsvSource:
                         last = batch.column(self.columns[-1])[-1].as_py()
                     yield self._as_text(batch.select(list(columns)), read)
                     read += batch.num_rows
-                if b"\n" in last and not tail.closes_a_quote(self.encoding):
+                if b"\n" in last and not tail.closes_a_quote(self._text_encoding):
                     raise self._open_quote_error(read, last)
         except pa.ArrowException as error:
             if ragged := self._first_ragged_row():
@@ -127,25 +126,25 @@ class CsvSource:
             ) from None
         except UnicodeError as error:
             raise DataError(f"{self.name} is not {self.encoding} text: {error}; name its encoding") from None
-        except (OSError, EOFError, zlib.error) as error:
+        except READ_ERRORS as error:
             raise DataError(f"{self.name} cannot be read to its end: {first_line(error)}; is it complete?") from None
 
     def _first_ragged_row(self) -> tuple[int, list[str]] | None:
         """Return the line and the values of the first row with too many or too few of them, by reading the file once more."""
-        with suppress(OSError, EOFError, zlib.error, UnicodeError, csv.Error), self._bytes() as raw:
-            text = io.TextIOWrapper(raw, self.encoding, "replace", newline="")
+        with suppress(*READ_ERRORS, UnicodeError, csv.Error), self._bytes() as raw:
+            text = io.TextIOWrapper(raw, self._text_encoding, "replace", newline="")
             rows = csv.reader(text, delimiter=self.separator)
-            last = 0
+            last = self.reading.skip_rows or 0
             for row in rows:
                 if len(row) != len(self.columns) and (row or len(self.columns) == 1):
                     return last + 1, row
-                last = rows.line_num
+                last = rows.line_num + (self.reading.skip_rows or 0)
         return None
 
     def _ragged_error(self, line: int, row: list[str]) -> DataError:
         whole = self.separator.join(row)
         text = whole if len(whole) < 60 else whole[:57] + "…"
-        signs = SEPARATORS[self.separator]
+        signs = SEPARATORS.get(self.separator, repr(self.separator))
         other = next((f"; is the table separated by {w}?" for s, w in SEPARATORS.items() if self._parts(s, row)), "")
         remedy = f"fix the row, or quote the values that hold {signs}{other}"
         if whole.count('"') % 2 or "\n" in whole:
@@ -181,33 +180,41 @@ class CsvSource:
         return pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)
 
 
-def detect_separator(lines: list[str], usual: str = ",") -> str:
-    """Return the separator of a file, judged by its first lines.
+class _Lines(io.RawIOBase):
+    """A text as UTF-8 without the lines before its header and without comments; a quoted value keeps all its lines."""
 
-    It must separate the header, and the rows where there are any. The usual one gives way to another in two cases: the header
-    fits the rows by the other and not by the usual one, or the other occurs in the header at least twice as often. Quoted
-    signs do not count.
-    """
-    best, best_fits, best_signs = usual, False, 0
-    for sign in (usual, *(s for s in SEPARATORS if s != usual)):
-        widths = _widths(lines, sign)
-        if not widths or widths[0] < 2 or (len(widths) > 1 and max(widths[1:]) < 2):
-            continue
-        fitting = widths.count(widths[0]) - 1
-        fits, signs = 2 * fitting >= len(widths) - 1, widths[0] - 1
-        if fits and sign == usual == "\t":  # the ending says so, and no one writes tabs by chance
-            return sign
-        if fits > best_fits or (fits == best_fits and signs >= 2 * best_signs):
-            best, best_fits, best_signs = sign, fits, signs
-    return best
+    def __init__(self, raw: Any, encoding: str, reading: Reading) -> None:
+        self._text = io.TextIOWrapper(raw, with_mark(encoding), "strict", newline="")
+        self._skip, self._comment = reading.skip_rows or 0, reading.comment
+        self._quoted = False
+        self._left = b""
 
+    def readable(self) -> bool:
+        return True
 
-def _widths(lines: list[str], sign: str) -> list[int]:
-    """Return how many values each row has; a row that continues beyond these lines is left out."""
-    out: list[int] = []
-    with suppress(csv.Error):
-        out.extend(len(record) for record in csv.reader(lines, delimiter=sign, strict=True) if record)
-    return out
+    def readinto(self, buffer: Any) -> int:
+        while not self._left:
+            lines = self._text.readlines(1 << 16)
+            if not lines:
+                return 0
+            self._left = "".join(filter(self._keep, lines)).encode("utf-8", "surrogatepass")
+        count = min(len(buffer), len(self._left))
+        buffer[:count], self._left = self._left[:count], self._left[count:]
+        return count
+
+    def _keep(self, line: str) -> bool:
+        if self._skip:
+            self._skip -= 1
+            return False
+        if self._comment and not self._quoted and line.startswith(self._comment):
+            return False
+        self._quoted ^= line.count('"') % 2 == 1
+        return True
+
+    def close(self) -> None:
+        if not self.closed:
+            self._text.close()
+        super().close()
 
 
 class _Tail:
@@ -235,20 +242,3 @@ class _Tail:
     def closes_a_quote(self, encoding: str) -> bool:
         """Return whether the last character before the final line ends is a quote."""
         return self._last.decode(encoding, "ignore").rstrip("\r\n").endswith('"')
-
-
-def check_header(names: list[str], where: str) -> tuple[str, ...]:
-    """Return the column names; raise DataError unless each column has a name of its own."""
-    if not names:
-        raise DataError(f"{where} has no columns; a table needs a header and at least one row")
-    if twice := sorted({n for n in names if names.count(n) > 1}):
-        raise DataError(f"{where}: the column name {join_names(map(repr, twice))} occurs twice; rename one of them")
-    if any(not n.strip() for n in names):
-        first = next(i for i, n in enumerate(names, 1) if not n.strip())
-        raise DataError(f"{where}: column {first} has no name; name it")
-    return tuple(names)
-
-
-def first_line(error: Exception) -> str:
-    """Return the first line of an error's message."""
-    return (str(error) or type(error).__name__).splitlines()[0].rstrip(".")

@@ -2,7 +2,7 @@
 
 SF1xx  a plan and the table it was made from
 SF2xx  a release: cautions for everybody (SF20x), notes of guided methods for the owner (SF22x), the ledger (SF23x)
-SF3xx  mining: distributions, trees, clusters, comparisons, trade-offs
+SF3xx  mining: distributions, trees, clusters, comparisons, trade-offs; drafts and the order of rows (SF31x)
 SF4xx  an audit: what is in the open (SF40x), and why a promise is narrowed or broken (SF41x, SF42x)
 
 A number is never used again for something else. `docs/generate.py` writes a page for each.
@@ -281,6 +281,12 @@ WORDS = {
         "Another law stands in for some columns",
         "The law that is swept does not act on these columns (labels, or numbers). Another law of the same strength takes its place.",
         "Nothing, or write a plan that names a law for each column.",
+    ),
+    # --- drafts and plans side by side ---
+    "SF311": (
+        "The release is a draft",
+        "Its owner is still trying plans. Its rows may get other noise in the release that is published; who holds both can average.",
+        "Do not pass it on. Its owner audits it, then runs `sfumato publish DIR`, or `sfumato withdraw DIR`.",
     ),
     # --- audits ---
     "SF400": (

@@ -1,7 +1,8 @@
 """What was released under a key, so that a second release cannot quietly weaken the first.
 
 Two releases of one value with independent noise can be averaged: the variance halves, and keeps falling. The ledger
-therefore refuses fresh noise for rows that were released before, unless the owner insists.
+therefore refuses fresh noise for rows that were published before, unless the owner insists. A draft is a release that only
+the owner has seen: it refuses nothing until it is published. That, and a withdrawal, is one more line.
 
 The ledger is a file of JSON lines that only grows. Every line carries a code under the owner's key of itself and of the line
 before (a hash chain), so that no line can be changed, left out or put in, and no ledger can stand in for that of another key.
@@ -17,118 +18,27 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from sfumato.errors import LedgerError, UsageError
 from sfumato.randomness import SecretKey, canonical
-from sfumato.releases.fingerprint import MIN_DISTINCT_ROWS, Sketch
+from sfumato.releases.entry import Entry, Standing, now
 from sfumato.releases.keys import KeyFile, ledger_beside, read_key_file, write_key_file
 from sfumato.text import join_names
 
-MIN_COMMON_ROWS = 0.3
-"""Two tables with at least this share of common rows are taken for one."""
 LOST = "releases of a lost ledger"
 """What a manifest says of earlier releases where the ledger that knew them is gone."""
 
 
-@dataclass(frozen=True)
-class Entry:
-    """One release: which noise each column had, and a sketch of the rows it was added to."""
-
-    name: str
-    noise: Mapping[str, str]
-    sketch: Sketch
-    when: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
-    laws: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """The law of each column, for audits."""
-    together: tuple[str, ...] = ()
-    """Columns whose noise is drawn for the row as a whole."""
-    salt: str = ""
-    """The public salt of the table's noise."""
-    by_entity: bool = False
-    """Whether noise belongs to entities, wherever they turn up, and so to no table."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
-        about: dict[str, Any] = {
-            "name": self.name,
-            "when": self.when,
-            "noise": dict(self.noise),
-            "sketch": self.sketch.to_dict(),
-        }
-        about |= {"salt": self.salt, "by_entity": self.by_entity}
-        about |= {"laws": {n: dict(law) for n, law in self.laws.items()}} if self.laws else {}
-        return about | ({"together": list(self.together)} if self.together else {})
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Entry:
-        """Return the entry that `to_dict` described."""
-        sketch = Sketch.from_dict(data["sketch"])
-        laws, together = dict(data.get("laws", {})), tuple(data.get("together", ()))
-        salt, by_entity = str(data["salt"]), bool(data["by_entity"])
-        return cls(str(data["name"]), dict(data["noise"]), sketch, str(data["when"]), laws, together, salt, by_entity)
-
-    def columns_redrawn_by(self, later: Entry) -> list[str]:
-        """Return the columns of which `later` would release the same rows with independent noise."""
-        renamed = self.sketch.renamed_columns(later.sketch)
-        former = {n: renamed.get(n, n) for n in later.noise}
-        moved = self.columns_moved_in(later)
-        alike = self.sketch.same_cells(later.sketch) | dict.fromkeys(renamed, 1.0)
-        default = self.has_rows_of(later.sketch)
-        return [
-            n
-            for n in later.noise
-            if former[n] in self.noise
-            and (
-                former[n] in moved  # even the same law draws anew
-                or (
-                    (self.noise[former[n]] != later.noise[n] or self._is_redrawn(later, n, alike))
-                    and (default if (share := alike.get(n)) is None else share >= MIN_COMMON_ROWS)
-                )
-            )
-        ]
-
-    def has_rows_of(self, sketch: Sketch) -> bool:
-        """Return whether the table of a sketch has these rows at these addresses, by most columns that can tell."""
-        judged = [share >= MIN_COMMON_ROWS for share in self.sketch.same_cells(sketch).values() if share is not None]
-        return self.sketch.same_places(sketch) >= MIN_COMMON_ROWS and sum(judged) * 2 >= len(judged)
-
-    def is_same_table(self, later: Entry) -> bool:
-        """Return whether `later` has rows of this table, at the same addresses or at others."""
-        return self.sketch.same_places(later.sketch) >= MIN_COMMON_ROWS or bool(self.columns_moved_in(later))
-
-    @property
-    def rows_distinct(self) -> bool:
-        """Whether rows can be recognised by their content."""
-        return self.sketch.distinct_share() >= MIN_DISTINCT_ROWS
-
-    def columns_moved_in(self, later: Entry) -> set[str]:
-        """Return the columns whose rows `later` has at other addresses: one row more or less redraws all noise after it."""
-        out: set[str] = set()
-        earlier, after = self.sketch, later.sketch
-        for columns, common, distinct in earlier.common_rows(after):
-            in_place = earlier.same_rows_at(after, columns)
-            # Content compares distinct rows only, and those are at least `distinct` of all.
-            if common * distinct - in_place >= MIN_COMMON_ROWS or common >= MIN_COMMON_ROWS > in_place:
-                out |= set(columns)
-        return out
-
-    def _is_redrawn(self, later: Entry, name: str, alike: Mapping[str, float | None]) -> bool:
-        """Return whether a column of joint noise stayed while its row changed: one draw serves a whole row."""
-        if name not in self.together or name not in later.together:
-            return False
-        record = self.sketch.same_rows_at(later.sketch, set(self.together) & set(later.together))
-        return (alike.get(name) or 0.0) - record >= MIN_COMMON_ROWS
-
-
 Line = Mapping[str, Any]
+STEPS = {"publish": Standing.PUBLISHED, "withdraw": Standing.WITHDRAWN}
+"""Lines about an earlier draft, and what it is from then on."""
 
 
 class Ledger:
-    """The file that belongs to a key, one JSON line per release.
+    """The file that belongs to a key, one JSON line per release, and one when a draft is published or withdrawn.
 
     Without a key its lines can be read, as audits do, but not checked. `expected` says that the file has existed before;
     `copy` is its copy in the owner's state folder.
@@ -166,7 +76,7 @@ class Ledger:
         if len(copied) > len(own):
             gone = len(copied) - len(own)
             raise LedgerError(
-                f"the ledger {self.path} is an older one: its last {gone} of {len(copied) - 1} releases are gone; "
+                f"the ledger {self.path} is an older one: its last {gone} of {len(copied) - 1} lines are gone; "
                 f"{self._remedy(copied)}"
             )
         return own
@@ -206,7 +116,7 @@ class Ledger:
                     other = number == 1 and line.get("key") not in (None, self._key_name)
                     return lines, "belongs to another key" if other else f"is damaged in line {number}"
                 if number > 1:
-                    Entry.from_dict(line["release"])
+                    self._parse([{}, line])
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 return lines, f"is damaged in line {number}"
             lines.append(line)
@@ -229,7 +139,22 @@ class Ledger:
 
     @staticmethod
     def _parse(lines: Sequence[Line]) -> list[Entry]:
-        return [Entry.from_dict(line["release"]) for line in lines[1:]]
+        """Return the releases in the order in which they came to stand as they do; a published one is final."""
+        known: dict[str, Entry] = {}
+        for number, line in enumerate(lines[1:]):
+            if "release" in line:
+                known[str(number)] = Entry.from_dict(line["release"])
+                continue
+            step = next((s for s in STEPS if s in line), "draft")
+            digest, when = str(line[step]["draft"]), str(line[step]["when"])
+            before = known.pop(digest, None)
+            if before is not None and before.published:
+                known[digest] = before
+            elif step == "draft":
+                known[digest] = replace(Entry.from_dict(line["draft"]), standing=Standing.DRAFT)
+            elif before is not None:
+                known[digest] = replace(before, standing=STEPS[step], when=when)
+        return list(known.values())
 
     @contextmanager
     def lock(self) -> Iterator[None]:
@@ -251,18 +176,19 @@ class Ledger:
             os.close(descriptor)
 
     def check(self, entry: Entry) -> list[Entry]:
-        """Return the earlier releases whose rows the new one would give with fresh noise.
+        """Return the published releases whose rows the new one would give with fresh noise.
 
         Raise LedgerError where the name is that of another table: under one name two tables would share their noise.
         """
         known = self.entries()
-        same_noise = [e for e in known if e.salt == entry.salt and not entry.by_entity]
+        seen = [e for e in known if e.standing is not Standing.WITHDRAWN]
+        same_noise = [e for e in seen if e.salt == entry.salt and not entry.by_entity]
         if same_noise and not any(e.is_same_table(entry) for e in same_noise):
             raise LedgerError(
                 f"the name {entry.name!r} belongs to another table, released on {same_noise[-1].when}: under one name equal "
                 "values in equal rows would get equal noise, and so be seen to be equal; choose another name"
             )
-        return [e for e in known if e.columns_redrawn_by(entry)]
+        return [e for e in known if e.published and e.columns_redrawn_by(entry)]
 
     def begin(self) -> None:
         """Write the first line, which binds the ledger to its key; raise LedgerError over a ledger with releases.
@@ -283,12 +209,33 @@ class Ledger:
         return dict(line) | {"code": self._code(before, line)}
 
     def record(self, entry: Entry) -> None:
-        """Append an entry, before the release appears, so that no release goes unrecorded."""
+        """Append a release or a draft, before its folder appears, so that no release goes unrecorded."""
+        known = self._parse(self._lines())
+        if entry.draft:
+            recorded = any(e.draft == entry.draft and e.standing is not Standing.WITHDRAWN for e in known)
+        else:
+            same = (e for e in known if e.published and e.name == entry.name and e.noise == entry.noise)
+            recorded = any(e.sketch.equals(entry.sketch) for e in same)
+        if not recorded:
+            self._append({"draft" if entry.draft else "release": entry.to_dict()})
+
+    def find_draft(self, digest: str) -> Entry | None:
+        """Return the draft whose manifest has this digest, whatever became of it; None where it is of another key."""
+        return next((e for e in self.entries() if e.draft == digest), None)
+
+    def publish(self, draft: Entry) -> None:
+        """Append that a draft is published, before its folder says so."""
+        if not draft.published:
+            self._append({"publish": {"draft": draft.draft, "when": now()}})
+
+    def withdraw(self, draft: Entry) -> None:
+        """Append that a draft is withdrawn, before its folder goes."""
+        if draft.standing is Standing.DRAFT:
+            self._append({"withdraw": {"draft": draft.draft, "when": now()}})
+
+    def _append(self, line: Line) -> None:
         lines = self._lines() or [self._first_line()]
-        known = self._parse(lines)
-        if any(e.name == entry.name and e.noise == entry.noise and e.sketch.equals(entry.sketch) for e in known):
-            return
-        self._write([*lines, self._chain(lines, {"release": entry.to_dict()})])
+        self._write([*lines, self._chain(lines, line)])
 
     def remove_unused(self, key: Path) -> None:
         """Remove a new key and its ledger, if nothing was released with them."""
@@ -314,14 +261,15 @@ class Ledger:
                 raise
         else:
             return False
-        shown: dict[str, Line] = {}
+        shown: dict[bytes, Line] = {}
         for line in [*(own or [])[1:], *self._read_copy()[1:]]:
-            shown.setdefault(canonical(line["release"]).hex(), line["release"])
+            bare = {name: value for name, value in line.items() if name != "code"}
+            shown.setdefault(canonical(bare), bare)
         if own is not None:
             self.path.replace(f"{self.path}.damaged")
         lines = [self._first_line()]
-        for release in shown.values():
-            lines.append(self._chain(lines, {"release": release}))
+        for line in shown.values():
+            lines.append(self._chain(lines, line))
         self._write(lines)
         return True
 
@@ -332,38 +280,6 @@ class Ledger:
             with suppress(OSError):  # a home that cannot be written to: the ledger itself is there
                 self.copy.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
                 _replace_text(self.copy, text)
-
-
-class Memory:
-    """What this process released under keys that are not files, and so have no ledger.
-
-    It refuses nothing. But a table that is released again in the same process gets the same noise, and another one other noise.
-    """
-
-    max_entries = 256
-
-    def __init__(self) -> None:
-        self._known: dict[str, list[Entry]] = {}
-
-    def entries(self, key: SecretKey) -> list[Entry]:
-        """Return the releases under a key, oldest first."""
-        return self._known.get(key.fingerprint("memory"), [])
-
-    def record(self, key: SecretKey, entry: Entry) -> None:
-        """Remember a release, and forget the oldest of very many."""
-        self._known[key.fingerprint("memory")] = [*self.entries(key), entry][-self.max_entries :]
-
-    def clear(self) -> None:
-        """Forget everything."""
-        self._known.clear()
-
-
-MEMORY = Memory()
-
-
-def recall_salt(known: Sequence[Entry], sketch: Sketch) -> str | None:
-    """Return the salt under which the rows of a sketch were released last."""
-    return next((e.salt for e in reversed(known) if e.has_rows_of(sketch)), None)
 
 
 def _replace_text(path: Path, text: str) -> None:
@@ -390,7 +306,8 @@ def explain_refusal(earlier: list[Entry], entry: Entry) -> LedgerError:
     return LedgerError(
         f"{join_names(columns)}: the same rows were released before as {first.name!r} ({first.when}), and this release would "
         f"draw fresh noise for them. Anyone who holds both can average: {len(earlier) + 1} releases cut the variance of the "
-        f"noise to 1/{len(earlier) + 1}. Use the release you have, or insist with again=True; the new manifest will then say so"
+        f"noise to 1/{len(earlier) + 1}. Use the release you have, or insist with again=True; the new manifest will then say so. "
+        "(With draft=True nothing is published until you say so, and plans can be tried first)"
     )
 
 

@@ -19,6 +19,8 @@ VERSION = 1
 NOISE_SCHEME = 2
 """How noise follows from key, table and value: 1 went by the release's name, 2 by a salt of the table."""
 NONE = "none"
+DRAFT = "draft, do not pass on: its owner publishes it, or withdraws it"
+"""What everybody who opens a draft is told."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ class Manifest:
 
     `addressing` says whether noise belongs to a row of this release or to an entity wherever it turns up. `again` names
     earlier releases of the same rows whose noise is independent of this one's. `joint` is the law of columns whose noise
-    was drawn together; each of them is stated by itself as well.
+    was drawn together; each of them is stated by itself as well. A `draft` is not to be passed on.
 
     Examples
     --------
@@ -98,6 +100,7 @@ class Manifest:
     scheme: int = NOISE_SCHEME
     extra: Mapping[str, Any] = field(default_factory=dict)
     joint: CorrelatedGaussian | None = None
+    draft: bool = False
 
     @cached_property
     def schema(self) -> Schema:
@@ -126,7 +129,11 @@ class Manifest:
             "attributes": [c.to_dict() for c in self.columns],
         } | {
             name: value
-            for name, value in (("joint", self.joint and self.joint.to_dict()), ("extra", dict(self.extra)))
+            for name, value in (
+                ("joint", self.joint and self.joint.to_dict()),
+                ("extra", dict(self.extra)),
+                ("draft", self.draft),
+            )
             if value
         }
 
@@ -143,7 +150,7 @@ class Manifest:
             )
         known = {
             "sfumato_manifest", "name", "noise_scheme", "salt", "rows", "data", "noise_belongs_to", "withheld",
-            "independent_of_earlier_releases", "attributes", "extra", "joint",
+            "independent_of_earlier_releases", "attributes", "extra", "joint", "draft",
         }  # fmt: skip
         if unknown := set(data) - known:
             raise DataError(
@@ -168,6 +175,7 @@ class Manifest:
                 again=tuple(data["independent_of_earlier_releases"]),
                 extra=dict(data.get("extra", {})),
                 joint=joint,
+                draft=_read_mark(data, "draft"),
             )
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
             lacking = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
@@ -244,6 +252,12 @@ def _check_scheme(scheme: Any) -> int:
     if isinstance(scheme, bool) or not isinstance(scheme, int) or not 1 <= scheme <= NOISE_SCHEME:
         raise DataError(f"its noise scheme is {scheme!r}, and this program knows 1 to {NOISE_SCHEME}")
     return scheme
+
+
+def _read_mark(data: Mapping[str, Any], name: str) -> bool:
+    if not isinstance(mark := data.get(name, False), bool):
+        raise DataError(f"{name} is {mark!r}, and not true or false")
+    return mark
 
 
 def _read_written(data: Mapping[str, Any]) -> Written:

@@ -236,6 +236,11 @@ WORDS = {
         "Most rows look alike, so the ledger cannot tell whether a later table holds the same people.",
         "Keep count of releases of this table yourself, or tie the noise to people with an id column.",
     ),
+    "SF232": (
+        "The ledger has no copy",
+        "A copy of the ledger in the owner's state folder shows when an older ledger is put in its place. There is none.",
+        "Make the state folder writable (XDG_STATE_HOME, or ~/.local/state); the next release writes the copy.",
+    ),
     # --- mining ---
     "SF301": (
         "A column was not reconstructed",

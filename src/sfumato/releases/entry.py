@@ -102,8 +102,8 @@ class Entry:
         return self.sketch.same_places(sketch) >= MIN_COMMON_ROWS and sum(judged) * 2 >= len(judged)
 
     def is_same_table(self, later: Entry) -> bool:
-        """Return whether `later` has rows of this table, at the same addresses or at others."""
-        return self.sketch.same_places(later.sketch) >= MIN_COMMON_ROWS or bool(self.columns_moved_in(later))
+        """Return whether `later` has rows of this table, at the same addresses (by most columns) or at others."""
+        return self.has_rows_of(later.sketch) or bool(self.columns_moved_in(later))
 
     @property
     def rows_distinct(self) -> bool:

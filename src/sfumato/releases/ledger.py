@@ -8,6 +8,9 @@ The ledger is a file of JSON lines that only grows. Every line carries a code un
 before (a hash chain), so that no line can be changed, left out or put in, and no ledger can stand in for that of another key.
 A ledger that is whole but old (restored from a backup) is known by a copy in the owner's state folder, which is written with
 every release. What does not fit is refused with the way out; nothing is put right in silence.
+
+Sketches are sealed under the key (AES-GCM): hashes of cells, however keyed, show which cells are equal, and a public release
+beside them tells the rest. Who has the ledger without the key sees names, dates and laws.
 """
 
 from __future__ import annotations
@@ -17,17 +20,22 @@ import hmac
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
 from sfumato.errors import LedgerError, UsageError
+from sfumato.findings import Note
 from sfumato.randomness import SecretKey, canonical
 from sfumato.releases.entry import Entry, Standing, now
 from sfumato.releases.keys import KeyFile, ledger_beside, read_key_file, write_key_file
 from sfumato.text import join_names
 
+VERSION = 3
 LOST = "releases of a lost ledger"
 """What a manifest says of earlier releases where the ledger that knew them is gone."""
 
@@ -40,8 +48,8 @@ STEPS = {"publish": Standing.PUBLISHED, "withdraw": Standing.WITHDRAWN}
 class Ledger:
     """The file that belongs to a key, one JSON line per release, and one when a draft is published or withdrawn.
 
-    Without a key its lines can be read, as audits do, but not checked. `expected` says that the file has existed before;
-    `copy` is its copy in the owner's state folder.
+    Without a key nothing can be read from it but names and dates. `expected` says that the file has existed before; `copy` is
+    its copy in the owner's state folder.
     """
 
     def __init__(
@@ -55,7 +63,7 @@ class Ledger:
         file = read_key_file(key)
         if file.stated is None:  # a key of the first version: nothing says where its ledger was, or that it had one
             return cls(file.ledger, file.secret)
-        return cls(file.ledger, file.secret, copy=_state_folder() / file.secret.fingerprint("ledger"), expected=True)
+        return cls(file.ledger, file.secret, copy=_copy_of(file.secret), expected=True)
 
     def entries(self) -> list[Entry]:
         """Return all releases recorded; raise LedgerError if the ledger is missing, damaged, old, or that of another key."""
@@ -112,12 +120,14 @@ class Ledger:
         for number, text in enumerate(texts, 1):
             try:
                 line = dict(json.loads(text))
+                if number == 1 and line["ledger"] != VERSION:
+                    return lines, f"is of version {line['ledger']!r}, and this program reads version {VERSION}"
                 if self.key is not None and not hmac.compare_digest(str(line["code"]), self._code(lines, line)):
                     other = number == 1 and line.get("key") not in (None, self._key_name)
                     return lines, "belongs to another key" if other else f"is damaged in line {number}"
-                if number > 1:
+                if number > 1 and self.key is not None:
                     self._parse([{}, line])
-            except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError, InvalidTag):
                 return lines, f"is damaged in line {number}"
             lines.append(line)
         return lines, None if lines else "is damaged: it is empty"
@@ -137,13 +147,29 @@ class Ledger:
         content = canonical([last, {name: value for name, value in line.items() if name != "code"}])
         return hmac.digest(self.key.derive("ledger").secret, content, hashlib.sha256).hex()
 
-    @staticmethod
-    def _parse(lines: Sequence[Line]) -> list[Entry]:
+    @property
+    def _cipher(self) -> AESGCM:
+        if self.key is None:
+            raise LedgerError(f"the ledger {self.path} is sealed under its key: give the key file with key= instead")
+        return AESGCM(self.key.derive("ledger", "sketch").secret)
+
+    def _seal(self, entry: Entry) -> Line:
+        """Return the entry as plain data, with the sketch of its rows for nobody but the owner."""
+        about, nonce = entry.to_dict(), os.urandom(12)
+        sealed = nonce + self._cipher.encrypt(nonce, canonical(about["sketch"]), None)
+        return about | {"sketch": sealed.hex()}
+
+    def _unseal(self, about: Line) -> Entry:
+        """Return the entry that `_seal` wrote."""
+        sealed = bytes.fromhex(about["sketch"])
+        return Entry.from_dict({**about, "sketch": json.loads(self._cipher.decrypt(sealed[:12], sealed[12:], None))})
+
+    def _parse(self, lines: Sequence[Line]) -> list[Entry]:
         """Return the releases in the order in which they came to stand as they do; a published one is final."""
         known: dict[str, Entry] = {}
         for number, line in enumerate(lines[1:]):
             if "release" in line:
-                known[str(number)] = Entry.from_dict(line["release"])
+                known[str(number)] = self._unseal(line["release"])
                 continue
             step = next((s for s in STEPS if s in line), "draft")
             digest, when = str(line[step]["draft"]), str(line[step]["when"])
@@ -151,7 +177,7 @@ class Ledger:
             if before is not None and before.published:
                 known[digest] = before
             elif step == "draft":
-                known[digest] = replace(Entry.from_dict(line["draft"]), standing=Standing.DRAFT)
+                known[digest] = replace(self._unseal(line["draft"]), standing=Standing.DRAFT)
             elif before is not None:
                 known[digest] = replace(before, standing=STEPS[step], when=when)
         return list(known.values())
@@ -161,16 +187,10 @@ class Ledger:
         """Hold the ledger while a release is checked and recorded, so that two runs cannot pass each other."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+            descriptor = _lock_file(f"{self.path}.lock")
         except OSError as error:
             raise LedgerError(f"the ledger {self.path} cannot be written: {error.strerror}; make room for it") from None
         try:
-            try:
-                import fcntl
-            except ImportError:  # not POSIX: single runs are still right
-                pass
-            else:
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
             yield
         finally:
             os.close(descriptor)
@@ -200,10 +220,10 @@ class Ledger:
                 f"the ledger {self.path} stands where that of a new key would be, and has releases of another key; restore that "
                 "key, or name another file for the new one"
             )
-        self._write([self._first_line()], copied=False)
+        self._write([self._first_line()])
 
     def _first_line(self) -> Line:
-        return self._chain([], {"ledger": 2, "key": self._key_name})
+        return self._chain([], {"ledger": VERSION, "key": self._key_name})
 
     def _chain(self, before: Sequence[Line], line: Line) -> Line:
         return dict(line) | {"code": self._code(before, line)}
@@ -217,7 +237,7 @@ class Ledger:
             same = (e for e in known if e.published and e.name == entry.name and e.noise == entry.noise)
             recorded = any(e.sketch.equals(entry.sketch) for e in same)
         if not recorded:
-            self._append({"draft" if entry.draft else "release": entry.to_dict()})
+            self._append({"draft" if entry.draft else "release": self._seal(entry)})
 
     def find_draft(self, digest: str) -> Entry | None:
         """Return the draft whose manifest has this digest, whatever became of it; None where it is of another key."""
@@ -241,8 +261,9 @@ class Ledger:
         """Remove a new key and its ledger, if nothing was released with them."""
         with self.lock(), suppress(LedgerError):
             if not self.entries():
-                for path in (key, self.path):
-                    path.unlink(missing_ok=True)
+                for path in (key, self.path, self.copy):
+                    if path is not None:
+                        path.unlink(missing_ok=True)
         Path(f"{self.path}.lock").unlink(missing_ok=True)
 
     def restore(self) -> bool:
@@ -273,19 +294,30 @@ class Ledger:
         self._write(lines)
         return True
 
-    def _write(self, lines: Sequence[Line], *, copied: bool = True) -> None:
+    def _write(self, lines: Sequence[Line]) -> None:
         text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
         _replace_text(self.path, text)
-        if copied and self.copy is not None:
-            with suppress(OSError):  # a home that cannot be written to: the ledger itself is there
+        if self.copy is not None:
+            with suppress(OSError):  # `notes` says that there is no copy
                 self.copy.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
                 _replace_text(self.copy, text)
 
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """A warning where no copy stands beside the ledger, so that an older ledger in its place would not be noticed."""
+        if self.copy is None or not self.path.exists() or self.copy.exists():
+            return ()
+        words = f"the ledger {self.path} has no copy {self.copy}: an older ledger put in its place would not be noticed"
+        return (Note("SF232", words),)
+
 
 def _replace_text(path: Path, text: str) -> None:
-    """Write a private file so that it is the old one or the new one, whenever the machine stops."""
-    temporary = Path(f"{path}.new")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    """Write a private file so that it is the old one or the new one, whenever the machine stops.
+
+    The new one has a name that nobody can guess and plant a link under.
+    """
+    temporary = Path(f"{path}.{os.urandom(8).hex()}.new")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(text)
         file.flush()
@@ -293,10 +325,30 @@ def _replace_text(path: Path, text: str) -> None:
     temporary.replace(path)
 
 
+def _lock_file(path: str) -> int:
+    """Open a file that no other run holds open like this; one that was removed while this run waited does not count."""
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            import fcntl
+        except ImportError:  # not POSIX: single runs are still right
+            return descriptor
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(descriptor), os.stat(path)):  # noqa: PTH116 - beside fstat
+                return descriptor
+        os.close(descriptor)
+
+
 def _state_folder() -> Path:
     """Return where programs of this user keep what they must remember (XDG_STATE_HOME)."""
     home = os.environ.get("XDG_STATE_HOME") or os.environ.get("LOCALAPPDATA")
     return Path(home or os.path.expanduser("~/.local/state")) / "sfumato"  # noqa: PTH111 - Path.home() may raise
+
+
+def _copy_of(key: SecretKey) -> Path:
+    """Return where the copy of a key's ledger lies."""
+    return _state_folder() / key.fingerprint("ledger")
 
 
 def explain_refusal(earlier: list[Entry], entry: Entry) -> LedgerError:
@@ -315,7 +367,7 @@ def create_key(path: str | Path) -> SecretKey:
     """Write a new key that only its owner can read, and its empty ledger; raise UsageError if the file exists."""
     path = Path(path)
     key = SecretKey.generate()
-    ledger = Ledger(ledger_beside(path), key)
+    ledger = Ledger(ledger_beside(path), key, copy=_copy_of(key))
     try:
         if path.is_symlink() or path.exists():
             raise FileExistsError
@@ -333,6 +385,7 @@ def create_key(path: str | Path) -> SecretKey:
 def load_or_create_key(path: str | Path) -> KeyFile:
     """Return the key in a file, created if there is none."""
     path = Path(path)
-    if not path.exists():
-        create_key(path)
-    return read_key_file(path)
+    with Ledger(ledger_beside(path)).lock() if not path.exists() else nullcontext():
+        if not path.exists():  # another run may have made it while this one waited
+            create_key(path)
+        return read_key_file(path)

@@ -309,7 +309,8 @@ def _owner_key(
     note = f"made a new key in {file}: keep it, and never give it away; anybody who has it can remove the noise"
     try:
         read = load_or_create_key(file)
-        yield read.secret, Ledger.of_key(file), (note,) if is_new else ()
+        ledger = Ledger.of_key(file)
+        yield read.secret, ledger, (*((note,) if is_new else ()), *ledger.notes)
     except BaseException:
         if is_new and file.exists():
             Ledger.of_key(file).remove_unused(file)

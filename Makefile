@@ -52,7 +52,7 @@ test-random: $(V)/.dev  ## run the property tests on a thousand random examples 
 
 fuzz: $(V)/.dev  ## read 20,000 broken files with a fresh seed, and play 500 mishaps of key and ledger (a quarter of an hour)
 	mkdir -p fuzz && SFUMATO_FUZZ=20000 SFUMATO_FUZZ_SEED=$$(date +%s) SFUMATO_FUZZ_KEEP=fuzz SFUMATO_SEQUENCES=500 \
-	$(PY) -m pytest -n auto tests/contracts/test_hostile_inputs.py tests/releases/test_ledger_sequences.py
+	$(PY) -m pytest -n auto tests/contracts/test_hostile_inputs.py tests/releases/test_ledger_sequences.py tests/releases/test_draft_sequences.py
 
 check: $(V)/.dev  ## lint, types, import direction
 	$(V)/bin/ruff check .

@@ -14,7 +14,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 HOMES = (
-    ("sfumato.releasing", ("plan", "release")),
+    ("sfumato.releasing", ("plan", "release", "publish", "withdraw")),
     ("sfumato.releases", ("sign", "verify")),
     ("sfumato.description", ("describe",)),
     ("sfumato.certificates", ("certify",)),
@@ -97,7 +97,7 @@ if TYPE_CHECKING:  # `as` tells type checkers that a name is handed on
         sign as sign,
         verify as verify,
     )
-    from sfumato.releasing import plan as plan, release as release
+    from sfumato.releasing import plan as plan, publish as publish, release as release, withdraw as withdraw
     from sfumato.scales import Asinh as Asinh
     from sfumato.scales import Cbrt as Cbrt
     from sfumato.scales import Log as Log

@@ -11,7 +11,7 @@ import numpy as np
 from sfumato.findings import Note, code_notes
 from sfumato.guided import METHODS, Method, Pattern, TreeMethod
 from sfumato.privacy import HIDE_GAPS, VISIBLE_GAPS, exactly_true, figures, hides_little, person_figures, record_figures
-from sfumato.releases import Manifest, Release, ReleasedColumn, as_release, read_signature, verify
+from sfumato.releases import DRAFT, Manifest, Release, ReleasedColumn, as_release, read_signature, verify
 from sfumato.schema import Categories, Kind, Missing, Role
 from sfumato.text import format_number, join_names, markdown, visible
 
@@ -55,9 +55,10 @@ def readme(manifest: Manifest) -> str:
     target = next((c.attribute.name for c in manifest.columns if c.attribute.role is Role.TARGET), None)
     notes: list[str] = [*cautions(manifest)] or ["Nothing beyond what the table above says."]
     known = "\n".join(f"- {markdown(line)}" for line in notes)
+    draft = f"**{DRAFT[0].upper()}{DRAFT[1:]}.**\n\n" if manifest.draft else ""
     return f"""# Release {markdown(manifest.name)}
 
-{manifest.data.rows:,} rows. {_opening(manifest)}
+{draft}{manifest.data.rows:,} rows. {_opening(manifest)}
 
 | column | kind | domain | what was done |
 |---|---|---|---|
@@ -118,7 +119,7 @@ def _checksum_words(manifest: Manifest) -> str:
 def cautions(manifest: Manifest) -> list[Note]:
     """Return what a careful person would want said about this release."""
     columns = manifest.columns
-    out: list[Note] = []
+    out: list[Note] = [Note("SF311", f"This release is a {DRAFT}.")] if manifest.draft else []
 
     def caution(code: str, words: str, names: Sequence[str]) -> None:
         if names:
@@ -250,6 +251,7 @@ def describe_manifest(manifest: Manifest) -> dict[str, Any]:
     return {
         "name": manifest.name,
         "rows": manifest.data.rows,
+        "draft": manifest.draft,
         "noise_belongs_to": manifest.addressing,
         "attributes": attributes,
         "record": record | {"in_words": _record_words(modified, clear, gaps)},

@@ -58,6 +58,10 @@ class LedgerError(SfumatoError):
     """The release would weaken one already made under the same key."""
 
 
+class DraftWarning(UserWarning):
+    """The folder that was opened is a draft: its owner has not published it."""
+
+
 class EngineError(SfumatoError):
     """A cluster could not do its work."""
 

@@ -3,7 +3,7 @@
 SF1xx  a plan and the table it was made from
 SF2xx  a release: cautions for everybody (SF20x), notes of guided methods for the owner (SF22x), the ledger (SF23x),
        how the table was read (SF26x), columns that point at people (SF27x), scales and clipped values (SF29x)
-SF3xx  mining: distributions, trees, clusters, comparisons, trade-offs
+SF3xx  mining: distributions, trees, clusters, comparisons, trade-offs; drafts and the order of rows (SF31x)
 SF4xx  an audit: what is in the open (SF40x), and why a promise is narrowed or broken (SF41x, SF42x)
 
 A number is never used again for something else. `docs/generate.py` writes a page for each.
@@ -237,6 +237,11 @@ WORDS = {
         "Most rows look alike, so the ledger cannot tell whether a later table holds the same people.",
         "Keep count of releases of this table yourself, or tie the noise to people with an id column.",
     ),
+    "SF232": (
+        "The ledger has no copy",
+        "A copy of the ledger in the owner's state folder shows when an older ledger is put in its place. There is none.",
+        "Make the state folder writable (XDG_STATE_HOME, or ~/.local/state); the next release writes the copy.",
+    ),
     # --- reading ---
     "SF261": (
         "How the table was read",
@@ -355,6 +360,12 @@ WORDS = {
         "Another law stands in for some columns",
         "The law that is swept does not act on these columns (labels, or numbers). Another law of the same strength takes its place.",
         "Nothing, or write a plan that names a law for each column.",
+    ),
+    # --- drafts and plans side by side ---
+    "SF311": (
+        "The release is a draft",
+        "Its owner is still trying plans. Its rows may get other noise in the release that is published; who holds both can average.",
+        "Do not pass it on. Its owner audits it, then runs `sfumato publish DIR`, or `sfumato withdraw DIR`.",
     ),
     # --- audits ---
     "SF400": (

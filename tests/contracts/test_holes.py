@@ -128,7 +128,7 @@ def _drop_line(path: Path, old: bytes) -> None:
 
 
 def _change_line(path: Path, old: bytes) -> None:
-    path.write_bytes(path.read_bytes().replace(b'"rows":2000', b'"rows":2001'))
+    path.write_bytes(path.read_bytes().replace(b'"by_entity":false', b'"by_entity":true'))
 
 
 @pytest.mark.parametrize("harm", [_delete, _roll_back, _empty, _drop_line, _change_line])

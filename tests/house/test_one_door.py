@@ -81,11 +81,14 @@ def test_one_function_makes_a_release() -> None:
         f"{module}.{node.name}"
         for module, node in functions()
         if any(isinstance(n, ast.Constant) and n.value == "manifest.json" for n in ast.walk(node))
-        and any(isinstance(n, ast.Attribute) and n.attr == "write_text" for n in ast.walk(node))
+        and any(isinstance(n, ast.Name) and n.id == "write_file" for n in ast.walk(node))
     ]
-    assert writers == ["sfumato.releasing.door._publish"]
+    assert writers == ["sfumato.releasing.drafts.write_statement"]
     makers = [f"{m}.{n.name}" for m, n in functions() if n.returns is not None and ast.unparse(n.returns) == "Release"]
-    assert [m for m in makers if m.startswith("sfumato.releasing")] == ["sfumato.releasing.door.release"]
+    assert [m for m in makers if m.startswith("sfumato.releasing")] == [
+        "sfumato.releasing.door.release",
+        "sfumato.releasing.drafts.publish",
+    ]
 
 
 def test_one_registry_of_strategies() -> None:

@@ -330,7 +330,8 @@ def find_repeats(ledger: Ledger, manifest: Manifest) -> Repeats:
     this = next((e for e in reversed(own) if e.laws == stated), own[-1])
     others = {}
     for number, entry in enumerate(known):
-        columns = tuple(n for n in this.columns_redrawn_by(entry) if n in this.noise) if entry is not this else ()
+        counts = entry.published and entry is not this  # only the owner has seen a draft
+        columns = tuple(n for n in this.columns_redrawn_by(entry) if n in this.noise) if counts else ()
         if columns:
             others[f"{number}:{entry.name}"] = (entry, columns, not this.columns_moved_in(entry))
     return Repeats(this, others)

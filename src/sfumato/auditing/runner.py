@@ -24,7 +24,7 @@ from sfumato.auditing.utility import count_distances, measure_utility
 from sfumato.engines import Engine, Local, Progress
 from sfumato.errors import UsageError
 from sfumato.guided import exposed_rows
-from sfumato.releases import Ledger, Release, open_pair
+from sfumato.releases import Ledger, Release, load_key, open_pair
 
 AnyAttack = TypeVar("AnyAttack", bound=Attack)
 Outcome = tuple[list[Finding], str]
@@ -144,9 +144,9 @@ def audit(
     targets : int
         How many people are attacked, where an attack goes person by person.
     key : path, optional
-        The owner's key file, beside which the ledger lies.
+        The owner's key file, which opens the ledger beside it.
     ledger : Ledger or path, optional
-        The ledger itself, where the key is not at hand. Releases of the same rows that it knows, and that are not among
+        The ledger, where it does not lie beside its key. Releases of the same rows that it knows, and that are not among
         `others`, are drawn again from the original, so that averaging over them can be measured.
     identifier : str, optional
         The column of the original that says whose row it is, so that one person's rows are attacked together. Not needed where the
@@ -218,7 +218,7 @@ def audit(
 
 
 def _group_rows(
-    made: Release, original: Any, case: Case, identifier: str | None, engine: Engine, encoding: str
+    made: Release, original: Any, case: Case, identifier: str | None, engine: Engine, encoding: str | None
 ) -> RowGroups | None:
     """Return which rows are one person's, as the original says; None where each person has one, or only a sample is attacked."""
     entities = made.manifest.entities
@@ -229,12 +229,10 @@ def _group_rows(
 
 
 def _open_ledger(key: str | Path | None, ledger: Ledger | str | Path | None) -> Ledger | None:
-    """Return the ledger beside a key file, or the one that is given."""
-    if key is not None and ledger is not None:
-        raise UsageError("key= and ledger= name the same thing; give one of them")
-    if key is not None:
+    """Return the ledger of a key, beside it or where `ledger` says."""
+    if key is not None and ledger is None:
         ledger = Ledger.of_key(key)
-    book = Ledger(Path(ledger)) if isinstance(ledger, str | Path) else ledger
+    book = Ledger(Path(ledger), None if key is None else load_key(key)) if isinstance(ledger, str | Path) else ledger
     if book is not None and not book.path.exists():
         raise UsageError(f"there is no ledger {book.path}; give the key that the release was made with")
     return book

@@ -17,6 +17,8 @@ VERBS = {
     "generate": "Write a synthetic table: agrawal (functions 1 to 10), plateau, triangles.",
     "plan": "Look at a table and propose a plan that a person can edit.",
     "release": "Turn a table into a release: blurred data and a public statement of the noise.",
+    "publish": "Make a draft final: a release that may be passed on.",
+    "withdraw": "Remove a draft that is not to be published.",
     "sign": "Sign a release, so that recipients can tell who made it and that it is whole.",
     "verify": "Check a release against its signature.",
     "describe": "What a release says about itself: laws, privacy in every unit, cautions.",
@@ -56,12 +58,34 @@ class Verbs(click.Group):
         from sfumato.errors import SfumatoError, UsageError
 
         try:
-            return super().invoke(ctx)
+            with _show_drafts():
+                return super().invoke(ctx)
         except SfumatoError as error:
             from sfumato.cli.output import name_options
 
             words = name_options(str(error), ctx.invoked_subcommand)
             raise Failure(words, 2 if isinstance(error, UsageError) else 1) from error
+
+
+@contextmanager
+def _show_drafts() -> Iterator[None]:
+    """Say it in a line of our own where a folder that is read is a draft."""
+    import warnings
+
+    from sfumato.cli.output import warn
+    from sfumato.errors import DraftWarning
+    from sfumato.findings import Note
+
+    def show(message: Warning | str, category: type[Warning], filename: str, lineno: int, *rest: Any) -> None:
+        if isinstance(message, DraftWarning):
+            warn(Note("SF311", str(message)))
+        else:
+            usual(message, category, filename, lineno, *rest)
+
+    with warnings.catch_warnings():
+        usual, warnings.showwarning = warnings.showwarning, show  # type: ignore[assignment]  # Python gives no names to the rest
+        warnings.simplefilter("always", DraftWarning)
+        yield
 
 
 class Failure(click.ClickException):

@@ -24,7 +24,7 @@ COLOURS = {"broken": "red", "people found": "red", "nothing hidden": "red", "nar
     "--also", "others", multiple=True, type=Path, metavar="DIR", help="Another release of the same rows; may repeat."
 )
 @click.option("--key", type=Path, help="The owner's key: the ledger beside it tells other releases of the same rows.")
-@click.option("--ledger", type=Path, help="The ledger itself, where the key is not at hand.")
+@click.option("--ledger", type=Path, help="The ledger, where it does not lie beside its key (--key opens it).")
 @click.option("--control", metavar="TABLE", help="People who are not in the release, to compare with.")
 @click.option("--known", multiple=True, metavar="COLUMN", help="What an intruder knows who links rows (default: all).")
 @click.option("--id", "identifier", help="The column that says whose row it is: a person's rows are attacked together.")

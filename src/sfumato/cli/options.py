@@ -124,6 +124,11 @@ def _open_input(table: str, said: dict[str, Any], *, shown: bool) -> Any:
     return opened
 
 
+def owner_key(about: str) -> Callable[[F], F]:
+    """Give a command --key, the file of the owner's key."""
+    return click.option("--key", type=Path, default=Path("sfumato.key"), show_default=True, help=about)
+
+
 def output(about: str, name: str = "output", *, required: bool = False) -> Callable[[F], F]:
     """Give a command -o and --output, which sets the parameter `name`."""
     return click.option("-o", "--output", name, type=Path, required=required, help=about)

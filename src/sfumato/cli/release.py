@@ -23,9 +23,8 @@ from sfumato.cli.output import give, progress, say, table, warn
 @options.parameters
 @options.method("Instead of noise column by column: {}, or a guided method such as leaf-swap.")
 @click.option("--name", help="The release's name; noise is fixed for a name (default: for the table).")
-@click.option(
-    "--key", type=Path, default=Path("sfumato.key"), show_default=True, help="The owner's key; made if there is none."
-)
+@options.owner_key("The owner's key; made if there is none.")
+@click.option("--draft", is_flag=True, help="Make a draft, to audit and then to publish or to withdraw.")
 @click.option("--again", is_flag=True, help="Release rows with fresh noise although they were released before.")
 @click.option("--format", type=click.Choice(["parquet", "csv"]), default="parquet", show_default=True)
 @options.engine
@@ -43,24 +42,26 @@ def release(
     keys_on_workers: bool,
     folder: Path,
     key: Path,
+    draft: bool,
     as_json: bool,
     **asked: Any,
 ) -> None:
     """Turn INPUT (a file, a folder, a database, - or a bundled table's name) into a release folder."""
     where = options.open_engine(engine, master, workers=workers, keys_on_workers=keys_on_workers)
     with progress("releasing") as tick:
-        made = sf.release(folder=folder, key=key, engine=where, progress=tick, **asked)
+        made = sf.release(folder=folder, key=key, draft=draft, engine=where, progress=tick, **asked)
     making, data = made.making, made.manifest.data
     for note in making.plan.warnings if making.plan else ():
         warn(note)
     for line in making.notes:
         say(line)
-    say(f"released {data.rows:,} rows and {len(made.manifest.columns)} columns to {folder}")
+    say(f"{'drafted' if draft else 'released'} {data.rows:,} rows and {len(made.manifest.columns)} columns to {folder}")
     if making.changed:
         table(["column", "cells changed"], [[n, f"{share:.1%}"] for n, share in making.changed.items()], err=True)
     for note in dict.fromkeys((*making.warnings, *making.cautions)):
         warn(note)
-    say(f"next:  sfumato describe {folder}")
+    audited = f"sfumato audit {asked['table']} {folder}, then sfumato publish {folder} or sfumato withdraw {folder}"
+    say(f"next:  {audited if draft else f'sfumato describe {folder}'}")
     if as_json:
         about = {"output": str(folder), "key": str(key)} | ({"changed": dict(making.changed)} if making.changed else {})
         give(made.manifest.to_dict() | about)

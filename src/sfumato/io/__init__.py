@@ -37,6 +37,7 @@ from sfumato.io.outputs import (
     open_new_file,
     open_new_folder,
     open_writer,
+    remove_folder,
     write_file,
     write_table,
 )

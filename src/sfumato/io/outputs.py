@@ -123,6 +123,17 @@ def open_new_folder(folder: Path, *, force: bool = False) -> Iterator[Path]:
         _being_filled.discard(hidden.resolve())
 
 
+def remove_folder(folder: Path) -> None:
+    """Remove a folder: its name is free at once, and a killed run leaves nothing but a hidden left-over."""
+    hidden = partial_path(folder)
+    shutil.rmtree(hidden, ignore_errors=True)
+    try:
+        folder.rename(hidden)
+    except OSError as error:
+        raise OutputError(f"{folder} cannot be removed: {error.strerror}; make its parent folder writable") from None
+    shutil.rmtree(hidden, ignore_errors=True)
+
+
 def _is_release_folder(folder: Path) -> bool:
     with suppress(OSError, ValueError):
         if "sfumato_manifest" in (folder / "manifest.json").read_text("utf-8"):

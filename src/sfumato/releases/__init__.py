@@ -4,7 +4,7 @@ folder.py       a release folder, opened: what a miner holds
 manifest.py     the public statement
 reader.py       from released cells, or from the owner's original, to a table in memory or to counts
 keys.py         the owner's key file
-ledger.py       what was released under a key
+ledger.py       what was released under a key; entry.py: one release of it, and what became of it
 signature.py    who made a folder, and that it is whole
 fingerprint.py  whether a table was released before, and whether a release was made from it
 
@@ -12,20 +12,18 @@ Start with folder.py and manifest.py. How a release is made is the part of `rele
 engines and files, and no guided method, tree or attack.
 """
 
+from sfumato.releases.entry import MEMORY, Entry, Standing, recall_salt
 from sfumato.releases.fingerprint import Sketch, check_same_rows, content_values, sketch_of
 from sfumato.releases.folder import Making, Release, as_release, open_pair
 from sfumato.releases.keys import check_key_outside, load_key
 from sfumato.releases.ledger import (
     LOST,
-    MEMORY,
-    Entry,
     Ledger,
     create_key,
     explain_refusal,
     load_or_create_key,
-    recall_salt,
 )
-from sfumato.releases.manifest import Manifest, ReleasedColumn, RowsOfEntities, round_rows_up
+from sfumato.releases.manifest import DRAFT, Manifest, ReleasedColumn, RowsOfEntities, round_rows_up
 from sfumato.releases.reader import (
     SAMPLE,
     CountedTable,

@@ -31,7 +31,7 @@ from sfumato.schema import Attribute, Missing
 from sfumato.table import Column
 
 SAMPLE_ROWS = 256
-CONTENT_ROWS = 128
+CONTENT_ROWS = 256
 MIN_DISTINCT_ROWS = 0.5
 """Content alone identifies rows only where most of them differ."""
 MAX_CHANCE_AGREEMENT = 0.9
@@ -120,9 +120,11 @@ class Sketch:
         for name in sorted(set(self.content) & set(other.content)):
             columns = sets[name]
             few = len(columns) * 2 < min(len(self.cells), len(other.cells)) or (len(columns) == 1 < len(self.cells))
-            distinct = min(self.distinct_share(name), other.distinct_share(name))
-            if not few and distinct >= MIN_DISTINCT_ROWS:
-                out.append((columns, _shared_words(self.content[name], other.content[name], CONTENT_ROWS)[1], distinct))
+            shares = self.distinct_share(name), other.distinct_share(name)
+            # Rows that one table repeats are still told apart by the other.
+            if not few and max(shares) >= MIN_DISTINCT_ROWS:
+                common = _shared_words(self.content[name], other.content[name], CONTENT_ROWS)[1]
+                out.append((columns, common, min(shares)))
         return out
 
     def _cells_at(self, addresses: WordArray, column: str) -> WordArray:
@@ -161,7 +163,7 @@ class Sketch:
 def column_sets(columns: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """Return the sets of columns over which rows are hashed, each by its name.
 
-    All columns; all but one, for eight of them; and four halves. Which ones depends on the columns' names alone, so that two
+    All columns; all but one, for eight of them; and eight halves. Which ones depends on the columns' names alone, so that two
     tables share the sets which no difference between them touches.
 
     Examples
@@ -169,7 +171,7 @@ def column_sets(columns: Iterable[str]) -> dict[str, tuple[str, ...]]:
     >>> sorted(column_sets(["a", "b", "c"]).values())
     [('a', 'b'), ('a', 'b', 'c'), ('a', 'c'), ('b', 'c')]
     """
-    max_left_out, halves, min_halved = 8, 4, 6
+    max_left_out, halves, min_halved = 8, 8, 6
     names = sorted(columns)
     marks = {n: int.from_bytes(hashlib.sha256(n.encode()).digest()[:8]) for n in names}
     sets = [tuple(names)]
@@ -253,8 +255,13 @@ def _subtract(total: WordArray, *parts: WordArray) -> WordArray:
 
 
 def _bits(values: FloatArray) -> WordArray:
-    """Return the bits of each value, −0.0 and 0.0 alike."""
-    return (values + 0.0).view(np.uint64)
+    """Return the bits of each value, −0.0 and 0.0 alike.
+
+    Fractions are rounded to 20 binary digits, about six decimal ones: a copy of the table in float32 is the same table.
+    """
+    half, kept = np.uint64(1 << 31), np.uint64(0xFFFFFFFF00000000)
+    exact = (values + 0.0).view(np.uint64)
+    return np.where(values == np.rint(values), exact, (exact + half) & kept)
 
 
 def beyond_chance(a: WordArray, b: WordArray) -> float:
@@ -292,8 +299,16 @@ def content_values(attribute: Attribute, values: FloatArray) -> FloatArray:
 @cache
 def _label_numbers(labels: tuple[str, ...]) -> FloatArray:
     """Return a number of 48 bits for each label, and one for a missing value that takes part as a label."""
-    texts = [*labels, "\0missing"]
-    return np.array([float(int.from_bytes(hashlib.sha256(t.encode()).digest()[:6])) for t in texts])
+    return np.array([_label_number(text) for text in (*labels, "\0missing")])
+
+
+def _label_number(text: str) -> float:
+    """Return the number that a label spells, so that a plan may call it a label or a number; for other labels a hash."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    return number if math.isfinite(number) else float(int.from_bytes(hashlib.sha256(text.encode()).digest()[:6]))
 
 
 def _secret(key: SecretKey, *labels: str) -> WordArray:

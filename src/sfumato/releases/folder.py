@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,11 +13,11 @@ import pyarrow as pa
 
 from sfumato.counts import IntArray
 from sfumato.engines import Engine
-from sfumato.errors import GET_RELEASE_AGAIN, DataError
+from sfumato.errors import GET_RELEASE_AGAIN, DataError, DraftWarning
 from sfumato.findings import Note
 from sfumato.io import BLOCK_ROWS, PLAIN, Source, check_columns, checksum, name_files_in_errors, open_table, read_blocks
 from sfumato.plans import Plan
-from sfumato.releases.manifest import Manifest
+from sfumato.releases.manifest import DRAFT, Manifest
 from sfumato.releases.reader import CountedTable, Reader, is_release, type_cells
 from sfumato.releases.signature import read_signature, verify
 from sfumato.table import Table
@@ -95,11 +96,13 @@ class Release:
 
     @classmethod
     def open(cls, folder: str | Path) -> Release:
-        """Open a release folder and check that its data file is there."""
+        """Open a release folder and check that its data file is there; warn of a draft."""
         folder = Path(folder)
         release = cls(folder, Manifest.load(folder))
         if not release.data_path.exists():
             raise DataError(f"{folder} lacks its data file {release.manifest.data.file}; get the release again")
+        if release.manifest.draft:
+            warnings.warn(f"{folder} is a {DRAFT}", DraftWarning, stacklevel=2)
         return release
 
     @property

@@ -1,12 +1,16 @@
 """What was released under a key, so that a second release cannot quietly weaken the first.
 
 Two releases of one value with independent noise can be averaged: the variance halves, and keeps falling. The ledger
-therefore refuses fresh noise for rows that were released before, unless the owner insists.
+therefore refuses fresh noise for rows that were published before, unless the owner insists. A draft is a release that only
+the owner has seen: it refuses nothing until it is published. That, and a withdrawal, is one more line.
 
 The ledger is a file of JSON lines that only grows. Every line carries a code under the owner's key of itself and of the line
 before (a hash chain), so that no line can be changed, left out or put in, and no ledger can stand in for that of another key.
 A ledger that is whole but old (restored from a backup) is known by a copy in the owner's state folder, which is written with
 every release. What does not fit is refused with the way out; nothing is put right in silence.
+
+Sketches are sealed under the key (AES-GCM): hashes of cells, however keyed, show which cells are equal, and a public release
+beside them tells the rest. Who has the ledger without the key sees names, dates and laws.
 """
 
 from __future__ import annotations
@@ -16,122 +20,36 @@ import hmac
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
 from sfumato.errors import LedgerError, UsageError
+from sfumato.findings import Note
 from sfumato.randomness import SecretKey, canonical
-from sfumato.releases.fingerprint import MIN_DISTINCT_ROWS, Sketch
+from sfumato.releases.entry import Entry, Standing, now
 from sfumato.releases.keys import KeyFile, ledger_beside, read_key_file, write_key_file
 from sfumato.text import join_names
 
-MIN_COMMON_ROWS = 0.3
-"""Two tables with at least this share of common rows are taken for one."""
+VERSION = 3
 LOST = "releases of a lost ledger"
 """What a manifest says of earlier releases where the ledger that knew them is gone."""
 
 
-@dataclass(frozen=True)
-class Entry:
-    """One release: which noise each column had, and a sketch of the rows it was added to."""
-
-    name: str
-    noise: Mapping[str, str]
-    sketch: Sketch
-    when: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
-    laws: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """The law of each column, for audits."""
-    together: tuple[str, ...] = ()
-    """Columns whose noise is drawn for the row as a whole."""
-    salt: str = ""
-    """The public salt of the table's noise."""
-    by_entity: bool = False
-    """Whether noise belongs to entities, wherever they turn up, and so to no table."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
-        about: dict[str, Any] = {
-            "name": self.name,
-            "when": self.when,
-            "noise": dict(self.noise),
-            "sketch": self.sketch.to_dict(),
-        }
-        about |= {"salt": self.salt, "by_entity": self.by_entity}
-        about |= {"laws": {n: dict(law) for n, law in self.laws.items()}} if self.laws else {}
-        return about | ({"together": list(self.together)} if self.together else {})
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Entry:
-        """Return the entry that `to_dict` described."""
-        sketch = Sketch.from_dict(data["sketch"])
-        laws, together = dict(data.get("laws", {})), tuple(data.get("together", ()))
-        salt, by_entity = str(data["salt"]), bool(data["by_entity"])
-        return cls(str(data["name"]), dict(data["noise"]), sketch, str(data["when"]), laws, together, salt, by_entity)
-
-    def columns_redrawn_by(self, later: Entry) -> list[str]:
-        """Return the columns of which `later` would release the same rows with independent noise."""
-        renamed = self.sketch.renamed_columns(later.sketch)
-        former = {n: renamed.get(n, n) for n in later.noise}
-        moved = self.columns_moved_in(later)
-        alike = self.sketch.same_cells(later.sketch) | dict.fromkeys(renamed, 1.0)
-        default = self.has_rows_of(later.sketch)
-        return [
-            n
-            for n in later.noise
-            if former[n] in self.noise
-            and (
-                former[n] in moved  # even the same law draws anew
-                or (
-                    (self.noise[former[n]] != later.noise[n] or self._is_redrawn(later, n, alike))
-                    and (default if (share := alike.get(n)) is None else share >= MIN_COMMON_ROWS)
-                )
-            )
-        ]
-
-    def has_rows_of(self, sketch: Sketch) -> bool:
-        """Return whether the table of a sketch has these rows at these addresses, by most columns that can tell."""
-        judged = [share >= MIN_COMMON_ROWS for share in self.sketch.same_cells(sketch).values() if share is not None]
-        return self.sketch.same_places(sketch) >= MIN_COMMON_ROWS and sum(judged) * 2 >= len(judged)
-
-    def is_same_table(self, later: Entry) -> bool:
-        """Return whether `later` has rows of this table, at the same addresses or at others."""
-        return self.sketch.same_places(later.sketch) >= MIN_COMMON_ROWS or bool(self.columns_moved_in(later))
-
-    @property
-    def rows_distinct(self) -> bool:
-        """Whether rows can be recognised by their content."""
-        return self.sketch.distinct_share() >= MIN_DISTINCT_ROWS
-
-    def columns_moved_in(self, later: Entry) -> set[str]:
-        """Return the columns whose rows `later` has at other addresses: one row more or less redraws all noise after it."""
-        out: set[str] = set()
-        earlier, after = self.sketch, later.sketch
-        for columns, common, distinct in earlier.common_rows(after):
-            in_place = earlier.same_rows_at(after, columns)
-            # Content compares distinct rows only, and those are at least `distinct` of all.
-            if common * distinct - in_place >= MIN_COMMON_ROWS or common >= MIN_COMMON_ROWS > in_place:
-                out |= set(columns)
-        return out
-
-    def _is_redrawn(self, later: Entry, name: str, alike: Mapping[str, float | None]) -> bool:
-        """Return whether a column of joint noise stayed while its row changed: one draw serves a whole row."""
-        if name not in self.together or name not in later.together:
-            return False
-        record = self.sketch.same_rows_at(later.sketch, set(self.together) & set(later.together))
-        return (alike.get(name) or 0.0) - record >= MIN_COMMON_ROWS
-
-
 Line = Mapping[str, Any]
+STEPS = {"publish": Standing.PUBLISHED, "withdraw": Standing.WITHDRAWN}
+"""Lines about an earlier draft, and what it is from then on."""
 
 
 class Ledger:
-    """The file that belongs to a key, one JSON line per release.
+    """The file that belongs to a key, one JSON line per release, and one when a draft is published or withdrawn.
 
-    Without a key its lines can be read, as audits do, but not checked. `expected` says that the file has existed before;
-    `copy` is its copy in the owner's state folder.
+    Without a key nothing can be read from it but names and dates. `expected` says that the file has existed before; `copy` is
+    its copy in the owner's state folder.
     """
 
     def __init__(
@@ -145,7 +63,7 @@ class Ledger:
         file = read_key_file(key)
         if file.stated is None:  # a key of the first version: nothing says where its ledger was, or that it had one
             return cls(file.ledger, file.secret)
-        return cls(file.ledger, file.secret, copy=_state_folder() / file.secret.fingerprint("ledger"), expected=True)
+        return cls(file.ledger, file.secret, copy=_copy_of(file.secret), expected=True)
 
     def entries(self) -> list[Entry]:
         """Return all releases recorded; raise LedgerError if the ledger is missing, damaged, old, or that of another key."""
@@ -166,7 +84,7 @@ class Ledger:
         if len(copied) > len(own):
             gone = len(copied) - len(own)
             raise LedgerError(
-                f"the ledger {self.path} is an older one: its last {gone} of {len(copied) - 1} releases are gone; "
+                f"the ledger {self.path} is an older one: its last {gone} of {len(copied) - 1} lines are gone; "
                 f"{self._remedy(copied)}"
             )
         return own
@@ -202,12 +120,14 @@ class Ledger:
         for number, text in enumerate(texts, 1):
             try:
                 line = dict(json.loads(text))
+                if number == 1 and line["ledger"] != VERSION:
+                    return lines, f"is of version {line['ledger']!r}, and this program reads version {VERSION}"
                 if self.key is not None and not hmac.compare_digest(str(line["code"]), self._code(lines, line)):
                     other = number == 1 and line.get("key") not in (None, self._key_name)
                     return lines, "belongs to another key" if other else f"is damaged in line {number}"
-                if number > 1:
-                    Entry.from_dict(line["release"])
-            except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+                if number > 1 and self.key is not None:
+                    self._parse([{}, line])
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError, InvalidTag):
                 return lines, f"is damaged in line {number}"
             lines.append(line)
         return lines, None if lines else "is damaged: it is empty"
@@ -227,42 +147,68 @@ class Ledger:
         content = canonical([last, {name: value for name, value in line.items() if name != "code"}])
         return hmac.digest(self.key.derive("ledger").secret, content, hashlib.sha256).hex()
 
-    @staticmethod
-    def _parse(lines: Sequence[Line]) -> list[Entry]:
-        return [Entry.from_dict(line["release"]) for line in lines[1:]]
+    @property
+    def _cipher(self) -> AESGCM:
+        if self.key is None:
+            raise LedgerError(f"the ledger {self.path} is sealed under its key: give the key file with key= instead")
+        return AESGCM(self.key.derive("ledger", "sketch").secret)
+
+    def _seal(self, entry: Entry) -> Line:
+        """Return the entry as plain data, with the sketch of its rows for nobody but the owner."""
+        about, nonce = entry.to_dict(), os.urandom(12)
+        sealed = nonce + self._cipher.encrypt(nonce, canonical(about["sketch"]), None)
+        return about | {"sketch": sealed.hex()}
+
+    def _unseal(self, about: Line) -> Entry:
+        """Return the entry that `_seal` wrote."""
+        sealed = bytes.fromhex(about["sketch"])
+        return Entry.from_dict({**about, "sketch": json.loads(self._cipher.decrypt(sealed[:12], sealed[12:], None))})
+
+    def _parse(self, lines: Sequence[Line]) -> list[Entry]:
+        """Return the releases in the order in which they came to stand as they do; a published one is final."""
+        known: dict[str, Entry] = {}
+        for number, line in enumerate(lines[1:]):
+            if "release" in line:
+                known[str(number)] = self._unseal(line["release"])
+                continue
+            step = next((s for s in STEPS if s in line), "draft")
+            digest, when = str(line[step]["draft"]), str(line[step]["when"])
+            before = known.pop(digest, None)
+            if before is not None and before.published:
+                known[digest] = before
+            elif step == "draft":
+                known[digest] = replace(self._unseal(line["draft"]), standing=Standing.DRAFT)
+            elif before is not None:
+                known[digest] = replace(before, standing=STEPS[step], when=when)
+        return list(known.values())
 
     @contextmanager
     def lock(self) -> Iterator[None]:
         """Hold the ledger while a release is checked and recorded, so that two runs cannot pass each other."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+            descriptor = _lock_file(f"{self.path}.lock")
         except OSError as error:
             raise LedgerError(f"the ledger {self.path} cannot be written: {error.strerror}; make room for it") from None
         try:
-            try:
-                import fcntl
-            except ImportError:  # not POSIX: single runs are still right
-                pass
-            else:
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
             yield
         finally:
             os.close(descriptor)
 
     def check(self, entry: Entry) -> list[Entry]:
-        """Return the earlier releases whose rows the new one would give with fresh noise.
+        """Return the published releases whose rows the new one would give with fresh noise.
 
         Raise LedgerError where the name is that of another table: under one name two tables would share their noise.
         """
         known = self.entries()
-        same_noise = [e for e in known if e.salt == entry.salt and not entry.by_entity]
+        seen = [e for e in known if e.standing is not Standing.WITHDRAWN]
+        same_noise = [e for e in seen if e.salt == entry.salt and not entry.by_entity]
         if same_noise and not any(e.is_same_table(entry) for e in same_noise):
             raise LedgerError(
                 f"the name {entry.name!r} belongs to another table, released on {same_noise[-1].when}: under one name equal "
                 "values in equal rows would get equal noise, and so be seen to be equal; choose another name"
             )
-        return [e for e in known if e.columns_redrawn_by(entry)]
+        return [e for e in known if e.published and e.columns_redrawn_by(entry)]
 
     def begin(self) -> None:
         """Write the first line, which binds the ledger to its key; raise LedgerError over a ledger with releases.
@@ -274,28 +220,50 @@ class Ledger:
                 f"the ledger {self.path} stands where that of a new key would be, and has releases of another key; restore that "
                 "key, or name another file for the new one"
             )
-        self._write([self._first_line()], copied=False)
+        self._write([self._first_line()])
 
     def _first_line(self) -> Line:
-        return self._chain([], {"ledger": 2, "key": self._key_name})
+        return self._chain([], {"ledger": VERSION, "key": self._key_name})
 
     def _chain(self, before: Sequence[Line], line: Line) -> Line:
         return dict(line) | {"code": self._code(before, line)}
 
     def record(self, entry: Entry) -> None:
-        """Append an entry, before the release appears, so that no release goes unrecorded."""
+        """Append a release or a draft, before its folder appears, so that no release goes unrecorded."""
+        known = self._parse(self._lines())
+        if entry.draft:
+            recorded = any(e.draft == entry.draft and e.standing is not Standing.WITHDRAWN for e in known)
+        else:
+            same = (e for e in known if e.published and e.name == entry.name and e.noise == entry.noise)
+            recorded = any(e.sketch.equals(entry.sketch) for e in same)
+        if not recorded:
+            self._append({"draft" if entry.draft else "release": self._seal(entry)})
+
+    def find_draft(self, digest: str) -> Entry | None:
+        """Return the draft whose manifest has this digest, whatever became of it; None where it is of another key."""
+        return next((e for e in self.entries() if e.draft == digest), None)
+
+    def publish(self, draft: Entry) -> None:
+        """Append that a draft is published, before its folder says so."""
+        if not draft.published:
+            self._append({"publish": {"draft": draft.draft, "when": now()}})
+
+    def withdraw(self, draft: Entry) -> None:
+        """Append that a draft is withdrawn, before its folder goes."""
+        if draft.standing is Standing.DRAFT:
+            self._append({"withdraw": {"draft": draft.draft, "when": now()}})
+
+    def _append(self, line: Line) -> None:
         lines = self._lines() or [self._first_line()]
-        known = self._parse(lines)
-        if any(e.name == entry.name and e.noise == entry.noise and e.sketch.equals(entry.sketch) for e in known):
-            return
-        self._write([*lines, self._chain(lines, {"release": entry.to_dict()})])
+        self._write([*lines, self._chain(lines, line)])
 
     def remove_unused(self, key: Path) -> None:
         """Remove a new key and its ledger, if nothing was released with them."""
         with self.lock(), suppress(LedgerError):
             if not self.entries():
-                for path in (key, self.path):
-                    path.unlink(missing_ok=True)
+                for path in (key, self.path, self.copy):
+                    if path is not None:
+                        path.unlink(missing_ok=True)
         Path(f"{self.path}.lock").unlink(missing_ok=True)
 
     def restore(self) -> bool:
@@ -314,62 +282,42 @@ class Ledger:
                 raise
         else:
             return False
-        shown: dict[str, Line] = {}
+        shown: dict[bytes, Line] = {}
         for line in [*(own or [])[1:], *self._read_copy()[1:]]:
-            shown.setdefault(canonical(line["release"]).hex(), line["release"])
+            bare = {name: value for name, value in line.items() if name != "code"}
+            shown.setdefault(canonical(bare), bare)
         if own is not None:
             self.path.replace(f"{self.path}.damaged")
         lines = [self._first_line()]
-        for release in shown.values():
-            lines.append(self._chain(lines, {"release": release}))
+        for line in shown.values():
+            lines.append(self._chain(lines, line))
         self._write(lines)
         return True
 
-    def _write(self, lines: Sequence[Line], *, copied: bool = True) -> None:
+    def _write(self, lines: Sequence[Line]) -> None:
         text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
         _replace_text(self.path, text)
-        if copied and self.copy is not None:
-            with suppress(OSError):  # a home that cannot be written to: the ledger itself is there
+        if self.copy is not None:
+            with suppress(OSError):  # `notes` says that there is no copy
                 self.copy.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
                 _replace_text(self.copy, text)
 
-
-class Memory:
-    """What this process released under keys that are not files, and so have no ledger.
-
-    It refuses nothing. But a table that is released again in the same process gets the same noise, and another one other noise.
-    """
-
-    max_entries = 256
-
-    def __init__(self) -> None:
-        self._known: dict[str, list[Entry]] = {}
-
-    def entries(self, key: SecretKey) -> list[Entry]:
-        """Return the releases under a key, oldest first."""
-        return self._known.get(key.fingerprint("memory"), [])
-
-    def record(self, key: SecretKey, entry: Entry) -> None:
-        """Remember a release, and forget the oldest of very many."""
-        self._known[key.fingerprint("memory")] = [*self.entries(key), entry][-self.max_entries :]
-
-    def clear(self) -> None:
-        """Forget everything."""
-        self._known.clear()
-
-
-MEMORY = Memory()
-
-
-def recall_salt(known: Sequence[Entry], sketch: Sketch) -> str | None:
-    """Return the salt under which the rows of a sketch were released last."""
-    return next((e.salt for e in reversed(known) if e.has_rows_of(sketch)), None)
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """A warning where no copy stands beside the ledger, so that an older ledger in its place would not be noticed."""
+        if self.copy is None or not self.path.exists() or self.copy.exists():
+            return ()
+        words = f"the ledger {self.path} has no copy {self.copy}: an older ledger put in its place would not be noticed"
+        return (Note("SF232", words),)
 
 
 def _replace_text(path: Path, text: str) -> None:
-    """Write a private file so that it is the old one or the new one, whenever the machine stops."""
-    temporary = Path(f"{path}.new")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    """Write a private file so that it is the old one or the new one, whenever the machine stops.
+
+    The new one has a name that nobody can guess and plant a link under.
+    """
+    temporary = Path(f"{path}.{os.urandom(8).hex()}.new")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(text)
         file.flush()
@@ -377,10 +325,30 @@ def _replace_text(path: Path, text: str) -> None:
     temporary.replace(path)
 
 
+def _lock_file(path: str) -> int:
+    """Open a file that no other run holds open like this; one that was removed while this run waited does not count."""
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            import fcntl
+        except ImportError:  # not POSIX: single runs are still right
+            return descriptor
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(descriptor), os.stat(path)):  # noqa: PTH116 - beside fstat
+                return descriptor
+        os.close(descriptor)
+
+
 def _state_folder() -> Path:
     """Return where programs of this user keep what they must remember (XDG_STATE_HOME)."""
     home = os.environ.get("XDG_STATE_HOME") or os.environ.get("LOCALAPPDATA")
     return Path(home or os.path.expanduser("~/.local/state")) / "sfumato"  # noqa: PTH111 - Path.home() may raise
+
+
+def _copy_of(key: SecretKey) -> Path:
+    """Return where the copy of a key's ledger lies."""
+    return _state_folder() / key.fingerprint("ledger")
 
 
 def explain_refusal(earlier: list[Entry], entry: Entry) -> LedgerError:
@@ -390,7 +358,8 @@ def explain_refusal(earlier: list[Entry], entry: Entry) -> LedgerError:
     return LedgerError(
         f"{join_names(columns)}: the same rows were released before as {first.name!r} ({first.when}), and this release would "
         f"draw fresh noise for them. Anyone who holds both can average: {len(earlier) + 1} releases cut the variance of the "
-        f"noise to 1/{len(earlier) + 1}. Use the release you have, or insist with again=True; the new manifest will then say so"
+        f"noise to 1/{len(earlier) + 1}. Use the release you have, or insist with again=True; the new manifest will then say so. "
+        "(With draft=True nothing is published until you say so, and plans can be tried first)"
     )
 
 
@@ -398,7 +367,7 @@ def create_key(path: str | Path) -> SecretKey:
     """Write a new key that only its owner can read, and its empty ledger; raise UsageError if the file exists."""
     path = Path(path)
     key = SecretKey.generate()
-    ledger = Ledger(ledger_beside(path), key)
+    ledger = Ledger(ledger_beside(path), key, copy=_copy_of(key))
     try:
         if path.is_symlink() or path.exists():
             raise FileExistsError
@@ -416,6 +385,7 @@ def create_key(path: str | Path) -> SecretKey:
 def load_or_create_key(path: str | Path) -> KeyFile:
     """Return the key in a file, created if there is none."""
     path = Path(path)
-    if not path.exists():
-        create_key(path)
-    return read_key_file(path)
+    with Ledger(ledger_beside(path)).lock() if not path.exists() else nullcontext():
+        if not path.exists():  # another run may have made it while this one waited
+            create_key(path)
+        return read_key_file(path)

@@ -19,6 +19,8 @@ VERSION = 1
 NOISE_SCHEME = 2
 """How noise follows from key, table and value: 1 went by the release's name, 2 by a salt of the table."""
 NONE = "none"
+DRAFT = "draft, do not pass on: its owner publishes it, or withdraws it"
+"""What everybody who opens a draft is told."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,7 @@ class Manifest:
     `addressing` says whether noise belongs to a row of this release or to an entity wherever it turns up. `again` names
     earlier releases of the same rows whose noise is independent of this one's. `joint` is the law of columns whose noise
     was drawn together; each of them is stated by itself as well. `entities` says how many rows an entity may have, where some have
-    several.
+    several. A `draft` is not to be passed on.
 
     Examples
     --------
@@ -138,6 +140,7 @@ class Manifest:
     extra: Mapping[str, Any] = field(default_factory=dict)
     joint: CorrelatedGaussian | None = None
     entities: RowsOfEntities | None = None
+    draft: bool = False
 
     @cached_property
     def schema(self) -> Schema:
@@ -170,6 +173,7 @@ class Manifest:
                 ("joint", self.joint and self.joint.to_dict()),
                 ("entities", self.entities and asdict(self.entities)),
                 ("extra", dict(self.extra)),
+                ("draft", self.draft),
             )
             if value
         }
@@ -187,7 +191,7 @@ class Manifest:
             )
         known = {
             "sfumato_manifest", "name", "noise_scheme", "salt", "rows", "data", "noise_belongs_to", "withheld",
-            "independent_of_earlier_releases", "attributes", "extra", "joint", "entities",
+            "independent_of_earlier_releases", "attributes", "extra", "joint", "entities", "draft",
         }  # fmt: skip
         if unknown := set(data) - known:
             raise DataError(
@@ -213,6 +217,7 @@ class Manifest:
                 extra=dict(data.get("extra", {})),
                 joint=joint,
                 entities=RowsOfEntities(**data["entities"]) if data.get("entities") else None,
+                draft=_read_mark(data, "draft"),
             )
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
             lacking = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
@@ -289,6 +294,12 @@ def _check_scheme(scheme: Any) -> int:
     if isinstance(scheme, bool) or not isinstance(scheme, int) or not 1 <= scheme <= NOISE_SCHEME:
         raise DataError(f"its noise scheme is {scheme!r}, and this program knows 1 to {NOISE_SCHEME}")
     return scheme
+
+
+def _read_mark(data: Mapping[str, Any], name: str) -> bool:
+    if not isinstance(mark := data.get(name, False), bool):
+        raise DataError(f"{name} is {mark!r}, and not true or false")
+    return mark
 
 
 def _read_written(data: Mapping[str, Any]) -> Written:

@@ -97,6 +97,8 @@ def sign(
     """
     folder = _folder(release)
     manifest = Manifest.load(folder)
+    if manifest.draft:
+        raise UsageError(f"{folder} is a draft, and a signature is for others; publish it first with sfumato.publish")
     if checksum(folder / manifest.data.file) != manifest.data.sha256:
         raise DataError(f"{folder}: the data is not what the manifest speaks of (checksum); release the table again")
     statement = _state(folder, manifest, audit)

@@ -10,15 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.channels import CHANNELS, JOINT_LAWS
-from sfumato.description import cautions, readme
+from sfumato.description import cautions
 from sfumato.engines import Engine, Local, Needs, Progress, Target
 from sfumato.errors import DataError, OutputError, UsageError
 from sfumato.guided import METHODS, is_guided, make_method
-from sfumato.io import BLOCK_ROWS, open_new_folder
+from sfumato.io import BLOCK_ROWS, Written, open_new_folder
 from sfumato.plans import Plan, without_identifier
 from sfumato.randomness import SecretKey, random_salt
 from sfumato.releases import (
-    LOST,
     MEMORY,
     SAMPLE,
     Entry,
@@ -26,13 +25,13 @@ from sfumato.releases import (
     Manifest,
     Release,
     check_key_outside,
-    explain_refusal,
     load_or_create_key,
     open_described,
     recall_salt,
 )
 from sfumato.releasing.base import Draft, Scope
 from sfumato.releasing.by_counts import draft_by_counts
+from sfumato.releasing.drafts import digest_of, name_earlier, write_statement
 from sfumato.releasing.joint_noise import joint_method, with_joint_noise
 from sfumato.releasing.row_by_row import draft_rows, sketch_rows
 from sfumato.releasing.whole_table import draft_whole_table
@@ -141,6 +140,7 @@ def release(
     options: Mapping[str, Any] | None = None,
     name: str | None = None,
     key: SecretKey | str | Path | None = None,
+    draft: bool = False,
     again: bool = False,
     force: bool = False,
     format: str = "parquet",  # noqa: A002 - the word users expect
@@ -168,6 +168,9 @@ def release(
         The owner's key, or the file that holds it (created if there is none; the ledger lies beside it). Without a key a
         fresh one is drawn and thrown away: such a release cannot be repeated, and no ledger knows of it. A key that is not a
         file has no ledger either: give a name beside it if the release is to be repeated.
+    draft : bool
+        Make a draft: the ledger knows it as unpublished, and the folder says so. Audit it, then `publish` or `withdraw` it. Until
+        it is published, drafts of other plans may follow. Needs a key file.
     again : bool
         Release rows with fresh noise although they were released before; the manifest then says so.
     force : bool
@@ -204,6 +207,8 @@ def release(
     if isinstance(place, str | Path) and folder.resolve() in Path(place).resolve().parents:
         raise OutputError(f"the input {table} lies inside the folder {folder} to be written; name another output")
     asked = {"target": target, "identifier": identifier, "noise": noise, "privacy": privacy, "method": method}
+    if draft and not isinstance(key, str | Path):
+        raise UsageError("draft=True needs a ledger that remembers the draft; name the owner's key file with key=")
     followed = _resolve_plan(table, plan, asked | {"options": options}, encoding)
     if name:
         followed = replace(followed, name=name)
@@ -211,22 +216,22 @@ def release(
     with _owner_key(key, folder) as (owner, ledger, notes), open_new_folder(folder, force=force) as hidden:
         lost = bool(ledger and again and ledger.restore())
         scope = _choose_scope(table, followed, owner, ledger, key, engine)
-        draft = _draft(table, followed, scope, owner, key, engine, sample)
+        prepared = _prepare(table, followed, scope, owner, key, engine, sample)
         written, tally = engine.write(
-            draft.kernel,
-            draft.source,
-            draft.columns,
-            Target(hidden, format, draft.schema),
+            prepared.kernel,
+            prepared.source,
+            prepared.columns,
+            Target(hidden, format, prepared.schema),
             block_rows=block_rows,
             progress=progress,
         )
-        draft.check(written, tally)
+        prepared.check(written, tally)
         _check_gaps(followed, tally.missing, format)
-        manifest_of = partial(draft.manifest, written, tally)
-        manifest = _publish(hidden, draft.entry(tally), ledger, manifest_of, again=again, lost=lost)
-        making = draft.making(written, tally)
+        manifest_of = partial(_state, prepared, written, tally, draft)
+        manifest = _record(hidden, prepared.entry(tally), ledger, manifest_of, again=again, lost=lost)
+        making = prepared.making(written, tally)
         if isinstance(key, SecretKey):
-            MEMORY.record(key, draft.entry(tally))
+            MEMORY.record(key, prepared.entry(tally))
     notes += making.notes
     return Release(folder, manifest, replace(making, plan=followed, notes=notes, cautions=tuple(cautions(manifest))))
 
@@ -263,7 +268,7 @@ def _choose_scope(
     return Scope(f"release-{owner.fingerprint('name', salt, replace(plan, reading=None).to_dict())[:12]}", salt)
 
 
-def _draft(
+def _prepare(
     table: Any,
     plan: Plan,
     scope: Scope,
@@ -311,7 +316,8 @@ def _owner_key(
     note = f"made a new key in {file}: keep it, and never give it away; anybody who has it can remove the noise"
     try:
         read = load_or_create_key(file)
-        yield read.secret, Ledger.of_key(file), (note,) if is_new else ()
+        ledger = Ledger.of_key(file)
+        yield read.secret, ledger, (*((note,) if is_new else ()), *ledger.notes)
     except BaseException:
         if is_new and file.exists():
             Ledger.of_key(file).remove_unused(file)
@@ -329,7 +335,11 @@ def _check_gaps(plan: Plan, missing: Mapping[str, int], form: str) -> None:
             )
 
 
-def _publish(
+def _state(prepared: Draft, written: Written, tally: Any, draft: bool, earlier: tuple[str, ...]) -> Manifest:
+    return replace(prepared.manifest(written, tally, earlier), draft=draft)
+
+
+def _record(
     hidden: Path,
     entry: Entry,
     ledger: Ledger | None,
@@ -340,12 +350,8 @@ def _publish(
 ) -> Manifest:
     """Ask the ledger, then write manifest and README beside the data; the entry is recorded before the release appears."""
     with ledger.lock() if ledger else nullcontext():
-        earlier = ledger.check(entry) if ledger else []
-        if earlier and not again:
-            raise explain_refusal(earlier, entry)
-        manifest = manifest_of((*dict.fromkeys(e.name for e in earlier), *((LOST,) if lost else ())))
-        (hidden / "manifest.json").write_text(manifest.to_json(), "utf-8")
-        (hidden / "README.md").write_text(readme(manifest), "utf-8")
+        manifest = manifest_of(name_earlier(ledger, entry, again=again, lost=lost))
+        write_statement(hidden, manifest)
         if ledger:
-            ledger.record(entry)
+            ledger.record(replace(entry, draft=digest_of(hidden)) if manifest.draft else entry)
     return manifest

@@ -25,7 +25,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from sfumato.counts import BoolArray, FloatArray, IntArray, WordArray
 from sfumato.tables import half_normal
@@ -72,6 +74,19 @@ class SecretKey:
     def fingerprint(self, *labels: Any) -> str:
         """Return a short public name for a derived key, from which the key cannot be found."""
         return self.derive("fingerprint", *labels).secret[:12].hex()
+
+    def seal(self, text: bytes) -> str:
+        """Return the text under AES-256-GCM, which this key alone opens: the same text looks different each time."""
+        nonce = os.urandom(12)
+        return (nonce + AESGCM(self.secret).encrypt(nonce, text, None)).hex()
+
+    def unseal(self, sealed: str) -> bytes:
+        """Return the text that `seal` was given; raise ValueError where it was changed or is another key's."""
+        words = bytes.fromhex(sealed)
+        try:
+            return AESGCM(self.secret).decrypt(words[:12], words[12:], None)
+        except InvalidTag:
+            raise ValueError("sealed by another key, or changed") from None
 
 
 def random_salt() -> str:

@@ -20,7 +20,7 @@ MEANS = f"share of people whose mean is found to within {TOLERANCE:.0%} of the r
 TYPICAL = "share of people whose commonest label is found"
 
 
-def read_groups(table: Any, column: str, rows: IntArray, encoding: str, *, shared: bool) -> RowGroups | None:
+def read_groups(table: Any, column: str, rows: IntArray, encoding: str | None, *, shared: bool) -> RowGroups | None:
     """Return whose row each of the given rows of the original is; None where everybody has one."""
     source = open_table(table, encoding)
     if column not in source.columns:

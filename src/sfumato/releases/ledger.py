@@ -25,12 +25,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-
 from sfumato.errors import LedgerError, UsageError
 from sfumato.findings import Note
-from sfumato.randomness import SecretKey, canonical
+from sfumato.randomness import SecretKey, canonical, random_salt
 from sfumato.releases.entry import Entry, Standing, now
 from sfumato.releases.keys import KeyFile, ledger_beside, read_key_file, write_key_file
 from sfumato.text import join_names
@@ -127,7 +124,7 @@ class Ledger:
                     return lines, "belongs to another key" if other else f"is damaged in line {number}"
                 if number > 1 and self.key is not None:
                     self._parse([{}, line])
-            except (ValueError, KeyError, TypeError, AttributeError, RecursionError, InvalidTag):
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 return lines, f"is damaged in line {number}"
             lines.append(line)
         return lines, None if lines else "is damaged: it is empty"
@@ -148,21 +145,19 @@ class Ledger:
         return hmac.digest(self.key.derive("ledger").secret, content, hashlib.sha256).hex()
 
     @property
-    def _cipher(self) -> AESGCM:
+    def _sealing(self) -> SecretKey:
         if self.key is None:
             raise LedgerError(f"the ledger {self.path} is sealed under its key: give the key file with key= instead")
-        return AESGCM(self.key.derive("ledger", "sketch").secret)
+        return self.key.derive("ledger", "sketch")
 
     def _seal(self, entry: Entry) -> Line:
-        """Return the entry as plain data, with the sketch of its rows for nobody but the owner."""
-        about, nonce = entry.to_dict(), os.urandom(12)
-        sealed = nonce + self._cipher.encrypt(nonce, canonical(about["sketch"]), None)
-        return about | {"sketch": sealed.hex()}
+        """Return the entry as plain data, with a sketch of its rows that only the owner can read."""
+        about = entry.to_dict()
+        return about | {"sketch": self._sealing.seal(canonical(about["sketch"]))}
 
     def _unseal(self, about: Line) -> Entry:
         """Return the entry that `_seal` wrote."""
-        sealed = bytes.fromhex(about["sketch"])
-        return Entry.from_dict({**about, "sketch": json.loads(self._cipher.decrypt(sealed[:12], sealed[12:], None))})
+        return Entry.from_dict({**about, "sketch": json.loads(self._sealing.unseal(about["sketch"]))})
 
     def _parse(self, lines: Sequence[Line]) -> list[Entry]:
         """Return the releases in the order in which they came to stand as they do; a published one is final."""
@@ -314,9 +309,9 @@ class Ledger:
 def _replace_text(path: Path, text: str) -> None:
     """Write a private file so that it is the old one or the new one, whenever the machine stops.
 
-    The new one has a name that nobody can guess and plant a link under.
+    The new one has a random name, so that no link can be planted under it.
     """
-    temporary = Path(f"{path}.{os.urandom(8).hex()}.new")
+    temporary = Path(f"{path}.{random_salt()}.new")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(text)

@@ -95,7 +95,7 @@ def case(kind: str) -> Case:
         made = release("iris", None, folder / "one", method="racc", options={"k": 3}, key=KEYS[0])
         others = []
     found = read_case(made, "iris", others, engine=Local(), sample=0, encoding="utf-8")
-    return found.choose_people(None, None, targets=40, seed=0, encoding="utf-8")
+    return found.choose_people(None, None, targets=40, seed=0)
 
 
 CASES: dict[str, Path] = {}

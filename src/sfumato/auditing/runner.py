@@ -1,7 +1,4 @@
-"""audit(release, original): attack every promise, and give every finding its baseline, control, interval and seed.
-
-Here is how an attack of each kind is run and scored. What is special to one attack stands in the attack.
-"""
+"""audit(release, original): attack every promise, and give every finding its baseline, control, interval and seed."""
 
 from __future__ import annotations
 
@@ -9,104 +6,20 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-import numpy as np
-
-from sfumato.attacks import ATTACKS, Attack, LinkAttack, SecretAttack, ValueAttack, View
-from sfumato.auditing.case import Case, find_repeats, read_case
+from sfumato.attacks import ATTACKS, View
+from sfumato.auditing.case import Case, find_repeats, read_case, read_control
 from sfumato.auditing.exposure import measure_exposure, record_information
 from sfumato.auditing.promises import judge_promises, remedies_taken
 from sfumato.auditing.result import Audit
-from sfumato.auditing.score import Finding, score_people, score_values
+from sfumato.auditing.score import Finding
+from sfumato.auditing.trial import try_attack
 from sfumato.auditing.utility import count_distances, measure_utility
 from sfumato.engines import Engine, Local, Progress
 from sfumato.errors import UsageError
 from sfumato.guided import exposed_rows
 from sfumato.releases import Ledger, Release, as_release
-
-AnyAttack = TypeVar("AnyAttack", bound=Attack)
-Outcome = tuple[list[Finding], str]
-"""The findings of an attack, and why it was not run, or not on all columns; both empty where it does not apply."""
-
-
-def try_attack(kind: type[Attack], case: Case) -> Outcome:
-    """Run an attack with what it is granted, and compare what it claims with the truth."""
-    if not kind.in_audit or (kind.guided_only and not case.view.guided):
-        return [], ""
-    attack = kind.prepare(case.grants(kind.knowledge))
-    if isinstance(attack, str):
-        return [], attack
-    if isinstance(attack, ValueAttack):
-        return _try_values(attack, case)
-    if isinstance(attack, SecretAttack):
-        return _try_secrets(attack, case)
-    if isinstance(attack, LinkAttack):
-        return _try_links(attack, case)
-    raise TypeError(f"{kind.__name__} is neither a ValueAttack nor a SecretAttack nor a LinkAttack")
-
-
-def _outsiders(attack: AnyAttack, case: Case) -> AnyAttack:
-    """Return the same attack on the control group."""
-    shadow = attack.prepare(case.grants(attack.knowledge, outside=True))
-    assert not isinstance(shadow, str)
-    return shadow
-
-
-def _try_values(attack: ValueAttack, case: Case) -> Outcome:
-    claim = attack.run(case.view)
-    why = claim.untried or claim.skipped
-    if claim.skipped:
-        return [], why
-    findings = score_values(attack, claim, case.attributes, case.truth, seed=case.seed, together=attack.together)
-    shadow = attack.without_order(claim)
-    if shadow is None or not findings:
-        return findings, why
-    order = np.random.default_rng(case.seed).permutation(case.view.rows)
-    truth = {name: values[order] for name, values in case.truth.items()}
-    control = shadow.run(case.view.take(order))
-    shuffled = score_values(shadow, control, case.attributes, truth, seed=case.seed, leaves=False)
-    by_column = {f.attributes: f for f in shuffled}
-    return [_with_control(f, by_column[f.attributes]) for f in findings], why
-
-
-def _try_secrets(attack: SecretAttack, case: Case) -> Outcome:
-    claims = attack.run(case.view), _outsiders(attack, case).run(case.view)
-    if skipped := next((c.skipped for c in claims if c.skipped), ""):
-        return [], skipped
-    known = np.flatnonzero(np.isin(case.people, attack.known_rows))
-    scored = [
-        score_values(
-            attack, claim, case.attributes, case.secrets(outside=outside), seed=case.seed, known=known, leaves=False
-        )
-        for claim, outside in zip(claims, (False, True), strict=True)
-    ]
-    return [_with_control(f, g) for f, g in zip(*scored, strict=True)], ""
-
-
-def _try_links(attack: LinkAttack, case: Case) -> Outcome:
-    own = case.people[: attack.targets.size]
-    counted = ~np.isin(own, attack.known_rows)
-    links = attack.run(case.view)
-    control = None
-    if attack.controlled:
-        shadow = _outsiders(attack, case)
-        control = shadow.credit(shadow.run(case.view), own)[counted]
-    finding = score_people(
-        attack,
-        attack.credit(links, own)[counted],
-        tuple(attack.targets.known),
-        baseline=attack.chance(case.view.rows),
-        control=control,
-        seed=case.seed,
-        details=attack.details(links, own),
-    )
-    return [finding], ""
-
-
-def _with_control(finding: Finding, control: Finding) -> Finding:
-    return replace(finding, control=control.success, control_interval=control.interval)
-
 
 def audit(
     release: Release | str | Path,
@@ -177,7 +90,8 @@ def audit(
     book = _open_ledger(key, ledger)
     made = as_release(release, verify=engine.gathers)
     case = read_case(made, original, others, engine=engine, sample=sample, encoding=encoding)
-    case = case.choose_people(control, known, targets=targets, seed=seed, encoding=encoding)
+    outside = None if control is None else read_control(made.manifest, control, encoding)
+    case = case.choose_people(outside, known, targets=targets, seed=seed)
     again = find_repeats(book, made.manifest) if book is not None else None
     given = [other.name for other in case.others]
     if again is not None:

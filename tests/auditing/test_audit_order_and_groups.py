@@ -102,7 +102,8 @@ def test_a_clear_class_that_sorts_people_breaks_the_promise_of_what_it_sorts_by(
 
 def test_another_column_is_blamed_only_for_what_it_adds_to_the_columns_own_distribution():
     def promise(left, own):
-        return Promise("a", "gaussian", "", 10.0, 50.0, left, (left, left), own, "given-another", "…")
+        head = ("a", "gaussian", "", 10.0, 50.0, left, (left, left), own, "given-another", "…")
+        return Promise(*head, own_gain=0.0)
 
     assert promise(6.0, 8.0).remedy == ConditionalPosterior.remedy.words
     assert promise(6.0, 8.0).scope is Scope.COLUMNS

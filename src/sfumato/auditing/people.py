@@ -67,9 +67,7 @@ class PeopleFound:
         }
 
 
-def find_people(
-    view: View, truth: Mapping[str, FloatArray], *, targets: int = 500, seed: int = 0
-) -> PeopleFound:
+def find_people(view: View, truth: Mapping[str, FloatArray], *, targets: int = 500, seed: int = 0) -> PeopleFound:
     """Look for people in a release that is held in memory.
 
     Parameters

@@ -21,6 +21,7 @@ from sfumato.errors import UsageError
 from sfumato.guided import exposed_rows
 from sfumato.releases import Ledger, Release, as_release
 
+
 def audit(
     release: Release | str | Path,
     original: Any,

@@ -10,9 +10,21 @@ from typing import TypeVar
 
 import numpy as np
 
-from sfumato.attacks import Attack, LinkAttack, SecretAttack, ValueAttack
-from sfumato.auditing.case import Case
-from sfumato.auditing.score import Finding, score_people, score_values
+from sfumato.attacks import (
+    TOLERANCE,
+    Attack,
+    LinkAttack,
+    SecretAttack,
+    ValueAttack,
+    best_guesses,
+    cell_widths,
+    group_rows,
+    grouped_counts,
+    smallest_sets,
+)
+from sfumato.auditing.case import Case, distribution
+from sfumato.auditing.rates import Rate
+from sfumato.auditing.score import Finding, hits, score_people, score_values
 
 AnyAttack = TypeVar("AnyAttack", bound=Attack)
 Outcome = tuple[list[Finding], str]
@@ -48,6 +60,8 @@ def _try_values(attack: ValueAttack, case: Case) -> Outcome:
     if claim.skipped:
         return [], why
     findings = score_values(attack, claim, case.attributes, case.truth, seed=case.seed, together=attack.together)
+    if given := claim.notes.get("given"):
+        return [_control_by(f, given[f.attributes[0]], case) for f in findings], why
     shadow = attack.without_order(claim)
     if shadow is None or not findings:
         return findings, why
@@ -57,6 +71,41 @@ def _try_values(attack: ValueAttack, case: Case) -> Outcome:
     shuffled = score_values(shadow, control, case.attributes, truth, seed=case.seed, leaves=False)
     by_column = {f.attributes: f for f in shuffled}
     return [_with_control(f, by_column[f.attributes]) for f in findings], why
+
+
+def _control_by(finding: Finding, source: str, case: Case) -> Finding:
+    """Return the finding with its control: people who are not in the release, and whose true `source` is known."""
+    right, left = infer_from(case, finding.attributes[0], source)
+    return replace(finding, control=right.value, control_interval=right.interval, control_left=left)
+
+
+def infer_from(case: Case, name: str, source: str) -> tuple[Rate, float]:
+    """Return how often a column is guessed right from the true value of another, and the width of the 95 % set that is left.
+
+    The relation between the two is learned from one half of the people and tried on the other half, who play no part in it. So it
+    tells what anybody knows of the population, and nothing that a release gives away about one person.
+    """
+    grid, whole = distribution(case.view[name], case.truth[name])
+    groups = group_rows(replace(case.view[source], channel=None, values=case.truth[source]))
+    codes = grid.locate(np.nan_to_num(case.truth[name]))
+    codes[np.isnan(case.truth[name])] = -1
+    half = np.random.default_rng(case.seed).random(len(codes)) < 0.5
+    size = (int(groups.max(initial=0)) + 1, grid.size)
+    attribute = case.attributes[name]
+    tolerance = TOLERANCE * attribute.interval.range if attribute.kind.numeric else 0.0
+    right, widths = [], []
+    for taught in (half, ~half):
+        counts = grouped_counts(np.where(taught, groups, -1), codes, size)
+        belief = (counts + whole) / (
+            counts.sum(axis=1, keepdims=True) + 1
+        )  # one person's worth of the whole population
+        belief = np.vstack([belief, whole])  # for people whose group is unknown
+        picks = best_guesses(grid, belief, tolerance)
+        sets = smallest_sets(belief, cell_widths(grid)) @ cell_widths(grid)
+        tried = ~taught & (codes >= 0)
+        right.append(hits(attribute, picks[groups[tried]], case.truth[name][tried]))
+        widths.append(sets[groups[tried]])
+    return Rate.of(np.concatenate(right)), float(np.concatenate(widths).mean())
 
 
 def _try_secrets(attack: SecretAttack, case: Case) -> Outcome:

@@ -11,15 +11,17 @@ fit to publish     none of these
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from sfumato.auditing.people import PeopleFound
 from sfumato.auditing.promises import BROKEN, CLEAR, UNMEASURED, Promise
+from sfumato.errors import UsageError
 from sfumato.findings import Note
-from sfumato.text import join_names
+from sfumato.text import format_number, join_names
 
 
 class Decision(StrEnum):
@@ -67,11 +69,14 @@ class Verdict:
 
     people: PeopleFound
     reasons: tuple[Reason, ...] = ()
-    limits: Limits = LIMITS
+    decided: Decision | None = None
+    """The decision, where the figures here are rounded and can no longer tell."""
 
     @property
     def decision(self) -> Decision:
         """The gravest that a reason asks for."""
+        if self.decided is not None:
+            return self.decided
         return max((r.decision for r in self.reasons), key=lambda d: d.severity, default=Decision.FIT)
 
     @property
@@ -144,7 +149,7 @@ def decide(
     if unmeasured := [p.attribute for p in hidden if p.verdict == UNMEASURED]:
         fact = f"{join_names(unmeasured)}: no attack could be measured, so nothing is known of it."
         reasons.append(Reason(Decision.WITH_CARE, fact, Note("SF403", "Do not count it as kept.")))
-    return Verdict(people, tuple(sorted(reasons, key=lambda r: -r.decision.severity)), limits)
+    return Verdict(people, tuple(sorted(reasons, key=lambda r: -r.decision.severity)))
 
 
 def _judge_people(people: PeopleFound, limits: Limits, leading: Sequence[str]) -> list[Reason]:
@@ -167,15 +172,39 @@ def _judge_column(promise: Promise, limits: Limits) -> list[Reason]:
     return [Reason(Decision.WITH_CARE, guessed, remedy)] if promise.gain >= limits.half_given_away else []
 
 
-def name_leading(bits: Sequence[tuple[str, float]]) -> list[str]:
-    """Return the columns that carry most bits about who a row belongs to, at most three that together carry half of them."""
-    ranked = sorted(bits, key=lambda pair: -pair[1])
-    total = sum(max(b, 0.0) for _, b in ranked)
-    out: list[str] = []
-    carried = 0.0
-    for name, b in ranked[:3]:
-        if carried >= total / 2:
-            break
-        out.append(name)
-        carried += max(b, 0.0)
-    return out
+@dataclass(frozen=True)
+class Condition:
+    """What a pipeline must not let pass: more of a figure than a limit.
+
+    Examples
+    --------
+    >>> Condition.parse("found=5%")
+    Condition(figure='found', limit=5.0)
+    """
+
+    figure: str
+    limit: float
+
+    @classmethod
+    def parse(cls, text: str | Condition) -> Condition:
+        """Read a condition such as ``broken``, ``found=5%``, ``risk=20``, ``care`` or ``do-not-publish``."""
+        if isinstance(text, Condition):
+            return text
+        least = {"broken": 0.0, "care": 0.0, "do-not-publish": 1.0}
+        if text in least:
+            return cls(text, least[text])
+        name, _, number = text.partition("=")
+        try:
+            limit = float(number.removesuffix("%"))
+        except ValueError:
+            limit = math.nan
+        if name not in ("found", "risk") or not 0 <= limit <= 100:
+            raise UsageError(f"{text!r} is no condition; use broken, care, do-not-publish, found=5% or risk=20")
+        return cls(name, limit)
+
+    def failure(self, figures: Mapping[str, tuple[float, str]]) -> str:
+        """Return a sentence where the figure is above the limit; empty where it is not."""
+        value, words = figures[self.figure]
+        if value <= self.limit:
+            return ""
+        return f"{self.figure}: {format_number(value, 3)} {words}; at most {format_number(self.limit, 3)} may be"

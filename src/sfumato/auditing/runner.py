@@ -11,6 +11,7 @@ from typing import Any
 from sfumato.attacks import ATTACKS, View
 from sfumato.auditing.case import Case, find_repeats, read_case, read_control
 from sfumato.auditing.exposure import measure_exposure, record_information
+from sfumato.auditing.people import count_found
 from sfumato.auditing.promises import judge_promises, remedies_taken
 from sfumato.auditing.result import Audit
 from sfumato.auditing.score import Finding
@@ -111,6 +112,7 @@ def audit(
         name=case.view.name,
         rows=case.view.rows,
         findings=tuple(findings),
+        people=count_found(findings),
         promises=tuple(judge_promises(case, findings, remedies_taken(made.manifest))),
         exposure=replace(exposure, worst=case.rows[exposure.worst]),
         utility=useful,

@@ -186,10 +186,8 @@ class Condition:
     limit: float
 
     @classmethod
-    def parse(cls, text: str | Condition) -> Condition:
+    def parse(cls, text: str) -> Condition:
         """Read a condition such as ``broken``, ``found=5%``, ``risk=20``, ``care`` or ``do-not-publish``."""
-        if isinstance(text, Condition):
-            return text
         least = {"broken": 0.0, "care": 0.0, "do-not-publish": 1.0}
         if text in least:
             return cls(text, least[text])

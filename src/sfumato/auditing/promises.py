@@ -1,7 +1,7 @@
 """For each attribute: the interval that is promised, and the interval that the strongest attack leaves.
 
-The promise is the law's own figure, or the smaller one that the owner states beside it. Nobody can promise more than the domain is
-wide, nor more than people differ by without any release. A promise is judged by what the release adds: that most people are alike,
+The promise is the law's own figure, or the smaller one that the owner states beside it. No release can promise more than the domain
+is wide, nor more than people differ by without any release. A promise is judged by what the release adds: that most people are alike,
 and that one thing follows from another in the whole population, anybody may know.
 """
 

@@ -143,6 +143,8 @@ class Audit:
     whole: tuple[int, ...] = ()
     """Rows of the original, from 1 on, that a guided method left as they are, and that are like no other."""
     limits: Limits = LIMITS
+    conditions: tuple[Condition, ...] = ()
+    """What a pipeline must not let pass."""
     decided: Decision | None = None
     """The decision, where the figures here are rounded and can no longer tell."""
 
@@ -171,8 +173,9 @@ class Audit:
             )
             yield make_alarm("narrowed", words, remedy)
 
-    def failures(self, conditions: Sequence[str | Condition]) -> list[str]:
-        """Return a sentence for each condition that the release fails, such as ``broken``, ``found=5%`` or ``risk=20``."""
+    @property
+    def failures(self) -> list[str]:
+        """A sentence for each condition that the release fails."""
         figures = {
             "found": (100 * self.people.beyond_chance, "% of people are found beyond chance"),
             "risk": (self.headline.risk, "is the risk"),
@@ -180,7 +183,7 @@ class Audit:
             "care": (float(self.headline.decision.severity), "0 is fit, 1 with care, 2 do not publish"),
             "do-not-publish": (float(self.headline.decision.severity), "0 is fit, 1 with care, 2 do not publish"),
         }
-        return [words for c in conditions if (words := Condition.parse(c).failure(figures))]
+        return [words for c in self.conditions if (words := c.failure(figures))]
 
     @property
     def risk(self) -> float:

@@ -10,6 +10,7 @@ from typing import Any
 
 from sfumato.attacks import ATTACKS, View
 from sfumato.auditing.case import Case, find_repeats, read_case, read_control
+from sfumato.auditing.decision import Condition
 from sfumato.auditing.exposure import measure_exposure, record_information
 from sfumato.auditing.people import count_found
 from sfumato.auditing.promises import judge_promises, remedies_taken
@@ -38,6 +39,7 @@ def audit(
     progress: Progress | None = None,
     engine: Engine = Local(),
     sample: int = 20_000,
+    fail_on: Sequence[str] = (),
 ) -> Audit:
     """Attack a release with all that its manifest tells, and compare what the attacks claim with the original.
 
@@ -71,6 +73,9 @@ def audit(
         and ``utility["all_rows"]`` holds what counting alone can say of all of them.
     sample : int
         How many rows the attacks see then.
+    fail_on : sequence of str
+        What a pipeline must not let pass: ``broken``, ``care``, ``do-not-publish``, ``found=5%`` or ``risk=20``. `Audit.failures`
+        then says what failed.
 
     Returns
     -------
@@ -89,6 +94,7 @@ def audit(
     ['assignment', 'at-its-word', 'bayes']
     """
     start = time.perf_counter()
+    conditions = tuple(Condition.parse(text) for text in fail_on)
     book = _open_ledger(key, ledger)
     made = as_release(release, verify=engine.gathers)
     case = read_case(made, original, others, engine=engine, sample=sample, encoding=encoding)
@@ -124,6 +130,7 @@ def audit(
         again=made.manifest.again,
         repeats=None if again is None else again.to_dict(case.view, given, findings),
         whole=tuple((unchanged + 1).tolist()),
+        conditions=conditions,
     )
 
 

@@ -2,7 +2,8 @@
 
 SF1xx  a plan and the table it was made from
 SF2xx  a release: cautions for everybody (SF20x), notes of guided methods for the owner (SF22x), the ledger (SF23x),
-       how the table was read (SF26x), columns that point at people (SF27x), scales and clipped values (SF29x)
+       how the table was read (SF26x), columns that point at people (SF27x), the verdict of an audit (SF28x),
+       scales and clipped values (SF29x)
 SF3xx  mining: distributions, trees, clusters, comparisons, trade-offs; drafts and the order of rows (SF31x)
 SF4xx  an audit: what is in the open (SF40x), and why a promise is narrowed or broken (SF41x, SF42x)
 
@@ -299,6 +300,32 @@ WORDS = {
         ("Noise belongs to person and value. Two rows of a person with the same value are released alike, so rows can be put "
          "together, and a changed value shows. Standard errors that count rows as independent are too small."),
         "Count people, not rows, where errors are computed. Withhold columns that never change if rows must not be put together.",
+    ),
+    # --- the verdict of an audit ---
+    "SF281": (
+        "People are found in the release",
+        "Who knows a person's true values finds the person's row in the release, beyond chance, more often than the limit allows.",
+        "Ask for more privacy in the columns that point at people most, or withhold them.",
+    ),
+    "SF282": (
+        "A column is given away",
+        "A column that was to be hidden is guessed right from the release much more often than without it.",
+        "Ask for more privacy for this column, or withhold it.",
+    ),
+    "SF283": (
+        "A stated promise is more than is left",
+        "The owner states an interval for this column in the place of the law's own, and an attack leaves less.",
+        "State no more than is left, or ask for more privacy for this column.",
+    ),
+    "SF284": (
+        "A column follows from another",
+        "An attack guesses this column from another one, and as well of people who are not in the release: how the two go together.",
+        "Nothing, if that pattern is what the release is for. Otherwise blur or withhold the other column.",
+    ),
+    "SF285": (
+        "Fit to publish",
+        "No attack tried found people beyond the limit, gave a hidden column away or broke a promise.",
+        "Nothing. File the report with the release.",
     ),
     # --- mining ---
     "SF291": (

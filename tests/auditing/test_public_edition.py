@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.auditing.result import (
+from sfumato.auditing.public_edition import (
     MIN_PEOPLE,
     coarsen,
     coarsen_scores,

@@ -108,7 +108,7 @@ def case(kind: str) -> Case:
         others = []
     found = read_case(made, "iris", others, engine=Local(), sample=0, encoding="utf-8")
     found = dataclasses.replace(found, groups=RowGroups(np.arange(found.view.rows) // 10))
-    return found.choose_people(None, None, targets=40, seed=0, encoding="utf-8")
+    return found.choose_people(None, None, targets=40, seed=0)
 
 
 CASES: dict[str, Path] = {}

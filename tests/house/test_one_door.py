@@ -50,7 +50,19 @@ def test_a_verb_parses_and_shows_and_leaves_the_rest_to_the_library(verb: str) -
 @pytest.mark.parametrize("verb", VERBS)
 def test_an_option_is_called_as_the_parameter_it_sets(verb: str) -> None:
     """So that a message of the library, which names parameters, can be shown with the options of the command."""
-    here = {"as_json", "output", "force", "public", "master", "workers", "plot", "draw", "export", "keys_on_workers"}
+    here = {
+        "as_json",
+        "output",
+        "force",
+        "public",
+        "summary",
+        "master",
+        "workers",
+        "plot",
+        "draw",
+        "export",
+        "keys_on_workers",
+    }
     known = (
         set(inspect.signature(getattr(sf, verb)).parameters)
         | here

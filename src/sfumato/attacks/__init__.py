@@ -14,13 +14,13 @@ here. Start with base.py; column_posterior.py holds the attack that the others a
 """
 
 # ruff: isort: skip_file
-from sfumato.attacks._belief import CONFIDENCE, TOLERANCE, Belief, cell_widths, smallest_sets
+from sfumato.attacks._belief import CONFIDENCE, TOLERANCE, Belief, best_guesses, cell_widths, smallest_sets
 from sfumato.attacks.base import (
     ATTACKS, NO_REMEDY, PEOPLE, Attack, Claim, Claimed, Grants, Knowledge, KnowsRows, LinkAttack, Pairs, RankedSets, Recovery, Remedy,
     RowGroups, Scope, SecretAttack, Targets, ValueAttack, View,
 )  # fmt: skip
 from sfumato.attacks.column_posterior import DISTRIBUTION, ColumnPosterior, InformedPosterior, NaiveReading
-from sfumato.attacks.conditional_posterior import ConditionalPosterior
+from sfumato.attacks.conditional_posterior import ConditionalPosterior, group_rows, grouped_counts
 from sfumato.attacks.row_order import RowOrder
 from sfumato.attacks.person_rows import PersonRows
 from sfumato.attacks.linear_filters import PCA, BayesEstimate, Spectral, linear_view

@@ -98,7 +98,6 @@ def sample_rows(
 class Case:
     """The rows of a release with their true values, and the people and rows that attackers are said to know."""
 
-    manifest: Manifest
     view: View
     truth: Truth
     rows: IntArray
@@ -121,12 +120,18 @@ class Case:
     @cached_property
     def attributes(self) -> Mapping[str, Attribute]:
         """The released attributes by their names."""
-        return attributes_of(self.manifest)
+        return {c.name: c.attribute for c in self.view.columns}
 
-    def choose_people(
-        self, control: Any, known: Sequence[str] | None, *, targets: int, seed: int, encoding: str | None
-    ) -> Case:
-        """Return the case with the people and rows that attackers know, chosen by chance; `known` names columns."""
+    @classmethod
+    def in_memory(cls, view: View, truth: Truth, *, targets: int = 500, seed: int = 0) -> Case:
+        """Return the case of columns that were never written to a folder, with its people chosen."""
+        return cls(view, truth, np.arange(view.rows)).choose_people(None, None, targets=targets, seed=seed)
+
+    def choose_people(self, outside: Truth | None, known: Sequence[str] | None, *, targets: int, seed: int) -> Case:
+        """Return the case with the people and rows that attackers know, chosen by chance; `known` names columns.
+
+        `outside` are people who are not in the release.
+        """
         known_share, min_known = 0.02, 30  # an attacker who knows rows knows 2 %, or 30 where that is less than a fifth
         if targets < 1:
             raise UsageError(f"targets = {targets}: an audit needs at least one person to attack")
@@ -136,11 +141,7 @@ class Case:
         order = np.random.default_rng(seed).permutation(rows)
         people = np.sort(order[: min(targets, rows)])
         few = max(2 * len(self.view.numeric) + 2, int(known_share * rows), min(min_known, rows // 5))
-        outside = None
-        if control is not None:
-            remedy = "give people who are not in the release, in a table of the same columns"
-            outsiders = read_original(control, self.manifest, encoding=encoding, remedy=remedy)
-            outside = truth_of(self.manifest, outsiders)
+        if outside is not None:
             people = people[: len(next(iter(outside.values())))]
         return replace(
             self,
@@ -215,7 +216,13 @@ def read_case(
     if not views[0].columns:
         raise UsageError(f"{release.folder} releases no column beside the identifier; there is nothing to audit")
     check_same_rows(views[0].columns, truth, views[0].guided)
-    return Case(release.manifest, views[0], truth, rows, tuple(views[1:]))
+    return Case(views[0], truth, rows, tuple(views[1:]))
+
+
+def read_control(manifest: Manifest, table: Any, encoding: str | None = None) -> Truth:
+    """Read people who are not in the release, from a table of the same columns."""
+    remedy = "give people who are not in the release, in a table of the same columns"
+    return truth_of(manifest, read_original(table, manifest, encoding=encoding, remedy=remedy))
 
 
 def read_beside(other: Release, rows: IntArray, original: Any, encoding: str | None) -> View:

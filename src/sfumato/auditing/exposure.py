@@ -30,6 +30,8 @@ class Exposure:
     worst_linked: FloatArray
     worst_effective: FloatArray
     worst_column: tuple[str, ...]
+    leading: tuple[str, ...] = ()
+    """The columns that point at people most: at most three that carry half of the bits."""
 
     @property
     def over(self) -> float:
@@ -45,6 +47,7 @@ class Exposure:
             "bits_95": round(float(quantiles[1]), 1),
             "bits_99": round(float(quantiles[2]), 1),
             "share_over": self.over,
+            "point_at_people_most": list(self.leading),
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -149,4 +152,14 @@ def measure_exposure(view: View, truth: Mapping[str, FloatArray], pairs: Pairs, 
     links = LearnedLinkage(pairs, Targets({n: truth[n][rows] for n in view.names})).run(view)
     leading = tuple(view.names[int(i)] for i in by_column[:, rows].argmax(axis=0))
     needed = math.log2(max(view.rows, 1))
-    return Exposure(bits, needed, rows, bits[rows], links.probability(rows), links.effective, leading)
+    worst_linked, effective = links.probability(rows), links.effective
+    most = name_leading(dict(zip(view.names, by_column.mean(axis=1).tolist(), strict=True)))
+    return Exposure(bits, needed, rows, bits[rows], worst_linked, effective, leading, most)
+
+
+def name_leading(bits: Mapping[str, float], most: int = 3) -> tuple[str, ...]:
+    """Return the columns that carry most bits about whose row it is, no more than it takes to carry half of them all."""
+    ranked = sorted(bits, key=lambda name: -bits[name])
+    carried = np.cumsum([max(bits[name], 0.0) for name in ranked])
+    needed = int(np.searchsorted(carried, carried[-1] / 2)) + 1
+    return tuple(ranked[: min(needed, most)])

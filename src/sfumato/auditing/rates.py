@@ -11,6 +11,7 @@ import numpy as np
 from sfumato.counts import FloatArray
 from sfumato.errors import UsageError
 from sfumato.reconstruction import wilson as wilson_bands
+from sfumato.text import format_number
 
 Z95 = 1.959963984540054
 DRAWS = 400
@@ -61,6 +62,11 @@ def advantage(success: float, reference: float) -> float:
     if not reference < 1:
         return 0.0
     return min(1.0, max(0.0, (success - reference) / (1 - reference)))
+
+
+def format_share(share: float) -> str:
+    """Write a share in percent, with three significant digits."""
+    return f"{format_number(100 * share, 3)} %"
 
 
 def bootstrap(

@@ -1,24 +1,36 @@
-"""The result of an audit: what was promised, what is left, and what to do, as data, in words and as a page.
-
-Its public edition holds figures of the whole, so coarse that no count of people can be read off. A share of n rows is a count over
-n: 98.7 % of 300 can only be 296 of them. Rounded to a unit of at least 10/n it may be any of some ten counts. What follows from
-other figures (an advantage, a share left, a sentence) is worked out from the rounded ones, or it would give them away again;
-verdicts stay those of the figures themselves.
-"""
+"""The result of an audit: the verdict, what was promised, what is left, and what to do, as data, in words and as a page."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
 from sfumato.attacks import PEOPLE, Scope
+from sfumato.auditing.decision import LIMITS, Condition, Decision, Limits, Reason, Verdict, decide
 from sfumato.auditing.exposure import Exposure
-from sfumato.auditing.promises import BROKEN, CLEAR, KEPT, NARROWED, NONE, UNMEASURED, Promise, shorten
-from sfumato.auditing.score import BOTH, LABELS, NUMBERS, Finding
+from sfumato.auditing.people import PeopleFound
+from sfumato.auditing.promises import (
+    BROKEN,
+    CLEAR,
+    INFERRED,
+    KEPT,
+    NARROWED,
+    NONE,
+    UNMEASURED,
+    Promise,
+    shorten,
+)
+from sfumato.auditing.public_edition import (
+    coarsen_exposure,
+    coarsen_finding,
+    coarsen_people,
+    coarsen_promise,
+    coarsen_repeat,
+    coarsen_utility,
+    round_to_three_digits,
+)
+from sfumato.auditing.score import Finding
 from sfumato.errors import UsageError
 from sfumato.findings import Note, explain
 from sfumato.text import join_names
@@ -64,6 +76,15 @@ def group_alarms(level: str, kept: Sequence[Promise]) -> list[dict[str, Any]]:
     return out
 
 
+def make_given_away_alarm(columns: Sequence[Promise]) -> dict[str, Any]:
+    """Return the alarm about hidden columns that are guessed right, the worst first."""
+    items = [f"{p.attribute}:{p.guess_in_words}" for p in sorted(columns, key=lambda p: -p.gain)]
+    words = "More than half of what was unknown of some hidden columns is given away to anybody who knows the row."
+    return make_alarm(
+        GIVEN_AWAY, words, Note("SF282", "Ask for more privacy for these columns, or withhold them."), items
+    )
+
+
 def make_repeats_alarm(about: Mapping[str, Any]) -> dict[str, Any]:
     """Return the alarm about several releases of the same rows with fresh noise, with what is left of each interval."""
     items = []
@@ -78,14 +99,8 @@ def make_repeats_alarm(about: Mapping[str, Any]) -> dict[str, Any]:
     return make_alarm("narrowed", words, remedy, items)
 
 
-MIN_PEOPLE = 10
-"""A figure may change by this many people before it is printed otherwise."""
-WIDTHS = ("rmse", "rmse_interval", "rmse_without_release", "hidden_among_median", "measured_after_averaging")
-"""Figures in a column's own unit, or numbers of people: rounded by their size."""
-DISTANCES = ("wasserstein", "wasserstein_released")
-"""Differences of two distributions in the column's own unit: rounded by its range."""
 EDITIONS = ("owner", "public")
-FOUND, NOTHING_HIDDEN = "people found", "nothing hidden"
+FOUND, NOTHING_HIDDEN, GIVEN_AWAY = "people found", "nothing hidden", "given away"
 """Levels of alarms that are as grave as a broken promise and are none."""
 WHOLE = "Some rows are released as they are in every modified column, and no other row is like theirs: those who know one find it."
 UNMOVED = Note(
@@ -111,6 +126,7 @@ class Audit:
     name: str
     rows: int
     findings: tuple[Finding, ...]
+    people: PeopleFound
     promises: tuple[Promise, ...]
     exposure: Exposure
     utility: Mapping[str, Any]
@@ -126,7 +142,48 @@ class Audit:
     """What the owner's ledger knows of other releases of the same rows; None where it was not asked."""
     whole: tuple[int, ...] = ()
     """Rows of the original, from 1 on, that a guided method left as they are, and that are like no other."""
-    min_people_found: float = 0.05  # share of people found, beyond chance, from which linkage is an alarm
+    limits: Limits = LIMITS
+    conditions: tuple[Condition, ...] = ()
+    """What a pipeline must not let pass."""
+    decided: Decision | None = None
+    """The decision, where the figures here are rounded and can no longer tell."""
+
+    @property
+    def headline(self) -> Verdict:
+        """Whether to publish the release, with the worst fact and what to do about it."""
+        cautions = tuple(self._cautions())
+        leading = self.exposure.leading
+        made = decide(self.people, self.promises, limits=self.limits, leading=leading, cautions=cautions)
+        return replace(made, decided=self.decided)
+
+    def _cautions(self) -> Iterator[Reason]:
+        if self.whole:
+            yield Reason(Decision.DO_NOT_PUBLISH, WHOLE, UNMOVED)
+        for alarm in self._repeats_alarms():
+            yield Reason(Decision.WITH_CARE, alarm["words"], alarm["remedy"])
+
+    def _repeats_alarms(self) -> Iterator[dict[str, Any]]:
+        if self.repeats is not None and self.repeats["columns"]:
+            yield make_repeats_alarm(self.repeats)
+        elif self.again:
+            words = f"The same rows were released before with independent noise: {', '.join(self.again)}."
+            remedy = Note(
+                "SF407",
+                "Somebody who holds both can average; audit them together as `others`, or give the `ledger` that knows them.",
+            )
+            yield make_alarm("narrowed", words, remedy)
+
+    @property
+    def failures(self) -> list[str]:
+        """A sentence for each condition that the release fails."""
+        figures = {
+            "found": (100 * self.people.beyond_chance, "% of people are found beyond chance"),
+            "risk": (self.headline.risk, "is the risk"),
+            "broken": (float(len(self.broken)), "promises are broken"),
+            "care": (float(self.headline.decision.severity), "0 is fit, 1 with care, 2 do not publish"),
+            "do-not-publish": (float(self.headline.decision.severity), "0 is fit, 1 with care, 2 do not publish"),
+        }
+        return [words for c in self.conditions if (words := c.failure(figures))]
 
     @property
     def risk(self) -> float:
@@ -144,7 +201,7 @@ class Audit:
     @property
     def _linked(self) -> list[Finding]:
         """Attacks that find people; they break no promise, since no interval of a value speaks of rows."""
-        return [f for f in self.findings if f.unit == PEOPLE and f.gains and f.advantage >= self.min_people_found]
+        return [f for f in self.findings if f.unit == PEOPLE and f.gains and f.advantage >= self.limits.people_found]
 
     def alarms(self, edition: str = "owner") -> list[dict[str, Any]]:
         """Return what must be read first, in words, with what to do; the public edition names no rows."""
@@ -154,21 +211,17 @@ class Audit:
             words = "Every column is released as it is: the risk is 100 %."
             out.append(make_alarm(NOTHING_HIDDEN, words, Note("SF401", "Release it with noise.")))
         out += group_alarms("broken", self.broken)
+        hidden = [p for p in self.promises if p.verdict != CLEAR]
+        if given := [p for p in hidden if p.gain >= self.limits.half_given_away]:
+            out.append(make_given_away_alarm(given))
         if linked := self._linked:
             rates = [f"{f.title}: {f.success:.1%} (by chance {shorten(100 * f.baseline)} %)" for f in linked]
             out.append(make_alarm(FOUND, "People can be found in the release by those who know them.", LINKED, rates))
         if self.whole:
             out.append(make_alarm(FOUND, WHOLE, UNMOVED, [] if edition == "public" else [name_rows(self.whole)]))
         out += group_alarms("narrowed", [p for p in self.promises if p.verdict == NARROWED])
-        if self.repeats is not None and self.repeats["columns"]:
-            out.append(make_repeats_alarm(self.repeats))
-        elif self.again:
-            words = f"The same rows were released before with independent noise: {', '.join(self.again)}."
-            remedy = Note(
-                "SF407",
-                "Somebody who holds both can average; audit them together as `others`, or give the `ledger` that knows them.",
-            )
-            out.append(make_alarm("narrowed", words, remedy))
+        out += group_alarms("inferred", [p for p in self.promises if p.verdict == INFERRED])
+        out += self._repeats_alarms()
         if unmeasured := [p for p in self.promises if p.verdict == UNMEASURED]:
             items = [f"{p.attribute}: {p.unmeasured}" for p in unmeasured]
             words = "Not measured, so nothing is known of it."
@@ -177,6 +230,13 @@ class Audit:
             words = f"Released as it is: {', '.join(clear)}."
             out.append(make_alarm("clear", words, Note("SF402", "As asked for; nothing hides it.")))
         return out
+
+    def summary(self) -> dict[str, Any]:
+        """Return the verdict and its figures in short, for a pipeline."""
+        about = self.to_dict()
+        kept = ("release", "rows", "decision", "headline", "people_found", "promises", "seed")
+        findings = [{"code": f["code"], "level": f["level"], "words": f["words"]} for f in about["findings"]]
+        return {k: about[k] for k in kept} | {"findings": findings}
 
     def to_dict(self, edition: str = "owner") -> dict[str, Any]:
         """Return the content of the report as plain data; the public edition says nothing about single people."""
@@ -189,13 +249,16 @@ class Audit:
             "release": self.name,
             "edition": edition,
             "rows": self.rows,
+            "decision": str(seen.headline.decision),
+            "headline": seen.headline.to_dict(),
+            "people_found": seen.people.to_dict(),
             "risk": seen.risk,
             "verdict": seen.verdict,
             "alarms": (alarms := seen.alarms(edition)),
             "findings": [{"code": a["remedy"].code, "title": explain(a["remedy"].code).title} | a for a in alarms],
             "promised": {p.attribute: p.to_dict() for p in seen.promises},
             "domains": dict(self.domains),
-            "promises": {v: kept.count(v) for v in (KEPT, NARROWED, BROKEN, NONE, CLEAR, UNMEASURED)},
+            "promises": {v: kept.count(v) for v in (KEPT, NARROWED, INFERRED, BROKEN, NONE, CLEAR, UNMEASURED)},
             "attacks": [f.to_dict() for f in seen.findings],
             "granted": {f.name: sorted(map(str, f.attack.knowledge)) for f in seen.findings},
             "not_run": dict(self.notes),
@@ -206,7 +269,7 @@ class Audit:
             "seed": self.seed,
             "seconds": round(self.seconds, 2),
         }
-        return _three_digits(about) if is_public else about
+        return round_to_three_digits(about) if is_public else about
 
     def _coarse(self) -> Audit:
         """Return the same audit in figures that no count can be read from."""
@@ -220,6 +283,8 @@ class Audit:
         return replace(
             self,
             findings=tuple(coarsen_finding(f) for f in self.findings),
+            people=coarsen_people(self.people),
+            decided=self.headline.decision,
             promises=tuple(coarsen_promise(p, known.get(p.attribute, self.rows)) for p in self.promises),
             utility=coarsen_utility(self.utility, self.rows, known, self.domains),
             repeats=repeats,
@@ -239,8 +304,12 @@ class Audit:
             return f"{hidden[0].mechanism} promises no interval{undone}. The worst attack gives {self.risk:.0%} away.{whole}"
         if self.broken:
             return f"{len(self.broken)} of {len(hidden)} promises are broken by an attack."
-        if narrowed := [p for p in hidden if p.verdict == NARROWED]:
-            return f"No promise is broken; {describe_narrowed(narrowed, len(hidden))}."
+        if short := [
+            describe_narrowed(n, len(hidden))
+            for v in (NARROWED, INFERRED)
+            if (n := [p for p in hidden if p.verdict == v])
+        ]:
+            return f"No promise is broken; {'; '.join(short)}."
         kept = f"All {len(hidden)} promises are kept against every attack tried"
         return f"{kept}; but people can be found in the release." if self._linked else f"{kept}."
 
@@ -249,138 +318,3 @@ class Audit:
         from sfumato.report import audit_page
 
         return audit_page(self.to_dict(edition))
-
-
-def least_unit(size: float) -> float:
-    """Return the least of 1, 2, 5 × 10ᵏ that is no less than `size`."""
-    decade = 10.0 ** math.floor(math.log10(size))
-    return next(float(f"{u * decade:.6g}") for u in (1, 2, 5, 10) if u * decade >= size * (1 - 1e-9))
-
-
-def share_unit(rows: float) -> float:
-    """Return the unit of a share of `rows` rows."""
-    return min(1.0, least_unit(MIN_PEOPLE / max(rows, 1)))
-
-
-def round_to_unit(value: float, step: float) -> float:
-    """Return the nearest multiple of `step`."""
-    return float(f"{round(value / step) * step:.12g}") if math.isfinite(value) else value
-
-
-def round_by_size(value: float, rows: float) -> float:
-    """Round a figure that is not a share to 10/n of its own size."""
-    if value == 0 or not math.isfinite(value):
-        return value
-    return round_to_unit(value, least_unit(min(1.0, MIN_PEOPLE / max(rows, 1)) * abs(value)))
-
-
-def coarsen(value: Any, rows: float, span: float = 1.0, key: str = "") -> Any:
-    """Return plain data with every number that is not whole rounded for `rows` rows."""
-    if isinstance(value, Mapping):
-        return {k: coarsen(v, rows, span, str(k)) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [coarsen(v, rows, span, key) for v in value]
-    if isinstance(value, bool) or not isinstance(value, float):
-        return value
-    if key in WIDTHS:
-        return round_by_size(value, rows)
-    return round_to_unit(value, share_unit(rows) * (span if key in DISTANCES else 1.0))
-
-
-def coarsen_finding(finding: Finding) -> Finding:
-    """Return the finding with its success, baseline, control and widths rounded by its trials."""
-    n = finding.trials
-    step = share_unit(n)
-    # By chance alone a person is found with 1/n, which says nothing about the truth.
-    guessed = finding.unit in (BOTH, NUMBERS, LABELS)
-    ends = tuple(
-        None if i is None else (round_to_unit(i[0], step), round_to_unit(i[1], step))
-        for i in (finding.interval, finding.control_interval)
-    )
-    return replace(
-        finding,
-        success=round_to_unit(finding.success, step),
-        baseline=round_to_unit(finding.baseline, step) if guessed else finding.baseline,
-        interval=ends[0] or (0.0, 1.0),
-        control=None if finding.control is None else round_to_unit(finding.control, step),
-        control_interval=ends[1],
-        left={name: _widths(left, n) for name, left in finding.left.items()},
-        details=coarsen(finding.details, n),
-        judged=finding.gains,
-    )
-
-
-def _widths(left: tuple[float, float, float], rows: float) -> tuple[float, float, float]:
-    return round_by_size(left[0], rows), round_by_size(left[1], rows), round_by_size(left[2], rows)
-
-
-def coarsen_promise(promise: Promise, rows: float) -> Promise:
-    """Return the promise with what is left, and what there was to hide, rounded; the law's own figures stay."""
-    _, low, high = _widths((promise.left, *promise.left_interval), rows)
-    return replace(
-        promise,
-        without_release=round_by_size(promise.without_release, rows),
-        left=round_by_size(promise.left, rows),
-        left_interval=(low, high),
-        own_law=round_by_size(promise.own_law, rows),
-        narrowest=None if promise.narrowest is None else round_by_size(promise.narrowest, rows),
-        typical=None if promise.typical is None else round_by_size(promise.typical, rows),
-        judged=promise.verdict,
-    )
-
-
-def coarsen_exposure(exposure: Exposure) -> dict[str, Any]:
-    """Return what is said of all rows together, and of no person."""
-    return exposure.of_all() | {"share_over": round_to_unit(exposure.over, share_unit(len(exposure.bits)))}
-
-
-def coarsen_repeat(about: Mapping[str, Any], rows: float) -> dict[str, Any]:
-    """Round what averaging over other releases left of a column; what it should leave follows from the laws."""
-    return {k: coarsen(v, rows, key=k) if k in WIDTHS else v for k, v in about.items()}
-
-
-def coarsen_utility(
-    about: Mapping[str, Any], rows: float, known: Mapping[str, int], spans: Mapping[str, float]
-) -> dict[str, Any]:
-    """Round every part by the rows that it was measured on; a column by those that have a value."""
-    out = coarsen({k: v for k, v in about.items() if k not in ("distributions", "trees", "clusters", "all_rows")}, rows)
-    for part in ("distributions", "all_rows"):
-        if part in about:
-            columns = (about[part] or {}).items()
-            out[part] = {n: coarsen(v, v.get("rows", known.get(n, rows)), spans.get(n, 1.0)) for n, v in columns}
-    for part, size in (("trees", "test_rows"), ("clusters", "rows")):
-        if part in about:
-            out[part] = coarsen(about[part], (about[part] or {}).get(size, rows))
-    if (about.get("trees") or {}).get("scores"):
-        out["trees"]["scores"] = {name: coarsen_scores(s) for name, s in about["trees"]["scores"].items()}
-    return {k: out[k] for k in about}
-
-
-def _three_digits(value: Any) -> Any:
-    """Return the data with three significant digits, which is all that the laws' own figures need too."""
-    if isinstance(value, dict):
-        return {k: _three_digits(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_three_digits(v) for v in value]
-    if isinstance(value, float) and np.isfinite(value):
-        return float(f"{value:.3g}")
-    return value
-
-
-def coarsen_scores(about: Mapping[str, Any]) -> dict[str, Any]:
-    """Round the accuracy of a tree by its rows, and its other scores by those of the rarest class, which moves them most.
-
-    Counts, bins and intervals are left out. So is a score that would be rounded to halves or coarser.
-    """
-    rows = [n for n in map(sum, about["confusion"]) if n]
-
-    def round_all(scores: Mapping[str, Any]) -> dict[str, float | None]:
-        return {k: _round_score(v, share_unit(sum(rows) if k == "accuracy" else min(rows))) for k, v in scores.items()}
-
-    names = about["without_model"]
-    chance = {k: v for k, v in names.items() if k in ("balanced_accuracy", "auc")}  # 1/k and ½, whatever the rows are
-    return round_all({k: about[k] for k in names}) | {"without_model": round_all(names) | chance}
-
-
-def _round_score(value: float | None, step: float) -> float | None:
-    return None if value is None or step >= 0.5 else round_to_unit(value, step)

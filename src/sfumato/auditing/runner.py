@@ -1,7 +1,4 @@
-"""audit(original, release): attack every promise, and give every finding its baseline, control, interval and seed.
-
-Here is how an attack of each kind is run and scored. What is special to one attack stands in the attack.
-"""
+"""audit(original, release): attack every promise, and give every finding its baseline, control, interval and seed."""
 
 from __future__ import annotations
 
@@ -9,105 +6,23 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-import numpy as np
-
-from sfumato.attacks import ATTACKS, Attack, LinkAttack, RowGroups, SecretAttack, ValueAttack, View
-from sfumato.auditing.case import Case, find_repeats, read_case
+from sfumato.attacks import ATTACKS, RowGroups, View
+from sfumato.auditing.case import Case, find_repeats, read_case, read_control
+from sfumato.auditing.decision import Condition
 from sfumato.auditing.exposure import measure_exposure, record_information
-from sfumato.auditing.per_person import read_groups, score_per_person
+from sfumato.auditing.people import count_found
+from sfumato.auditing.per_person import read_groups
 from sfumato.auditing.promises import judge_promises, remedies_taken
 from sfumato.auditing.result import Audit
-from sfumato.auditing.score import Finding, score_people, score_values
+from sfumato.auditing.score import Finding
+from sfumato.auditing.trial import try_attack
 from sfumato.auditing.utility import count_distances, measure_utility
 from sfumato.engines import Engine, Local, Progress
 from sfumato.errors import UsageError
 from sfumato.guided import exposed_rows
 from sfumato.releases import Ledger, Release, load_key, open_pair
-
-AnyAttack = TypeVar("AnyAttack", bound=Attack)
-Outcome = tuple[list[Finding], str]
-"""The findings of an attack, and why it was not run, or not on all columns; both empty where it does not apply."""
-
-
-def try_attack(kind: type[Attack], case: Case) -> Outcome:
-    """Run an attack with what it is granted, and compare what it claims with the truth."""
-    if not kind.in_audit or (kind.guided_only and not case.view.guided):
-        return [], ""
-    attack = kind.prepare(case.grants(kind.knowledge))
-    if isinstance(attack, str):
-        return [], attack
-    if isinstance(attack, ValueAttack):
-        return _try_values(attack, case)
-    if isinstance(attack, SecretAttack):
-        return _try_secrets(attack, case)
-    if isinstance(attack, LinkAttack):
-        return _try_links(attack, case)
-    raise TypeError(f"{kind.__name__} is neither a ValueAttack nor a SecretAttack nor a LinkAttack")
-
-
-def _outsiders(attack: AnyAttack, case: Case) -> AnyAttack:
-    """Return the same attack on the control group."""
-    shadow = attack.prepare(case.grants(attack.knowledge, outside=True))
-    assert not isinstance(shadow, str)
-    return shadow
-
-
-def _try_values(attack: ValueAttack, case: Case) -> Outcome:
-    claim = attack.run(case.view)
-    why = claim.untried or claim.skipped
-    if claim.skipped:
-        return [], why
-    findings = score_values(attack, claim, case.attributes, case.truth, seed=case.seed, together=attack.together)
-    per_person = score_per_person(attack, claim, case.attributes, case.truth, case.seed)
-    shadow = attack.without_order(claim)
-    if shadow is None or not findings:
-        return findings, why
-    order = np.random.default_rng(case.seed).permutation(case.view.rows)
-    truth = {name: values[order] for name, values in case.truth.items()}
-    control = shadow.run(case.view.take(order))
-    shuffled = score_values(shadow, control, case.attributes, truth, seed=case.seed, leaves=False)
-    by_column = {f.attributes: f for f in shuffled}
-    return [_with_control(f, by_column[f.attributes]) for f in findings] + per_person, why
-
-
-def _try_secrets(attack: SecretAttack, case: Case) -> Outcome:
-    claims = attack.run(case.view), _outsiders(attack, case).run(case.view)
-    if skipped := next((c.skipped for c in claims if c.skipped), ""):
-        return [], skipped
-    known = np.flatnonzero(np.isin(case.people, attack.known_rows))
-    scored = [
-        score_values(
-            attack, claim, case.attributes, case.secrets(outside=outside), seed=case.seed, known=known, leaves=False
-        )
-        for claim, outside in zip(claims, (False, True), strict=True)
-    ]
-    return [_with_control(f, g) for f, g in zip(*scored, strict=True)], ""
-
-
-def _try_links(attack: LinkAttack, case: Case) -> Outcome:
-    own = case.people[: attack.targets.size]
-    counted = ~np.isin(own, attack.known_rows)
-    links = attack.run(case.view)
-    control = None
-    if attack.controlled:
-        shadow = _outsiders(attack, case)
-        control = shadow.credit(shadow.run(case.view), own)[counted]
-    finding = score_people(
-        attack,
-        attack.credit(links, own)[counted],
-        tuple(attack.targets.known),
-        baseline=attack.chance(case.view.rows),
-        control=control,
-        seed=case.seed,
-        details=attack.details(links, own),
-    )
-    return [finding], ""
-
-
-def _with_control(finding: Finding, control: Finding) -> Finding:
-    return replace(finding, control=control.success, control_interval=control.interval)
 
 
 def audit(
@@ -126,6 +41,7 @@ def audit(
     progress: Progress | None = None,
     engine: Engine = Local(),
     sample: int = 20_000,
+    fail_on: Sequence[str] = (),
 ) -> Audit:
     """Attack a release with all that its manifest tells, and compare what the attacks claim with the original.
 
@@ -162,6 +78,9 @@ def audit(
         and ``utility["all_rows"]`` holds what counting alone can say of all of them.
     sample : int
         How many rows the attacks see then.
+    fail_on : sequence of str
+        What a pipeline must not let pass: ``broken``, ``care``, ``do-not-publish``, ``found=5%`` or ``risk=20``. `Audit.failures`
+        then says what failed.
 
     Returns
     -------
@@ -180,10 +99,12 @@ def audit(
     ['assignment', 'at-its-word', 'bayes']
     """
     start = time.perf_counter()
+    conditions = tuple(Condition.parse(text) for text in fail_on)
     book = _open_ledger(key, ledger)
     original, made = open_pair(original, release, verify=engine.gathers)
     case = read_case(made, original, others, engine=engine, sample=sample, encoding=encoding)
-    case = case.choose_people(control, known, targets=targets, seed=seed, encoding=encoding)
+    outside = None if control is None else read_control(made.manifest, control, encoding)
+    case = case.choose_people(outside, known, targets=targets, seed=seed)
     case = replace(case, groups=_group_rows(made, original, case, identifier, engine, encoding))
     again = find_repeats(book, made.manifest) if book is not None else None
     given = [other.name for other in case.others]
@@ -203,6 +124,7 @@ def audit(
         name=case.view.name,
         rows=case.view.rows,
         findings=tuple(findings),
+        people=count_found(findings),
         promises=tuple(judge_promises(case, findings, remedies_taken(made.manifest))),
         exposure=replace(exposure, worst=case.rows[exposure.worst]),
         utility=useful,
@@ -214,6 +136,7 @@ def audit(
         again=made.manifest.again,
         repeats=None if again is None else again.to_dict(case.view, given, findings),
         whole=tuple((unchanged + 1).tolist()),
+        conditions=conditions,
     )
 
 

@@ -30,6 +30,27 @@ BOTH = f"share of cells found (numbers to within {TOLERANCE:.0%} of the range)"
 
 
 @dataclass(frozen=True)
+class Guess:
+    """How often an attack guesses a value right, and how often that succeeds without the release."""
+
+    title: str
+    right: float
+    without_release: float
+    interval: tuple[float, float]
+
+    @property
+    def gain(self) -> float:
+        """The share of what was unknown that the release surely gives away: the lower end of its interval."""
+        return rates.advantage(self.interval[0], self.without_release)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        low, high = self.interval
+        head = {"share": self.right, "low": low, "high": high, "without_release": self.without_release}
+        return head | {"gain": self.gain, "by": self.title}
+
+
+@dataclass(frozen=True)
 class Finding:
     """One attack, measured: its success, the best guess without the release, and the control.
 
@@ -67,6 +88,8 @@ class Finding:
     left: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
     """For each attribute the width of the 95 % interval that the attack leaves, with its own interval."""
     details: Mapping[str, Any] = field(default_factory=dict)
+    control_left: float | None = None
+    """The width that is left of a person who is not in the release, where the control can say so."""
     judged: bool | None = None
     """Whether it gains, where the figures here are rounded and can no longer tell."""
 
@@ -84,6 +107,16 @@ class Finding:
     def advantage(self) -> float:
         """The share of what was unknown that the release gives away."""
         return rates.advantage(self.success, self.reference)
+
+    def guess(self, attribute: str) -> Guess | None:
+        """Return how often the attack guesses an attribute right; None where it guesses no values of it."""
+        by_attribute = self.details.get("by_attribute", {})
+        if attribute in by_attribute:
+            one = by_attribute[attribute]
+            return Guess(self.title, one["success"], one["baseline"], rates.wilson(one["success"], self.trials))
+        if self.unit in (NUMBERS, LABELS) and self.attributes == (attribute,):
+            return Guess(self.title, self.success, self.reference, self.interval)
+        return None
 
     @property
     def gains(self) -> bool:

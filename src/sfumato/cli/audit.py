@@ -12,8 +12,6 @@ from sfumato.cli import options
 from sfumato.cli.output import check_extension, check_outputs, give, name_options, progress, say, table, write_report
 from sfumato.text import format_number
 
-COLOURS = {"broken": "red", "people found": "red", "nothing hidden": "red", "narrowed": "yellow"}
-
 
 @click.command(epilog="Example:  sfumato audit adult release -o report.html")
 @click.argument("original", metavar="ORIGINAL")
@@ -26,6 +24,13 @@ COLOURS = {"broken": "red", "people found": "red", "nothing hidden": "red", "nar
 @click.option("--key", type=Path, help="The owner's key: the ledger beside it tells other releases of the same rows.")
 @click.option("--ledger", type=Path, help="The ledger, where it does not lie beside its key (--key opens it).")
 @click.option("--control", metavar="TABLE", help="People who are not in the release, to compare with.")
+@click.option("--summary", type=Path, help="Also write the verdict and its figures in short, as .json.")
+@click.option(
+    "--fail-on",
+    multiple=True,
+    metavar="WHAT",
+    help="Exit with 1 on: broken, care, do-not-publish, found=5% or risk=20; may repeat.",
+)
 @click.option("--known", multiple=True, metavar="COLUMN", help="What an intruder knows who links rows (default: all).")
 @click.option("--id", "identifier", help="The column that says whose row it is: a person's rows are attacked together.")
 @click.option("--targets", type=int, default=500, show_default=True, help="People attacked one by one.")
@@ -36,12 +41,23 @@ COLOURS = {"broken": "red", "people found": "red", "nothing hidden": "red", "nar
 @options.force
 @options.json
 def audit(
-    output: Path | None, public: Path | None, engine: str, master: str | None, force: bool, as_json: bool, **asked: Any
+    output: Path | None,
+    public: Path | None,
+    summary: Path | None,
+    engine: str,
+    master: str | None,
+    force: bool,
+    as_json: bool,
+    **asked: Any,
 ) -> None:
-    """Attack the release in DIR, made from the table ORIGINAL: privacy promised beside privacy left."""
+    """Attack the release in DIR, made from the table ORIGINAL: a verdict, and privacy promised beside privacy left."""
+    red = ("broken", "people found", "nothing hidden", "given away", "do-not-publish")
+    yellow = ("narrowed", "inferred", "with-care")
+    colours = dict.fromkeys(red, "red") | dict.fromkeys(yellow, "yellow") | {"fit": "green"}
     for path in (output, public):
         check_extension(path, ".html", ".json")
-    check_outputs(output, public, force=force)
+    check_extension(summary, ".json")
+    check_outputs(output, public, summary, force=force)
     where = options.open_engine(engine, master)
     with progress("auditing") as tick:
         result = sf.audit(engine=where, progress=tick, **asked)
@@ -49,17 +65,39 @@ def audit(
         if path:
             write_report(path, lambda e=edition: result.html(e), result.to_dict(edition), force=force)  # type: ignore[misc]
             say(f"wrote the {edition} edition to {path}")
+    if summary:
+        write_report(summary, lambda: "", result.summary(), force=force)
+    headline = result.headline
+    words = name_options(f"{headline.worst.fact} {headline.worst.remedy}", "audit")
+    say(
+        f"{words} [{headline.worst.remedy.code}]",
+        mark=f"{headline.decision.in_words}: ",
+        colour=colours[headline.decision],
+    )
     for alarm in result.alarms():
         words = name_options(" ".join([alarm["words"], alarm["remedy"]]), "audit")
-        say(f"{words} [{alarm['remedy'].code}]", mark=f"{alarm['level']}: ", colour=COLOURS.get(alarm["level"]))
+        say(f"{words} [{alarm['remedy'].code}]", mark=f"{alarm['level']}: ", colour=colours.get(alarm["level"]))
         for item in alarm["items"]:
             say(f"  {item}")
     say(f"{result.verdict} ({result.rows:,} rows, {result.seconds:.0f} s, seed {result.seed})")
     if as_json:
         give(result.to_dict())
-        return
-    head = ["attribute", "law", "promised", "left", "share", "verdict", "strongest attack"]
-    table(head, [_row(p) for p in result.promises])
+    else:
+        head = [
+            "attribute",
+            "law",
+            "promised",
+            "left",
+            "share",
+            "guessed right",
+            "without",
+            "verdict",
+            "strongest attack",
+        ]
+        table(head, [_row(p) for p in result.promises])
+    if failures := result.failures:
+        say("; ".join(failures), mark="failed: ", colour="red")
+        click.get_current_context().exit(1)
 
 
 def _row(promise: Any) -> list[str]:
@@ -67,8 +105,15 @@ def _row(promise: Any) -> list[str]:
     return [
         promise.attribute,
         promise.mechanism,
-        "–" if promise.promised is None else format_number(promise.promised),
+        "–"
+        if promise.promised is None
+        else format_number(promise.promised if promise.stated is None else promise.stated),
         *left,
+        *(
+            ["–", "–"]
+            if promise.guess is None
+            else [f"{promise.guess.right:.0%}", f"{promise.guess.without_release:.0%}"]
+        ),
         promise.verdict,
         promise.unmeasured or promise.attack,
     ]

@@ -15,7 +15,14 @@ STYLE = """
 .sf .name{font-size:12.5px}.sf .value{font-size:11.5px;font-variant-numeric:tabular-nums}
 .sf .soft{fill:var(--muted);font-size:11.5px}
 """
-INK = {"broken": "bad", "narrowed": "amber", "kept": "good", "no promise": "second", "in the clear": "muted"}
+INK = {
+    "broken": "bad",
+    "narrowed": "amber",
+    "inferred": "amber",
+    "kept": "good",
+    "no promise": "second",
+    "in the clear": "muted",
+}
 WIDTH, TOP, BOTTOM = 1040, 50, 26
 QUARTERS = {share: f"{share:.0%}" for share in (0.0, 0.25, 0.5, 0.75, 1.0)}
 
@@ -91,7 +98,7 @@ def _brief(value: float) -> str:
 
 def promise_chart(promised: Mapping[str, Mapping[str, Any]], sizes: Mapping[str, float]) -> str:
     """Draw one row per attribute: the promised interval behind, what is left in front, both as shares of the domain."""
-    order = {"broken": 0, "narrowed": 1, "kept": 2, "no promise": 3}
+    order = {"broken": 0, "narrowed": 1, "inferred": 1, "kept": 2, "no promise": 3}
     shown = [p for p in promised.values() if p["verdict"] in order and sizes.get(p["attribute"], 0) > 0]
     shown = sorted(shown, key=lambda p: (order[p["verdict"]], p["share_left"]))
     row, left, right = 28, 190, 190
@@ -101,7 +108,7 @@ def promise_chart(promised: Mapping[str, Mapping[str, Any]], sizes: Mapping[str,
         [
             ("promise", "promised", "bar"),
             ("bad", "left: broken", "bar"),
-            ("amber", "left: narrowed", "bar"),
+            ("amber", "left: narrowed or inferred", "bar"),
             ("good", "left: kept", "bar"),
             ("ink", "known without any release", "mark"),
         ]

@@ -32,15 +32,16 @@ summary{cursor:pointer;font-weight:600}.figure.bad b{color:#c81e1e}.figure.ok b{
 """
 
 
-GRAVE = ("broken", "people found", "nothing hidden")
+GRAVE = ("broken", "people found", "nothing hidden", "given away")
 NOTHING_FOUND = "Every attack below found nothing beyond what the laws and the distributions leave."
 
 
 def audit_page(about: Mapping[str, Any]) -> str:
     """The page of an audit, from its plain data; the edition decides what may be in it."""
     public = about["edition"] == "public"
-    lead = f"{about['verdict']} {about['rows']:,} records, attacked with everything the manifest tells" + (
-        "; this edition says nothing about single people." if public else "."
+    lead = (
+        f"{about['headline']['in_words']} {about['verdict']} {about['rows']:,} records, attacked with everything the manifest tells"
+        + ("; this edition says nothing about single people." if public else ".")
     )
     return page.page(
         f"Audit of {about['release']}" if about["release"] else "Audit",
@@ -59,7 +60,7 @@ def audit_page(about: Mapping[str, Any]) -> str:
 
 
 def _alarms(alarms: Sequence[Mapping[str, Any]]) -> str:
-    if not [a for a in alarms if a["level"] in (*GRAVE, "narrowed")]:
+    if not [a for a in alarms if a["level"] in (*GRAVE, "narrowed", "inferred")]:
         calm = {"level": "good", "words": "No attack got past a promise.", "remedy": NOTHING_FOUND}
         return _alarm(calm) + "".join(map(_alarm, alarms))
     first = [a for a in alarms if a["level"] in GRAVE]
@@ -74,7 +75,7 @@ def _alarms(alarms: Sequence[Mapping[str, Any]]) -> str:
 
 def _alarm(alarm: Mapping[str, Any]) -> str:
     level = alarm["level"]
-    kind = "" if level in GRAVE else {"not measured": "clear"}.get(level, level)
+    kind = "" if level in GRAVE else {"not measured": "clear", "inferred": "narrowed"}.get(level, level)
     items = "".join(f"<i>{escape(i)}</i>" for i in alarm.get("items", ()))
     code = f' <a class="code" href="#{alarm["code"]}">{alarm["code"]}</a>' if "code" in alarm else ""
     return (
@@ -137,7 +138,13 @@ def _table(headers: Sequence[str], rows: Sequence[Sequence[str]], numbers: Seque
 
 
 def _badge(verdict: str) -> page.Markup:
-    kind = {"broken": "", "in the clear": "clear", "no promise": "clear", "not measured": "clear"}.get(verdict, verdict)
+    kind = {
+        "broken": "",
+        "in the clear": "clear",
+        "no promise": "clear",
+        "not measured": "clear",
+        "inferred": "narrowed",
+    }.get(verdict, verdict)
     return page.Markup(f'<span class="verdict {kind}">{escape(verdict)}</span>')
 
 

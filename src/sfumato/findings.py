@@ -263,6 +263,19 @@ WORDS = {
         "No attack tried found people beyond the limit, gave a hidden column away or broke a promise.",
         "Nothing. File the report with the release.",
     ),
+    # --- a plan chosen by rehearsal ---
+    "SF321": (
+        "The noise was chosen by a rehearsal",
+        "Without a strength of your own, a plan has the weakest noise at which few enough people are found again by somebody "
+        "who knows all their true values. The note says how many, and what the noise costs.",
+        "Read what it costs. Name another goal, or a strength of your own, and judge the release by an audit.",
+    ),
+    "SF322": (
+        "Columns were withheld to protect people",
+        "With every column released the noise would have to be so strong that none is of use. The columns that cost least to do "
+        "without are withheld: those that tell least about the class for what they tell about people.",
+        "Release another selection of columns by a plan of your own, and judge it by an audit.",
+    ),
     # --- mining ---
     "SF301": (
         "A column was not reconstructed",

@@ -12,6 +12,7 @@ import numpy as np
 from sfumato.advice.goal import Goal
 from sfumato.advice.rehearsal import Rehearsal
 from sfumato.channels import Channel, channel_class
+from sfumato.counts import Grid, IntArray
 from sfumato.engines import Engine, Local
 from sfumato.errors import UsageError
 from sfumato.findings import Note
@@ -21,12 +22,18 @@ from sfumato.schema import Attribute, Consent
 from sfumato.table import Column, require_original
 from sfumato.text import format_number, join_names
 
-MAX_TIMES = 6.0
-"""Noise of more than this many times the usual strength drowns a column; a plan rather does without some columns."""
+MAX_ROWS = 200_000
+"""Rows that a rehearsal reads at most."""
 
 
 def advise(
-    plan: Plan, table: Any, *, noise: str | None = None, goal: Goal = Goal(), encoding: str = "utf-8", seed: int = 0
+    plan: Plan,
+    table: Any,
+    *,
+    noise: str | None = None,
+    goal: Goal | None = None,
+    encoding: str = "utf-8",
+    seed: int = 0,
 ) -> Plan:
     """Choose the strength of a plan's noise by attacks on a rehearsal of it.
 
@@ -38,8 +45,8 @@ def advise(
         The original.
     noise : str, optional
         The law, as in `sfumato.plan`.
-    goal : Goal
-        How many people may be found again.
+    goal : Goal, optional
+        How many people may be found again; 5 % by default.
     encoding : str
         Encoding of a CSV file.
     seed : int
@@ -58,15 +65,22 @@ def advise(
     >>> plan.channels["petal_width"].privacy > 0.5
     True
     """
+    goal = goal or Goal()
     rehearsal = read_rehearsal(plan, table, encoding=encoding, seed=seed)
     law = noise or DEFAULT_LAW
-    usual = rehearsal.share_found(with_times(plan, law, 1.0))
+    ladder = allowed_times(plan, law)
     order = order_by_cost(plan, rehearsal)
-    fewest = _first(range(len(order)), lambda n: _reaches(_without(plan, order[:n]), law, MAX_TIMES, rehearsal, goal))
-    kept = _without(plan, order[:fewest])
-    times = find_times(kept, law, rehearsal, goal)
-    chosen = with_times(kept, law, times)
-    remarks = _explain(chosen, rehearsal, goal, usual, order[:fewest])
+
+    def reaches(without: int, times: float) -> bool:
+        return _is_met(goal, rehearsal, rehearsal.share_found(with_times(_without(plan, order[:without]), law, times)))
+
+    withheld = _first(len(order), lambda n: reaches(n, ladder[-1]))
+    if withheld == len(order):
+        withheld = 0
+    times = ladder[min(_first(len(ladder), lambda i: reaches(withheld, ladder[i])), len(ladder) - 1)]
+    chosen = with_times(_without(plan, order[:withheld]), law, times)
+    usual = rehearsal.share_found(with_times(plan, law, 1.0))
+    remarks = _explain(chosen, rehearsal, goal, usual, order[:withheld])
     return replace(chosen, remarks=(*plan.remarks, *remarks))
 
 
@@ -75,9 +89,8 @@ def read_rehearsal(plan: Plan, table: Any, *, encoding: str = "utf-8", seed: int
 
     Among fewer rows more people are found, so a sample errs towards more noise.
     """
-    max_rows = 200_000
     engine: Engine = Local(gathers=False)
-    sample = gather_sample(count_original(table, plan, engine, encoding=encoding), max_rows)
+    sample = gather_sample(count_original(table, plan, engine, encoding=encoding), MAX_ROWS)
     return Rehearsal(require_original(sample.table, "advice"), sample.of, seed)
 
 
@@ -98,30 +111,26 @@ def round_up(value: float) -> float:
     return round(math.ceil(value / step - 1e-9) * step, 12)
 
 
-def find_times(plan: Plan, law: str, rehearsal: Rehearsal, goal: Goal) -> float:
-    """Return the fewest times of the usual strength that reach the goal, by halving their logarithm."""
-    steps = 24  # of a twenty-fourth of MAX_TIMES on a logarithmic scale: 8 % each
-    ladder = [MAX_TIMES ** (i / steps) for i in range(steps + 1)]
-    return ladder[_first(range(steps), lambda i: _reaches(plan, law, ladder[i], rehearsal, goal))]
+def allowed_times(plan: Plan, law: str) -> list[float]:
+    """Return the strengths to choose from, as multiples of the usual one: those that the law allows on every column."""
+    max_times, steps = 6.0, 24  # beyond, noise drowns a column, and doing without some columns costs less; steps of 8 %
+    ladder = [1.0]
+    for times in (max_times ** (i / steps) for i in range(1, steps + 1)):
+        try:
+            with_times(plan, law, times).bind()
+        except UsageError:
+            break
+        ladder.append(times)
+    return ladder
 
 
-def _first(places: Sequence[int], holds: Callable[[int], bool]) -> int:
-    """Return the first of ascending places where a condition holds that holds from there on; the one after all where none is."""
-    low, high = places[0] if places else 0, len(places)
+def _first(size: int, holds: Callable[[int], bool]) -> int:
+    """Return the first of the places 0 … size − 1 from which on a condition holds, by halving; `size` where there is none."""
+    low, high = 0, size
     while low < high:
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle + 1, high)
     return low
-
-
-def _reaches(plan: Plan, law: str, times: float, rehearsal: Rehearsal, goal: Goal) -> bool:
-    try:
-        tried = with_times(plan, law, times)
-        tried.bind()
-    except UsageError:  # too strong for a column's law: what is weaker has been tried
-        return True
-    people = min(rehearsal.rows, 500)
-    return goal.met_by(rehearsal.share_found(tried), people, 1 / rehearsal.rows)
 
 
 def order_by_cost(plan: Plan, rehearsal: Rehearsal) -> list[str]:
@@ -149,7 +158,7 @@ def shared_bits(column: Column, target: Column) -> float:
     return max(shared - chance, 0.0)
 
 
-def _cells(column: Column) -> Any:
+def _cells(column: Column) -> IntArray:
     """Return a cell of each row: its label, or one of 20 quantiles; a missing value is a cell as well."""
     if not column.attribute.kind.numeric:
         return column.codes + 1
@@ -158,7 +167,7 @@ def _cells(column: Column) -> Any:
     return np.where(np.isnan(column.values), 0, np.searchsorted(cuts, column.values, side="left") + 1)
 
 
-def _entropy(counts: Any) -> float:
+def _entropy(counts: IntArray) -> float:
     shares = counts[counts > 0] / counts.sum()
     return float(-(shares * np.log2(shares)).sum())
 
@@ -169,37 +178,56 @@ def _without(plan: Plan, names: Sequence[str]) -> Plan:
     return plan
 
 
+def _is_met(goal: Goal, rehearsal: Rehearsal, share: float) -> bool:
+    max_people = 1000  # that an audit looks for
+    return goal.met_by(share, min(rehearsal.rows, max_people), 1 / rehearsal.rows)
+
+
 def _explain(plan: Plan, rehearsal: Rehearsal, goal: Goal, usual: float, withheld: Sequence[str]) -> list[Note]:
-    """Say what the noise was chosen by, what it costs, and what was withheld."""
+    """Say what the noise was chosen by, what it costs, what was withheld, and where the goal is out of reach."""
     share = rehearsal.share_found(plan)
     words = (
-        f"the noise was chosen so that at most {goal.found:.0%} of people are found again by somebody who knows all their true "
-        f"values: {share:.1%} in a rehearsal, {usual:.0%} with the usual strength. It costs: {_costs(plan, rehearsal)}"
+        f"the noise was chosen so that at most {100 * goal.found:.3g} % of people are found again by somebody who knows all their "
+        f"true values: {share:.1%} in a rehearsal, {usual:.0%} with the usual strength. It costs: {_costs(plan, rehearsal)}"
     )
-    out = [Note("SF321", words)]
+    out = [Note("SF111", words)]
     if withheld:
         words = (
             f"{join_names(withheld)}: withheld, because all columns together point at people, and these cost least to do "
             'without. Set consent = "modified" with noise to release one, and judge the release by an audit'
         )
-        out.append(Note("SF322", words))
+        out.append(Note("SF112", words))
+    if not _is_met(goal, rehearsal, share):
+        words = f"no strength that this law allows is sure to reach the goal: {share:.1%} of people are found in a rehearsal"
+        out.append(Note("SF113", words))
     return out
 
 
 def _costs(plan: Plan, rehearsal: Rehearsal) -> str:
-    """Return what a reader loses, in the units of the columns, and what a tree loses."""
+    """Return what a reader loses: of each value, and of a tree."""
     laws = plan.bind()
-    numbers = [f"{n} ± {_half_width(plan.schema[n], law)}" for n, law in laws.items() if plan.schema[n].kind.numeric]
-    labels = [n for n in laws if not plan.schema[n].kind.numeric]
-    parts = [join_names(numbers, 3)] if numbers else []
-    if labels:
-        parts.append(f"labels of {join_names(labels, 3)} that are mostly drawn by chance")
+    numbers = [_describe_number(plan.schema[n], law) for n, law in laws.items() if plan.schema[n].kind.numeric]
+    labels = [_describe_label(plan.schema[n], law) for n, law in laws.items() if not plan.schema[n].kind.numeric]
+    parts = [join_names(some, 3) for some in (numbers, labels) if some]
     accuracy = rehearsal.accuracies(plan)
     if accuracy is not None:
         true, blurred = accuracy
-        parts.append(f"a tree loses {max(100 * (true - blurred), 0):.1f} points ({blurred:.1%} right, {true:.1%} on true values)")
+        lost = max(100 * (true - blurred), 0.0)
+        parts.append(f"a tree loses {lost:.1f} points ({blurred:.1%} right, {true:.1%} on true values)")
     return "; ".join(parts)
 
 
-def _half_width(attribute: Attribute, law: Channel) -> str:
-    return format_number(law.interval_width(0.95) / 2, 2)
+def _describe_number(attribute: Attribute, law: Channel) -> str:
+    """Return ``age ± 18``; a person's value is never less certain than the domain."""
+    half = min(law.interval_width(0.95), attribute.interval.range) / 2
+    return f"{attribute.name} ± {format_number(half, 2)}"
+
+
+def _describe_label(attribute: Attribute, law: Channel) -> str:
+    """Return ``sex is the true one in 61 %``: the chance that the law keeps a label, all alike."""
+    size = len(attribute.labels)
+    if law.reports is not None:
+        return f"{attribute.name} as a report"
+    grid = Grid.categories(attribute.labels)
+    kept = float(np.mean(np.diag(law.transition(grid, law.observed_grid(grid)))))
+    return f"{attribute.name} is the true one in {kept:.0%} (by chance {1 / size:.0%})"

@@ -39,8 +39,8 @@ class Goal:
         return cls(float(match[1]) / (100 if match[2] else 1))
 
     def met_by(self, share: float, people: int, chance: float) -> bool:
-        """Return whether a release whose expected share is this stays below the goal.
+        """Return whether an audit that looks for this many people can be expected to confirm the goal.
 
-        The share of one release differs from what is expected by chance: two standard deviations of it are left as a margin.
+        By chance it finds two standard deviations more than expected, and its interval reaches two further.
         """
-        return share + 2 * math.sqrt(share * (1 - share) / people) <= self.found + chance
+        return share + 4 * math.sqrt(share * (1 - share) / people) <= self.found + chance

@@ -13,8 +13,8 @@ from sfumato.counts import FloatArray, IntArray
 from sfumato.mining import Scores, score_model
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
-from sfumato.table import Column, Original, Table
-from sfumato.trees import STRATEGIES
+from sfumato.table import Column, Original
+from sfumato.trees import STRATEGIES, Tree
 from sfumato.trees import original as tree_of_truth
 
 
@@ -58,7 +58,7 @@ class Rehearsal:
     def people(self) -> IntArray:
         """Rows of the people who are looked for: fewer where there are more cells to look through."""
         cells = self.truth.rows * len(self.truth.all_columns)
-        size = int(np.clip(500_000_000 // max(cells, 1), 200, 1000))
+        size = int(np.clip(250_000_000 // max(cells, 1), 200, 1000))
         return np.sort(np.random.default_rng(self.seed).permutation(self.truth.rows)[:size])
 
     def view(self, plan: Plan, draw: int = 0) -> View:
@@ -105,6 +105,6 @@ class Rehearsal:
             self._score(STRATEGIES["byclass"].grow(seen)[0], test).accuracy,
         )
 
-    def _score(self, body: object, test: IntArray) -> Scores:
+    def _score(self, body: Tree, test: IntArray) -> Scores:
         rows = self.truth.take(test)
         return score_model(body, rows, rows.codes)

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from sfumato.advice import Goal, advise
 from sfumato.channels import CHANNELS, JOINT_LAWS
 from sfumato.description import cautions, readme
 from sfumato.engines import Engine, Local, Needs, Progress, Target
@@ -47,10 +48,14 @@ def plan(
     privacy: float | None = None,
     method: str | None = None,
     options: Mapping[str, Any] | None = None,
+    goal: str | None = None,
     name: str | None = None,
     encoding: str = "utf-8",
 ) -> Plan:
     """Look at a table and propose a plan that a person can edit.
+
+    Without a strength (`privacy`, `options`) or a method, the plan has the weakest noise at which few enough people are found
+    again, by attacks on a rehearsal in memory.
 
     Parameters
     ----------
@@ -69,6 +74,8 @@ def plan(
         In place of noise: correlated-gaussian, or a guided method such as leaf-swap.
     options : mapping, optional
         Parameters of the noise or of the method.
+    goal : str, optional
+        How many people somebody may find again who knows all their true values: ``found=5%`` (the default).
     name : str, optional
         The release's name; noise is fixed for a name.
     encoding : str
@@ -91,6 +98,10 @@ def plan(
         raise UsageError(
             "method= takes the place of noise=, and its parameters are given by options=; leave noise= and privacy= out"
         )
+    named = privacy is not None or bool(options) or method is not None
+    if goal is not None and named:
+        raise UsageError("goal= chooses the strength of the noise; leave privacy=, options= and method= out, or goal=")
+    wanted = Goal.parse(goal) if goal is not None else Goal()
     if noise is not None and noise not in CHANNELS and is_guided(noise):
         raise UsageError(
             f"{noise} is a method around a pattern of the whole table, not noise: give it as method={noise}, or in a plan as "
@@ -106,7 +117,9 @@ def plan(
         name=name,
         encoding=encoding,
     )
-    return proposal if method is None else with_method(proposal, method, options)
+    if method is not None:
+        return with_method(proposal, method, options)
+    return proposal if named else advise(proposal, table, noise=noise, goal=wanted, encoding=encoding)
 
 
 def with_method(plan: Plan, method: str, options: Mapping[str, Any] | None = None) -> Plan:
@@ -132,6 +145,7 @@ def release(
     privacy: float | None = None,
     method: str | None = None,
     options: Mapping[str, Any] | None = None,
+    goal: str | None = None,
     name: str | None = None,
     key: SecretKey | str | Path | None = None,
     again: bool = False,
@@ -150,8 +164,8 @@ def release(
     table : path, bundled name, dataframe or Arrow table
         The original.
     plan : Plan, path or None
-        What is done to each column. Without a plan one is proposed from `target`, `identifier`, `noise`, `privacy`, `method`
-        and `options`, as `sfumato.plan` does it; beside a plan these cannot be given.
+        What is done to each column. Without a plan one is proposed from `target`, `identifier`, `noise`, `privacy`, `method`,
+        `options` and `goal`, as `sfumato.plan` does it; beside a plan these cannot be given.
     folder : path
         The folder to make. It appears when it is complete.
     name : str, optional
@@ -196,6 +210,7 @@ def release(
     if isinstance(table, str | Path) and folder.resolve() in Path(table).resolve().parents:
         raise OutputError(f"the input {table} lies inside the folder {folder} to be written; name another output")
     asked = {"target": target, "identifier": identifier, "noise": noise, "privacy": privacy, "method": method}
+    asked |= {"goal": goal}
     followed = _resolve_plan(table, plan, asked | {"options": options}, encoding)
     if name:
         followed = replace(followed, name=name)

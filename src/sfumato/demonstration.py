@@ -14,16 +14,15 @@ from sfumato.counts import FloatArray, Grid
 from sfumato.description import describe_manifest
 from sfumato.io import open_new_folder
 from sfumato.mining import Evaluation, Model, Reconstruction, mine, reconstruct
-from sfumato.plans import Plan
 from sfumato.releases import Release, create_key, load_key, read_original
-from sfumato.releasing import release
+from sfumato.releasing import plan, release
 from sfumato.report import charts, page, score_tables
 from sfumato.table import Column
 from sfumato.trees import original
 from sfumato.trees import svg as tree_svg
 from sfumato.trees import text as tree_text
 
-TABLE, TEST, PRIVACY = "adult", "adult_test", 0.5
+TABLE, TEST = "adult", "adult_test"
 SHOWN = ("age", "education_num", "marital_status", "relationship")
 
 NEXT_STEPS = """\
@@ -130,15 +129,15 @@ def demo(
     if key is not None:
         load_key(key)  # so that a wrong one is told before any work is done
     with open_new_folder(folder, force=force) as hidden:
-        say(f"1/4  releasing {TABLE}: gaussian noise at {PRIVACY:.0%} privacy, labels substituted")
-        plan = Plan.propose(TABLE, noise="gaussian", privacy=PRIVACY, name="demo")
+        say(f"1/4  releasing {TABLE}, with the weakest noise under which at most 5 % of people are found again")
+        followed = plan(TABLE, name="demo")
         if key is None:
             create_key(hidden / "owner.key")
         else:
             shutil.copy(key, hidden / "owner.key")
-        made = release(TABLE, plan, hidden / "release", key=load_key(hidden / "owner.key"))
+        made = release(TABLE, followed, hidden / "release", key=load_key(hidden / "owner.key"))
         say("2/4  reconstructing distributions from the release alone")
-        truth = read_original(TABLE, plan)
+        truth = read_original(TABLE, followed)
         views = reconstruct(made, SHOWN)
         masses = {name: original_mass(truth[name], v.overall.grid) for name, v in views.items()}
         say("3/4  growing trees from the release, and one from the true values to compare")
@@ -187,8 +186,8 @@ def _report(result: DemoResult, made: Release, drawings: list[str], model: Model
     ]
     return page.page(
         "Blurred values, sharp patterns",
-        f"{result.rows:,} people of the {TABLE} table, every attribute modified. The miner saw only the release: noisy values and "
-        "the public law of the noise.",
+        f"{result.rows:,} people of the {TABLE} table, every attribute but the class modified. The miner saw only the release: "
+        "noisy values and the public law of the noise.",
         page.key_figures(
             [
                 (f"{accuracy['release, reconstructed']:.1%}", "accuracy of a tree grown from the release"),
@@ -214,6 +213,7 @@ def _report(result: DemoResult, made: Release, drawings: list[str], model: Model
             "What the release says about itself",
             page.table(["column", "what was done", "95 % interval", "ε"], laws),
             page.paragraph(about["record"]["in_words"]),
+            page.paragraph(_choice(made)),
             *[page.warning(c) for c in about["cautions"]],
         ),
         page.section(
@@ -227,6 +227,12 @@ def _report(result: DemoResult, made: Release, drawings: list[str], model: Model
         ),
         page.section("Now with your own table", page.code(next_steps)),
     )
+
+
+def _choice(made: Release) -> str:
+    """Return why the noise is as strong as it is: notes for the owner, who reads this report."""
+    remarks = made.making.plan.remarks if made.making and made.making.plan else ()
+    return ". ".join(f"{note[0].upper()}{note[1:]}" for note in remarks if note.code in ("SF111", "SF112"))
 
 
 def _score_charts(scores: dict[str, Evaluation]) -> list[str]:

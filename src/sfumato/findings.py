@@ -1,6 +1,6 @@
 """Everything the product warns of, by number: what it means, and what to do about it.
 
-SF1xx  a plan and the table it was made from
+SF1xx  a plan and the table it was made from; noise chosen by a rehearsal (SF11x)
 SF2xx  a release: cautions for everybody (SF20x), notes of guided methods for the owner (SF22x), the ledger (SF23x),
        how the table was read (SF26x), columns that point at people (SF27x), the verdict of an audit (SF28x),
        scales and clipped values (SF29x)
@@ -131,6 +131,21 @@ WORDS = {
         "Values may mean something else",
         "Numbers that look like marks for missing (−999, 9999), or labels that look like numbers or days written in another way.",
         "List marks under `missing_values` and narrow the domain; rewrite numbers and days in the form that the message names.",
+    ),
+    "SF111": (
+        "The noise was chosen by a rehearsal",
+        "No strength was named, so the plan has the weakest noise at which few enough people are found by their true values.",
+        "Read what it costs. Name another goal, or a strength of your own, and judge the release by an audit.",
+    ),
+    "SF112": (
+        "Columns were withheld to protect people",
+        "Together the columns point at people, even under strong noise. Those that cost least to do without are withheld.",
+        "Release another selection of columns by a plan of your own, and judge it by an audit.",
+    ),
+    "SF113": (
+        "The goal is out of reach",
+        "Even the strongest noise that this law allows leaves more people to be found than the goal allows.",
+        "Choose another law, or withhold columns that point at people.",
     ),
     # --- releases ---
     "SF201": (

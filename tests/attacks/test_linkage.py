@@ -18,6 +18,7 @@ from sfumato.attacks import (
     Targets,
     View,
 )
+from sfumato.attacks._likelihood import Likelihood
 from sfumato.attacks.linkage import meeting_chance
 from sfumato.channels import Gaussian, Substitution
 from sfumato.errors import UsageError
@@ -58,8 +59,8 @@ def mixed():
     return View(columns), truth
 
 
-def naive_weights(view, truth, row):
-    """P(row' | record) by writing the product out, cell kernels and all."""
+def naive_weights(view, truth, row, ratio=True):
+    """P(row' | record) ∝ P(y | x)/P(y), or P(y | x) alone, by writing the product out, cell kernels and all."""
     out = np.ones(view.rows)
     for column in view.columns:
         value, released = truth[column.name][row], column.values
@@ -73,11 +74,13 @@ def naive_weights(view, truth, row):
             factor = np.full(view.rows, np.exp(-60))
             there = belief.codes >= 0
             factor[there] = np.maximum(belief.kernel.dense()[belief.codes[there], p], np.exp(-60))
+            if ratio:
+                factor[there] /= (belief.kernel.dense() @ belief.prior)[belief.codes[there]]
         out *= factor
     return out
 
 
-def test_likelihood_linkage_is_the_product_of_the_laws(mixed):
+def test_likelihood_linkage_is_the_product_of_the_laws_over_that_of_the_evidence(mixed):
     view, truth = mixed
     rows = np.arange(0, 300, 7)
     links = LikelihoodLinkage(Targets({n: v[rows] for n, v in truth.items()})).run(view)
@@ -89,6 +92,25 @@ def test_likelihood_linkage_is_the_product_of_the_laws(mixed):
         assert links.effective[i] == pytest.approx(np.exp(entropy), rel=1e-2)
         best = weights >= weights.max() * (1 - 1e-4)
         assert links.credit(rows)[i] == pytest.approx(best[row] / best.sum(), abs=1e-6)
+
+
+def test_dividing_by_the_evidence_finds_more_people_than_the_likelihood_alone():
+    """Most people are alike, so a row like theirs is likely for everybody; a rare row tells more."""
+    rng = np.random.default_rng(4)
+    n, attribute = 2000, Attribute("x", Kind.REAL, Interval(0, 100))
+    truth = {f"x{i}": rng.exponential(8.0, n).clip(0, 100) for i in range(6)}
+    law = Gaussian(sigma=10.0).on(attribute)
+    view = View(
+        tuple(
+            Column(Attribute(name, Kind.REAL, Interval(0, 100)), law, law.perturb(KEY.derive(name), Rows(0, n), values))
+            for name, values in truth.items()
+        )
+    )
+    rows = np.arange(n)
+    links = LikelihoodLinkage(Targets(truth)).run(view)
+    plain = Likelihood.of(view, Targets(truth))
+    alone = np.concatenate([plain.logs(part).argmax(axis=1) for part in plain.parts()]) == rows
+    assert links.credit(rows).mean() > alone.mean() + 3 * np.sqrt(alone.mean() / n)
 
 
 def test_a_release_of_distinct_true_rows_is_linked_completely_and_duplicates_share_the_credit():
@@ -192,7 +214,7 @@ def test_inference_is_the_weighted_sum_of_posteriors(mixed):
     belief = view.beliefs["c"]
     for i, row in enumerate(rows):
         others = View(tuple(c for c in view.columns if c.name != "c"))
-        weights = naive_weights(others, truth, row)
+        weights = naive_weights(others, truth, row, ratio=False)  # who resembles them, whoever it is
         posterior = (weights / weights.sum()) @ belief.posterior[belief.codes]
         assert found["c"].mean[i] == pytest.approx(posterior @ belief.grid.centres, abs=2e-3)
         assert found["c"].pick[i] == np.argmax(posterior)

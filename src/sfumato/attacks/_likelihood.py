@@ -8,8 +8,8 @@ variance Σ_ss − Σ_so Σ_oo⁻¹ Σ_os. Who knows other values of a person, a
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -314,6 +314,41 @@ class _Clear:
 
 
 @dataclass(frozen=True, eq=False)
+class _Evidence:
+    """−log P(released row): the same for every target, so that a row that suits anybody counts for little."""
+
+    logs: LogArray
+
+    def of(self, part: slice) -> LogArray:  # noqa: ARG002 - all targets alike
+        return self.logs[None, :]
+
+    def pairs(self, targets: IntArray, rows: IntArray) -> LogArray:  # noqa: ARG002
+        return self.logs[rows]
+
+
+def log_evidence(view: View, names: Collection[str], beliefs: Mapping[str, Belief]) -> FloatArray:
+    """Return Σ_a log P(y_a) for each row, over the blurred columns among `names`.
+
+    Columns count as independent. Those whose noise was drawn together are taken as normal, and a missing value as their mean.
+    Clear columns say nothing here: those who know them look only at rows that agree with them.
+    """
+    out = np.zeros(view.rows)
+    joints = group_by_joint_law(view[name] for name in names)
+    together = {n for group in joints.values() for n in group}
+    for name in names:
+        belief = beliefs[name]
+        if name in together or belief.clear:
+            continue
+        seen = belief.codes >= 0
+        out[seen] += np.log(np.maximum(belief.evidence[belief.codes[seen]], 1e-26))
+    for group in joints.values():
+        y = np.column_stack([view[n].values for n in group])
+        away = np.nan_to_num(y - np.nanmean(y, axis=0))
+        out -= 0.5 * np.einsum("ij,jk,ik->i", away, np.linalg.pinv(np.atleast_2d(np.cov(away, rowvar=False))), away)
+    return out
+
+
+@dataclass(frozen=True, eq=False)
 class Likelihood:
     """The sum over the columns that the attacker knows of the targets."""
 
@@ -346,6 +381,10 @@ class Likelihood:
             for law, names in joints.items()
         )
         return cls(columns, view.rows, targets, together)
+
+    def against(self, evidence: FloatArray) -> Likelihood:
+        """Return log P(y | x)/P(y) in the place of log P(y | x), given log P(y) of each row."""
+        return replace(self, columns={**self.columns, "": _Evidence(-evidence.astype(np.float32))})
 
     def parts(self) -> Iterator[slice]:
         """The targets, a few at a time."""

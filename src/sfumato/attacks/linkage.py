@@ -1,7 +1,9 @@
 """Which released row is this person's? By likelihood, by distance, one to one on a sample, or through two halves that meet.
 
-The attacker's posterior over rows Y for a target X is ∝ Π_a P(y_a | x_a) over the known attributes (Islam & Brankovic's intruder,
-with the law of the release in the place of theirs). Distances are Gower's: range-scaled differences of numbers, 0 or 1 for labels.
+If row r is the target's, it was drawn from P(y | x) and every other row from P(y). So the attacker's posterior over rows is
+∝ P(y_r | x)/P(y_r): a row that would suit anybody is weak evidence. Both are products over the known attributes (Islam &
+Brankovic's intruder, with the law of the release in the place of theirs). Distances are Gower's: range-scaled differences of
+numbers, 0 or 1 for labels.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.attacks._likelihood import Likelihood, floor_logs
+from sfumato.attacks._likelihood import Likelihood, floor_logs, log_evidence
 from sfumato.attacks.base import Grants, Knowledge, LinkAttack, Targets, View
 from sfumato.attacks.known_rows import LearnsLaw
 from sfumato.counts import FloatArray, IntArray
@@ -94,7 +96,7 @@ NEAR = 1e-4
 
 @dataclass(frozen=True, eq=False)
 class Links:
-    """For each target: the best log-likelihood, how many rows share it, log of the sum over rows, and 2^entropy."""
+    """For each target: the best log-likelihood ratio, how many rows share it, log of the sum over rows, and 2^entropy."""
 
     likelihood: Likelihood
     best: FloatArray
@@ -125,7 +127,8 @@ class LikelihoodLinkage(LinkAttack):
 
     def run(self, view: View) -> Links:
         """Return the posterior in short."""
-        likelihood = Likelihood.of(view, self.targets, self.beliefs(view))
+        beliefs = self.beliefs(view)
+        likelihood = Likelihood.of(view, self.targets, beliefs).against(log_evidence(view, self.targets.known, beliefs))
         size = self.targets.size
         best, logsum, effective = np.empty(size), np.empty(size), np.empty(size)
         ties = np.empty(size, np.int64)

@@ -68,6 +68,11 @@ identifier = click.option("--id", "identifier", help="The column that says whose
 privacy = click.option(
     "--privacy", type=float, help="Width of the 95 % interval, as a fraction of each range; labels keep as much signal."
 )
+goal = click.option(
+    "--goal",
+    metavar="found=5%",
+    help="Choose the noise so that at most this many people are found by their true values (default: found=5%).",
+)
 seed = click.option("--seed", type=int, default=0, show_default=True)
 force = click.option("--force", is_flag=True, help="Replace an existing output.")
 json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")

@@ -18,6 +18,7 @@ from sfumato.cli.output import check_outputs, give, say, show, warn, write_text
 @options.identifier
 @options.noise("{}.")
 @options.privacy
+@options.goal
 @options.parameters
 @options.output("Where to write the plan (default: to stdout).")
 @options.reading(shown=False)

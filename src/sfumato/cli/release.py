@@ -20,6 +20,7 @@ from sfumato.cli.output import give, progress, say, table, warn
 @options.identifier
 @options.noise("{}, for all columns.")
 @options.privacy
+@options.goal
 @options.parameters
 @options.method("Instead of noise column by column: {}, or a guided method such as leaf-swap.")
 @click.option("--name", help="The release's name; noise is fixed for a name (default: for the table).")

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from sfumato.advice import Goal, advise
 from sfumato.channels import CHANNELS, JOINT_LAWS
 from sfumato.description import cautions
 from sfumato.engines import Engine, Local, Needs, Progress, Target
@@ -48,10 +49,14 @@ def plan(
     privacy: float | None = None,
     method: str | None = None,
     options: Mapping[str, Any] | None = None,
+    goal: str | None = None,
     name: str | None = None,
     encoding: str | None = None,
 ) -> Plan:
     """Look at a table and propose a plan that a person can edit.
+
+    Without a strength (`privacy`, `options`) or a method, the plan has the weakest noise at which few enough people are found
+    again, by attacks on a rehearsal in memory.
 
     Parameters
     ----------
@@ -70,6 +75,8 @@ def plan(
         In place of noise: correlated-gaussian, or a guided method such as leaf-swap.
     options : mapping, optional
         Parameters of the noise or of the method.
+    goal : str, optional
+        How many people somebody may find again who knows all their true values: ``found=5%`` (the default).
     name : str, optional
         The release's name; noise is fixed for a name.
     encoding : str, optional
@@ -92,6 +99,10 @@ def plan(
         raise UsageError(
             "method= takes the place of noise=, and its parameters are given by options=; leave noise= and privacy= out"
         )
+    named = privacy is not None or bool(options) or method is not None
+    if goal is not None and named:
+        raise UsageError("goal= chooses the strength of the noise; leave privacy=, options= and method= out, or goal=")
+    wanted = Goal.parse(goal) if goal is not None else Goal()
     if noise is not None and noise not in CHANNELS and is_guided(noise):
         raise UsageError(
             f"{noise} is a method around a pattern of the whole table, not noise: give it as method={noise}, or in a plan as "
@@ -108,7 +119,7 @@ def plan(
         encoding=encoding,
     )
     if method is None:
-        return proposal
+        return proposal if named else advise(proposal, table, noise=noise, goal=wanted, encoding=encoding)
     # A guided method moves values between rows, so an id that was not asked for is only withheld.
     untied = method not in JOINT_LAWS and identifier is None
     return with_method(without_identifier(proposal) if untied else proposal, method, options)
@@ -138,6 +149,7 @@ def release(
     privacy: float | None = None,
     method: str | None = None,
     options: Mapping[str, Any] | None = None,
+    goal: str | None = None,
     name: str | None = None,
     key: SecretKey | str | Path | None = None,
     draft: bool = False,
@@ -157,8 +169,8 @@ def release(
     table : path, bundled name, dataframe or Arrow table
         The original.
     plan : Plan, path or None
-        What is done to each column. Without a plan one is proposed from `target`, `identifier`, `noise`, `privacy`, `method`
-        and `options`, as `sfumato.plan` does it; beside a plan these cannot be given.
+        What is done to each column. Without a plan one is proposed from `target`, `identifier`, `noise`, `privacy`, `method`,
+        `options` and `goal`, as `sfumato.plan` does it; beside a plan these cannot be given.
     folder : path
         The folder to make. It appears when it is complete.
     name : str, optional
@@ -207,6 +219,7 @@ def release(
     if isinstance(place, str | Path) and folder.resolve() in Path(place).resolve().parents:
         raise OutputError(f"the input {table} lies inside the folder {folder} to be written; name another output")
     asked = {"target": target, "identifier": identifier, "noise": noise, "privacy": privacy, "method": method}
+    asked |= {"goal": goal}
     if draft and not isinstance(key, str | Path):
         raise UsageError("draft=True needs a ledger that remembers the draft; name the owner's key file with key=")
     followed = _resolve_plan(table, plan, asked | {"options": options}, encoding)

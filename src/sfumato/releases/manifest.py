@@ -63,8 +63,9 @@ class ReleasedColumn:
         guided = law if channel is None and law != NONE else None
         attribute = Attribute.from_dict(entry)
         if channel is not None:
-            # Refuses what no release can hold: a law without its scale, or for another kind of column.
-            channel.on(attribute)
+            # Refuses what no release can hold: a law without its scale, for another kind of column, or for another domain.
+            if not channel.is_bound or channel.on(attribute).ends != channel.ends:
+                raise ValueError(f"{attribute.name}: the law is bound to another domain than that of the column")
             _check_size(attribute, channel)
         return cls(attribute, channel, missing, guided, absent)
 

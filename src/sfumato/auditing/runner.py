@@ -175,7 +175,7 @@ def audit(
     """
     start = time.perf_counter()
     book = _open_ledger(key, ledger)
-    original, made = open_pair(original, release, verify=engine.gathers)
+    original, made = open_pair(original, release)
     case = read_case(made, original, others, engine=engine, sample=sample, encoding=encoding)
     case = case.choose_people(control, known, targets=targets, seed=seed, encoding=encoding)
     again = find_repeats(book, made.manifest) if book is not None else None

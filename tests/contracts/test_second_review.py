@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -46,13 +47,13 @@ def test_review_m1a_a_law_bound_to_another_domain_is_refused(
     with pytest.raises(DataError, match="sepal_length: the law is bound to another domain"):
         sf.Release.open(release.folder)
     # The checker by itself: a certificate that is right for the narrow law, beside a manifest that states both.
-    other = sf.release("iris", None, tmp_path / "o", noise="laplace", privacy=0.5)
+    other = Path(shutil.copytree(release.folder, tmp_path / "other"))
     shrink: dict[str, Any] = copy.deepcopy(true)
     narrow(shrink)
     domain = shrink["attributes"][0]["mechanism"]
     shrink["attributes"][0]["domain"] = [domain["low"], domain["high"]]
-    (other.folder / "manifest.json").write_text(json.dumps(shrink), "utf-8")
-    column = sf.certify(other.folder, tmp_path / "narrow.json").data["columns"][0]
+    (other / "manifest.json").write_text(json.dumps(shrink), "utf-8")
+    column = sf.certify(other, tmp_path / "narrow.json").data["columns"][0]
     certificate["columns"][0] = column
     (release.folder / "law.cert.json").write_text(json.dumps(certificate), "utf-8")
     assert check_files(release.folder) == 1

@@ -10,8 +10,8 @@ import pytest
 from sklearn import metrics
 
 import sfumato as sf
-from sfumato.errors import DataError, UsageError
-from sfumato.mining import SCORES, Model, Scores, find_score, mine, score_model
+from sfumato.errors import DataError
+from sfumato.mining import SCORES, Model, Scores, mine, score_model
 from sfumato.mining.naive_bayes import NAIVE_BAYES
 from sfumato.mining.scores import (
     CalibrationBin,
@@ -32,7 +32,6 @@ from sfumato.mining.scores import (
     smooth_shares,
     wilson_interval,
 )
-from sfumato.report.score_tables import TITLES
 from sfumato.schema import Attribute, Interval, Kind
 from sfumato.trees import Node, Test, Tree
 
@@ -248,20 +247,6 @@ def test_memory_does_not_grow_with_distinct_probabilities() -> None:
     assert len(folded.values) <= 65_536
     assert folded.rows == 300_000
     assert auc(folded) == pytest.approx(metrics.roc_auc_score(truth, chance), abs=1e-5)
-
-
-def test_a_score_knows_its_direction() -> None:
-    assert [name for name, score in SCORES.items() if not score.higher_is_better] == ["log-loss", "brier"]
-    assert find_score("auc").is_better(0.8, than=0.7)
-    assert not find_score("auc").is_better(math.nan, than=0.7)
-    assert {name.replace("-", "_"): not s.higher_is_better for name, s in SCORES.items()} == {
-        key: "lower is better" in title for key, (title, _) in TITLES.items()
-    }
-
-
-def test_a_score_without_a_name_is_refused_with_those_there_are() -> None:
-    with pytest.raises(UsageError, match="choose accuracy, balanced-accuracy, auc, log-loss, brier"):
-        find_score("f1")
 
 
 def test_rows_without_a_class_are_not_scored() -> None:

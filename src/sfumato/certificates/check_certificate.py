@@ -80,6 +80,7 @@ class Law:
             demand(t.get(name, 1) in range(most + 1), f"{name} is not a number up to {most}, as ours are")
         whole = float(round(1 / self.step))
         self.parts = whole if whole > 1 and abs(whole * self.step - 1) < 1e-12 else 0.0
+        self.first = t["low"] - t["window"] if "window" in t else 0
         self.prepare()
 
     def prepare(self) -> None:
@@ -114,16 +115,12 @@ class Law:
         return bisect_right(self.t["cuts"], true) if "cuts" in self.t else int(true)
 
     def outcome(self, released: float) -> int:
-        """Return the place of a released value in a window or among those that are listed, the code of a label."""
-        if "window" in self.t:
-            return int(self.index(released) - self.t["low"] + self.t["window"])
-        return int(self.t["values"].index(released)) if "values" in self.t else int(released)
+        """Return which of the listed values was released, the code of a label, or the place in all windows."""
+        return int(self.t["values"].index(released)) if "values" in self.t else self.index(released) - self.first
 
     def name_outcome(self, outcome: int) -> float:
         """Return the value of an outcome."""
-        if "window" in self.t:
-            return self.value(outcome + self.t["low"] - self.t["window"])
-        return float(self.t["values"][outcome]) if "values" in self.t else float(outcome)
+        return float(self.t["values"][outcome]) if "values" in self.t else self.value(outcome + self.first)
 
 
 class Noise(Law):
@@ -133,9 +130,17 @@ class Noise(Law):
         """Return N for two words."""
         raise NotImplementedError
 
+    def lay_out(self, upto: list[int], width: int, bits: int, shift: int, origin: int) -> None:
+        """Lay cells out on a line, in units of 2⁻ˢ steps: `upto` counts words below each, zero lies at `origin`."""
+        self.upto, self.width, self.bits, self.shift, self.origin = upto, width, bits, shift, origin
+
     def below(self, n: int) -> Fraction:
-        """Return P(N < n)."""
-        raise NotImplementedError
+        """Return P(N < n): the cells below n − ½ steps, and of its own cell the places below."""
+        cell, inside = divmod(n * 2**self.shift - 2**self.shift // 2 + self.origin, self.width)
+        if not 0 <= cell < len(self.upto) - 1:
+            return Fraction(int(cell > 0))
+        before, after = self.upto[cell : cell + 2]
+        return (before + (after - before) * share_below(inside, self.width, self.bits)) / self.upto[-1]
 
     def draw(self, first: int, second: int, true: float) -> float:
         place = self.index(true) + self.noise(first, second)
@@ -162,7 +167,7 @@ class RoundedNormal(Noise):
 
     def prepare(self) -> None:
         self.starts, self.cells = read_starts(self.shared["normal"]), self.shared["cells_per_sigma"]
-        self.width, self.shift, self.bits = int(self.t["width"], 16), self.t["shift"], self.t["bits"]
+        self.lay_out(self.starts, int(self.t["width"], 16), self.t["bits"], self.t["shift"], 0)
 
     def noise(self, first: int, second: int) -> int:
         cell = bisect_right(self.starts, first) - 1
@@ -170,11 +175,8 @@ class RoundedNormal(Noise):
         return -n if first % 2 else n
 
     def below(self, n: int) -> Fraction:
-        if n <= 0:
-            return 1 - self.below(1 - n)
-        cell, rest = divmod((2 * n - 1) * 2 ** (self.shift - 1), self.width)
-        start, after = [*self.starts[cell : cell + 2], WORDS, WORDS][:2]
-        return (1 + (start + (after - start) * share_below(rest, self.width, self.bits)) / WORDS) / 2
+        upto = (1 + super().below(max(n, 1 - n))) / 2  # the line is that of |N|
+        return upto if n > 0 else 1 - upto
 
     def check(self) -> None:
         for i, start in enumerate(self.starts[:-1]):
@@ -189,14 +191,11 @@ class RoundedUniform(Noise):
     """⌊(⌊u 2A⌋ − A)/2ˢ + ½⌋ steps, u by the first word."""
 
     def prepare(self) -> None:
-        self.half, self.shift, self.bits = int(self.t["half"], 16), self.t["shift"], self.t["bits"]
+        self.half = int(self.t["half"], 16)
+        self.lay_out([0, 1], 2 * self.half, self.t["bits"], self.t["shift"], self.half)
 
     def noise(self, first: int, second: int) -> int:  # noqa: ARG002 - one word is enough
         return choose(first, 2 * self.half, self.bits) - self.half + 2 ** (self.shift - 1) >> self.shift
-
-    def below(self, n: int) -> Fraction:
-        place = n * 2**self.shift - 2 ** (self.shift - 1) + self.half
-        return share_below(min(max(place, 0), 2 * self.half), 2 * self.half, self.bits)
 
     def check(self) -> None:
         alpha = Fraction(self.half, 2**self.shift)
@@ -209,32 +208,24 @@ class TwoSidedGeometric(Noise):
     def prepare(self) -> None:
         self.blocks, self.cells = read_starts(self.t["blocks"]), read_starts(self.t["cells"])
         demand(len(self.blocks) * len(self.cells) <= 2**22, "the table is too large")
-        names = ("width", "spare_bits", "bottom", "low", "high", "top")
-        self.width, self.spare, self.bottom, self.low, self.high, self.top = (self.t[name] for name in names)
-        grain = 2**self.spare if self.width > 1 else 1
-        demand(all(start % grain == 0 for start in self.cells), "a cell depends on the spare bits")
+        width, spare = self.t["width"], self.t["spare_bits"]
+        self.bottom, self.low, self.high, self.top = (self.t[name] for name in ("bottom", "low", "high", "top"))
+        demand(width == 1 or all(start % 2**spare == 0 for start in self.cells), "a cell depends on the spare bits")
         demand(all(start % 2 == 0 for start in self.blocks), "the two sides differ")
-        self.scale = Fraction(self.stated["b"]) / Fraction(self.step)
-        self.apart = -(-(self.high - self.low) // self.width)
-        self.spread = share(0, self.width, self.spare) / share(self.width - 1, self.width, self.spare)
+        self.scale, self.apart = Fraction(self.stated["b"]) / Fraction(self.step), -(-(self.high - self.low) // width)
+        self.spread = share(0, width, spare) / share(width - 1, width, spare)
         blocks, cells = ([b - a for a, b in pairwise(starts)] for starts in (self.blocks, self.cells))
-        # Pairs of words for zero and for cell 1, 2, … on one side; those from a cell on. The last block has all beyond it.
+        # Pairs of words for zero and for cell 1, 2, … on one side. The last block has all beyond it.
         self.mass = [blocks[0] * WORDS, *(c // 2 * w for c in blocks[1:] for w in cells)]
-        self.tails = [*reversed([*accumulate(reversed(self.mass), initial=0)])]
         self.inner = self.mass[: -len(cells)]
+        line = [*accumulate([*reversed(self.mass[1:]), *self.mass], initial=0)]
+        self.lay_out(line, width, spare, 0, (len(self.mass) - 1) * width + width // 2)
 
     def noise(self, first: int, second: int) -> int:
         block, cell = bisect_right(self.blocks, first) - 1, bisect_right(self.cells, second) - 1
         m = (block - 1) * (len(self.cells) - 1) + cell + 1 if block else 0
-        inside = second % 2**self.spare * self.width >> self.spare if self.width > 1 else 0
+        inside = second % 2**self.bits * self.width >> self.bits
         return (-m if first % 2 else m) * self.width - self.width // 2 + inside
-
-    def below(self, n: int) -> Fraction:
-        cell, inside = divmod(n + self.width // 2, self.width)
-        if abs(cell) >= len(self.mass):
-            return Fraction(int(cell > 0))
-        before = WORDS**2 - self.tails[cell] if cell > 0 else self.tails[1 - cell]
-        return (before + self.mass[abs(cell)] * share_below(inside, self.width, self.spare)) / WORDS**2
 
     def gamma(self) -> Fraction | None:
         if self.high - self.low > 50 * self.scale + 1:
@@ -250,7 +241,7 @@ class TwoSidedGeometric(Noise):
         return max(worst, above, beneath) * self.spread
 
     def check(self) -> None:
-        demand(self.mass[0] + 2 * self.tails[1] == WORDS**2, SUM)
+        demand(self.upto[-1] == WORDS**2, SUM)
         ends = [self.index(self.stated["low"]), self.index(self.stated["high"])]
         demand([self.low, self.high] == ends, "the domain is another one")
         root = exponential(-self.width / self.scale / 2)
@@ -298,12 +289,9 @@ class OwnOrAny(Law):
         own = sum(share(k, *self.own) for k in places if self.member(true, k) == y)
         return kept * own + (1 - kept) * share(y, *self.every)
 
-    def gamma(self) -> Fraction:
-        return self.ratio(self.threshold)
-
-    def ratio(self, threshold: int) -> Fraction:
-        """Return the amplification with this threshold."""
-        most, fewest = share(0, *self.own), share(self.every[0] - 1, *self.every)
+    def gamma(self, more: int = 0) -> Fraction:
+        """Return the amplification, with this many more words below the threshold."""
+        threshold, most, fewest = self.threshold + more, share(0, *self.own), share(self.every[0] - 1, *self.every)
         return 1 + threshold * most / ((WORDS - threshold) * fewest)
 
     def check(self) -> None:
@@ -326,7 +314,7 @@ class OwnOrAny(Law):
             demand(whole == 1 and even, SUM)
         asked = Fraction(law["gamma"]) if "gamma" in law else exponential(Fraction(law["epsilon"]))
         demand(self.gamma() <= asked, "gamma exceeds what was asked")
-        largest = self.threshold == WORDS - 1 or self.ratio(self.threshold + 1) > asked
+        largest = self.threshold == WORDS - 1 or self.gamma(1) > asked
         demand(largest, "gamma is lower than what was asked")
 
 

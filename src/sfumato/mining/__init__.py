@@ -14,4 +14,4 @@ from sfumato.mining.clustering import LABELS, cluster, complete_columns, scale_c
 from sfumato.mining.distributions import Reconstruction, Reconstructions, reconstruct
 from sfumato.mining.evaluation import Evaluation
 from sfumato.mining.model import Model, evaluate, mine, predict
-from sfumato.mining.scores import SCORES, Z95, Score, Scores, find_score, score_model
+from sfumato.mining.scores import SCORES, Z95, Score, Scores, score_model

@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 
 from sfumato.counts import BoolArray, FloatArray, IntArray
-from sfumato.errors import DataError, UsageError
+from sfumato.errors import DataError
 from sfumato.mining.naive_bayes import NaiveBayes
 from sfumato.reconstruction import wilson
-from sfumato.text import join_names
 from sfumato.trees import Columns, Tree, smooth_shares
 
 Z95 = 1.959963984540054
@@ -412,42 +411,20 @@ def _finite(value: float) -> float | None:
 
 @dataclass(frozen=True)
 class Score:
-    """A score by its name: which way is better, how to compute it, and what it is for one who knows only the class shares.
+    """How to compute a score, and what it is for one who knows only the class shares."""
 
-    Examples
-    --------
-    >>> find_score("log-loss").is_better(0.2, than=0.3)
-    True
-    """
-
-    name: str
-    higher_is_better: bool
     of: Callable[[Scores], float]
     without_model: Callable[[Scores], float]
 
-    def is_better(self, value: float, *, than: float) -> bool:
-        """Return whether a value is better than another; one that is not a number never is."""
-        return value > than if self.higher_is_better else value < than
-
 
 SCORES = {
-    score.name: score
-    for score in (
-        Score("accuracy", True, lambda s: s.accuracy, lambda s: s.majority),
-        Score("balanced-accuracy", True, lambda s: s.balanced_accuracy, lambda s: 1 / int((s.shares > 0).sum())),
-        Score("auc", True, lambda s: s.auc, lambda _: 0.5),
-        Score("log-loss", False, lambda s: s.log_loss, lambda s: shares_log_loss(s.shares)),
-        Score("brier", False, lambda s: s.brier, lambda s: shares_brier(s.shares)),
-    )
+    "accuracy": Score(lambda s: s.accuracy, lambda s: s.majority),
+    "balanced-accuracy": Score(lambda s: s.balanced_accuracy, lambda s: 1 / int((s.shares > 0).sum())),
+    "auc": Score(lambda s: s.auc, lambda _: 0.5),
+    "log-loss": Score(lambda s: s.log_loss, lambda s: shares_log_loss(s.shares)),
+    "brier": Score(lambda s: s.brier, lambda s: shares_brier(s.shares)),
 }
 """Every score by its name. Without a model accuracy is that of the commonest class, the losses those of the class shares."""
-
-
-def find_score(name: str) -> Score:
-    """Return the score of that name, or raise UsageError."""
-    if name not in SCORES:
-        raise UsageError(f"score: {name!r} is not one of them; choose {join_names(SCORES)}")
-    return SCORES[name]
 
 
 def score_model(body: Tree | NaiveBayes, columns: Columns, truth: IntArray) -> Scores:

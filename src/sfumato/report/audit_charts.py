@@ -90,7 +90,7 @@ def _brief(value: float) -> str:
 
 
 def promise_chart(promised: Mapping[str, Mapping[str, Any]], sizes: Mapping[str, float]) -> str:
-    """One row an attribute: the promised interval behind, what is left in front, both as shares of the domain."""
+    """Draw one row per attribute: the promised interval behind, what is left in front, both as shares of the domain."""
     order = {"broken": 0, "narrowed": 1, "kept": 2, "no promise": 3}
     shown = [p for p in promised.values() if p["verdict"] in order and sizes.get(p["attribute"], 0) > 0]
     shown = sorted(shown, key=lambda p: (order[p["verdict"]], p["share_left"]))
@@ -124,7 +124,7 @@ def promise_chart(promised: Mapping[str, Mapping[str, Any]], sizes: Mapping[str,
 
 
 def attack_chart(attacks: Sequence[Mapping[str, Any]], most: int = 28) -> str:
-    """One row a finding: success with its interval, beside the baseline and the control."""
+    """Draw one row per finding: success with its interval, beside the baseline and the control."""
     ranked = sorted(attacks, key=lambda f: (not f["gains"], -f["advantage"], -f["success"]))
     # Of an attribute's two posteriors the stronger is enough for the eye; the table has both.
     seen: dict[tuple[str, ...], Mapping[str, Any]] = {}

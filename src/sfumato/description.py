@@ -8,10 +8,18 @@ from typing import Any
 
 from sfumato.findings import Note, code_notes
 from sfumato.guided import METHODS, Method, Pattern, TreeMethod
-from sfumato.privacy import HIDE_GAPS, VISIBLE_GAPS, exactly_true, figures, hides_little, record_figures
+from sfumato.privacy import (
+    HIDE_GAPS,
+    VISIBLE_GAPS,
+    exactly_true,
+    figures,
+    hides_little,
+    keeps_nearly_all,
+    record_figures,
+)
 from sfumato.releases import Manifest, Release, ReleasedColumn, as_release, read_signature, verify
 from sfumato.schema import Categories, Kind, Missing, Role
-from sfumato.text import format_number, join_names, markdown, visible
+from sfumato.text import format_number, is_formula, join_names, markdown, visible
 
 
 def what(column: ReleasedColumn, method: Mapping[str, Any] | None = None) -> str:
@@ -138,6 +146,11 @@ def cautions(manifest: Manifest) -> list[Note]:
         "their true value"
     )
     caution("SF204", coarse, true)
+    kept = [c.attribute.name for c in columns if c.channel and keeps_nearly_all(c.channel, c.attribute)]
+    caution("SF251", "So little is substituted that more than 99 of 100 cells tell their true value", kept)
+    if manifest.data.format == "csv":
+        formulas = [c.attribute.name for c in columns if any(map(is_formula, (c.attribute.name, *_texts(c))))]
+        caution("SF252", "Texts that a spreadsheet may run as a formula stand in the data or its header", formulas)
     infinite = [c.attribute.name for c in columns if c.channel and c.channel.guarantee().reason]
     caution("SF205", "No finite ε of differential privacy holds for", infinite)
     if manifest.method is not None:
@@ -161,6 +174,12 @@ def cautions(manifest: Manifest) -> list[Note]:
         )
         out.append(Note("SF210", fixed))
     return out
+
+
+def _texts(column: ReleasedColumn) -> tuple[str, ...]:
+    """Return the labels of a column."""
+    domain = column.attribute.domain
+    return domain.values if isinstance(domain, Categories) else ()
 
 
 def _method(manifest: Manifest) -> type[Method] | None:

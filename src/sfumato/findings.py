@@ -236,6 +236,16 @@ WORDS = {
         "Most rows look alike, so the ledger cannot tell whether a later table holds the same people.",
         "Keep count of releases of this table yourself, or tie the noise to people with an id column.",
     ),
+    "SF251": (
+        "Nearly every cell tells its true value",
+        "The law of these labels keeps the true value, or a report that points at it, in more than 99 of 100 cells.",
+        "Ask for a smaller gamma or epsilon, or release the column as true and say so.",
+    ),
+    "SF252": (
+        "Texts look like formulas of a spreadsheet",
+        "A label or a column name begins with =, +, -, @, a tab or a line end. A spreadsheet may run it when the CSV file is opened.",
+        "Release to Parquet, or import the CSV file as text. Labels are data, so they are not changed.",
+    ),
     # --- mining ---
     "SF301": (
         "A column was not reconstructed",

@@ -10,10 +10,19 @@ import numpy as np
 
 from sfumato.findings import Note, code_notes
 from sfumato.guided import METHODS, Method, Pattern, TreeMethod
-from sfumato.privacy import HIDE_GAPS, VISIBLE_GAPS, exactly_true, figures, hides_little, person_figures, record_figures
+from sfumato.privacy import (
+    HIDE_GAPS,
+    VISIBLE_GAPS,
+    exactly_true,
+    figures,
+    hides_little,
+    keeps_nearly_all,
+    person_figures,
+    record_figures,
+)
 from sfumato.releases import DRAFT, Manifest, Release, ReleasedColumn, as_release, read_signature, verify
 from sfumato.schema import Categories, Kind, Missing, Role
-from sfumato.text import format_number, join_names, markdown, visible
+from sfumato.text import format_number, is_formula, join_names, markdown, visible
 
 
 def what(column: ReleasedColumn, method: Mapping[str, Any] | None = None) -> str:
@@ -148,6 +157,11 @@ def cautions(manifest: Manifest) -> list[Note]:
     scaled = [c.attribute.name for c in columns if c.attribute.scale is not None]
     words = "Noise acts on a scale and grows with the value, so a plain mean of released values is far off; reconstruct corrects it"
     caution("SF292", words, scaled)
+    kept = [c.attribute.name for c in columns if c.channel and keeps_nearly_all(c.channel, c.attribute)]
+    caution("SF251", "So little is substituted that more than 99 of 100 cells tell their true value", kept)
+    if manifest.data.format == "csv":
+        formulas = [c.attribute.name for c in columns if any(map(is_formula, (c.attribute.name, *_texts(c))))]
+        caution("SF252", "Texts that a spreadsheet may run as a formula stand in the data or its header", formulas)
     infinite = [c.attribute.name for c in columns if c.channel and c.channel.guarantee().reason]
     caution("SF205", "No finite ε of differential privacy holds for", infinite)
     if manifest.method is not None:
@@ -215,6 +229,12 @@ def _person_words(manifest: Manifest) -> str:
     if sums:
         words += f" ε of that many different values adds up to {join_names(sums, 12)}."
     return words
+
+
+def _texts(column: ReleasedColumn) -> tuple[str, ...]:
+    """Return the labels of a column."""
+    domain = column.attribute.domain
+    return domain.values if isinstance(domain, Categories) else ()
 
 
 def _method(manifest: Manifest) -> type[Method] | None:

@@ -342,6 +342,16 @@ WORDS = {
         "No attack tried found people beyond the limit, gave a hidden column away or broke a promise.",
         "Nothing. File the report with the release.",
     ),
+    "SF251": (
+        "Nearly every cell tells its true value",
+        "The law of these labels keeps the true value, or a report that points at it, in more than 99 of 100 cells.",
+        "Ask for a smaller gamma or epsilon, or release the column as true and say so.",
+    ),
+    "SF252": (
+        "Texts look like formulas of a spreadsheet",
+        "A label or a column name begins with =, +, -, @, a tab or a line end. A spreadsheet may run it when the CSV file is opened.",
+        "Release to Parquet, or import the CSV file as text. Labels are data, so they are not changed.",
+    ),
     # --- mining ---
     "SF291": (
         "Values were clipped",

@@ -32,18 +32,28 @@ def join_names(values: Iterable[object], limit: int = 8) -> str:
 
 
 _CONTROLS = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff\ud800-\udfff]"
+    "[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufffe\uffff\ud800-\udfff]"
 )
-"""What a terminal may obey and XML may not hold: control characters other than tab and line end, marks of direction, surrogates."""
+"""What a terminal may obey, a reader cannot see, and XML may not hold: control characters and line ends other than the tab, marks of
+direction, letters without width, surrogates."""
 
 
 def visible(text: str) -> str:
-    r"""Write control characters as escapes, so that no terminal obeys them and no page breaks on them.
+    r"""Write control characters and line ends as escapes: no terminal obeys them, no page breaks on them, no name forges a line.
 
-    >>> visible("red\x1b[31m")
-    'red\\x1b[31m'
+    >>> visible("red\x1b[31m"), visible("a\nb")
+    ('red\\x1b[31m', 'a\\nb')
     """
     return _CONTROLS.sub(lambda match: match[0].encode("unicode_escape", "surrogatepass").decode("ascii"), text)
+
+
+def is_formula(text: str) -> bool:
+    """Return whether a spreadsheet may run the text of a CSV cell: it begins with a sign of a formula, and is not a number.
+
+    >>> is_formula("=1+1"), is_formula("-cmd"), is_formula("-1.5")
+    (True, True, False)
+    """
+    return bool(re.match(r"[=+\-@\t\r]", text)) and not re.fullmatch(r"[+-]?[0-9]+([.,][0-9]+)?", text)
 
 
 def escape(text: str) -> str:

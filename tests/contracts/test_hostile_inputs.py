@@ -12,6 +12,7 @@ import random
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv
@@ -23,7 +24,9 @@ from tests.support.owner_files import clinic_database, swiss_bank
 from tests.support.spreadsheet import write_workbook
 
 import sfumato as sf
+from sfumato.certificates import check_certificate
 from sfumato.errors import SfumatoError
+from sfumato.io import checksum
 
 INPUTS = int(os.environ.get("SFUMATO_FUZZ", "400"))
 SEED = int(os.environ.get("SFUMATO_FUZZ_SEED", "1"))
@@ -90,6 +93,10 @@ def use_release(folder: Path) -> None:
 
 
 def use_data(folder: Path) -> None:
+    """Read data that its hostile author gave the right checksum."""
+    about = json.loads((folder / "manifest.json").read_text("utf-8"))
+    about["data"]["sha256"] = checksum(folder / about["data"]["file"])
+    (folder / "manifest.json").write_text(json.dumps(about), "utf-8")
     release = sf.Release.open(folder)
     release.read_table()
     release.to_arrow()
@@ -154,30 +161,77 @@ def test_reading_broken_files_takes_little_memory() -> None:
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 2**20  # kilobytes: one gigabyte
 
 
-def test_a_manifest_with_any_one_field_changed_is_read_or_refused(files: Path, tmp_path: Path) -> None:
-    """Every place of the statement in turn, filled with what does not belong there."""
-    about = json.loads((files / "release/manifest.json").read_text("utf-8"))
-    (tmp_path / "data.csv").write_bytes((files / "release/data.csv").read_bytes())
+def places(data: object, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Return the way to every place of a document; of a long list, to its first and last ones."""
+    inner = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    few = [(key, value) for key, value in inner if not isinstance(key, int) or key in (0, 1, len(data) - 1)]  # type: ignore[arg-type]
+    return [path] * bool(path) + [place for key, value in few for place in places(value, (*path, key))]
 
-    def places(data: object, path: tuple[object, ...] = ()) -> list[tuple[object, ...]]:
-        inner = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
-        return [path] * bool(path) + [place for key, value in inner for place in places(value, (*path, key))]
 
-    for path in places(about):
-        for wrong in (None, -1, 1e300, "x", [], {}, [[]], True, "\0", 10**40):
-            broken = json.loads(json.dumps(about))
-            *way, last = path
-            at = broken
-            for key in way:
-                at = at[key]  # type: ignore[index]
-            at[last] = wrong  # type: ignore[index]
-            (tmp_path / "manifest.json").write_text(json.dumps(broken), "utf-8")
+def put(data: Any, path: tuple[Any, ...], value: object) -> Any:
+    """Return a document with one place changed."""
+    out = json.loads(json.dumps(data))
+    *way, last = path
+    at = out
+    for key in way:
+        at = at[key]
+    at[last] = value
+    return out
+
+
+WRONG = (None, 0, -1, 1e300, 1e308, -1e308, 5e-324, 2**63, "", "x", [], {}, [[]], True, "\0", 10**40)
+KINDS: dict[str, tuple[str, dict[str, Any]]] = {
+    "gaussian": ("iris", {"noise": "gaussian"}),
+    "laplace": ("iris", {"noise": "laplace"}),
+    "square-wave": ("iris", {"noise": "square-wave"}),
+    "intervals": ("iris", {"noise": "intervals", "privacy": 0.3}),
+    "correlated": ("iris", {"method": "correlated-gaussian"}),
+    "leaf-swap": ("iris", {"method": "leaf-swap"}),
+    "projective": ("car_evaluation", {"noise": "projective"}),
+    "substitution": ("car_evaluation", {"noise": "substitution"}),
+}
+VERBS: tuple[Callable[[Path], object], ...] = (
+    sf.reconstruct,
+    lambda r: sf.mine(r, "byclass"),
+    lambda r: sf.cluster(r, k=3),
+    lambda r: sf.certify(r, r.parent / "law.cert.json", force=True),
+)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_manifest_with_any_one_field_changed_is_read_or_refused(tmp_path: Path, kind: str) -> None:
+    """Every place of the statement in turn, filled with what does not belong there, and read by every verb in turn."""
+    table_name, asked = KINDS[kind]
+    release = sf.release(table_name, None, tmp_path / "r", target="class", **asked)
+    file = release.folder / "manifest.json"
+    about = json.loads(file.read_text("utf-8"))
+    cases = [(path, wrong) for path in places(about) for wrong in WRONG]
+    chance = random.Random(f"{SEED} {kind}")
+    for path, wrong in chance.sample(cases, min(INPUTS, len(cases))):
+        file.write_text(json.dumps(put(about, path, wrong)), "utf-8")
+        start = time.process_time()
+        for use in (sf.describe, chance.choice(VERBS)):
             told = ""
             try:
-                use_data(tmp_path)
-                sf.describe(tmp_path)
+                use(release.folder)
             except SfumatoError as error:
                 told = str(error)
             except Exception as error:
-                raise AssertionError(f"{path} = {wrong!r}: {error!r}") from error
+                raise AssertionError(f"seed {SEED}: {path} = {wrong!r}: {error!r}") from error
             assert "\n" not in told.strip(), (path, wrong, told)
+        assert time.process_time() - start < MAX_SECONDS, (SEED, path, wrong)
+
+
+@pytest.mark.parametrize("kind", ["laplace", "square-wave", "projective", "substitution"])
+def test_a_certificate_with_any_one_field_changed_is_right_or_wrong_at_once(tmp_path: Path, kind: str) -> None:
+    table_name, asked = KINDS[kind]
+    release = sf.release(table_name, None, tmp_path / "r", **asked)
+    about = json.loads(sf.certify(release).path.read_text("utf-8"))
+    manifest = json.loads((release.folder / "manifest.json").read_text("utf-8"))
+    cases = [(path, wrong) for path in places(about | {"columns": about["columns"][:1]}) for wrong in WRONG]
+    for path, wrong in random.Random(f"{SEED} {kind}").sample(cases, min(INPUTS // 4, len(cases))):
+        (tmp_path / "cert.json").write_text(json.dumps(put(about, path, wrong)), "utf-8")
+        (tmp_path / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+        start = time.process_time()
+        assert check_certificate.main([str(tmp_path / "cert.json"), str(tmp_path / "manifest.json")]) in (0, 1)
+        assert time.process_time() - start < MAX_SECONDS, (SEED, path, wrong)

@@ -101,7 +101,7 @@ def audit(
     start = time.perf_counter()
     conditions = tuple(Condition.parse(text) for text in fail_on)
     book = _open_ledger(key, ledger)
-    original, made = open_pair(original, release, verify=engine.gathers)
+    original, made = open_pair(original, release)
     case = read_case(made, original, others, engine=engine, sample=sample, encoding=encoding)
     outside = None if control is None else read_control(made.manifest, control, encoding)
     case = case.choose_people(outside, known, targets=targets, seed=seed)

@@ -15,6 +15,7 @@ import math
 import sys
 from bisect import bisect_right
 from collections.abc import Callable
+from datetime import date
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import accumulate, pairwise
@@ -24,6 +25,8 @@ from typing import Any
 WORDS = 2**64
 TINY, HALF = Fraction(1, 10**9), Fraction(1, 2)
 SUM = "probabilities do not add up to 1"
+EPOCH = date(1970, 1, 1).toordinal()
+LIMITS = {"bits": 64, "own_bits": 64, "every_bits": 64, "spare_bits": 64, "shift": 64, "order": 999, "dimension": 22}
 
 
 class Wrong(ValueError):
@@ -73,6 +76,8 @@ class Law:
 
     def __init__(self, t: dict[str, Any], stated: dict[str, Any], shared: dict[str, Any]) -> None:
         self.t, self.stated, self.shared, self.step = t, stated, shared, float(t.get("step", 1.0))
+        for name, most in LIMITS.items():
+            demand(t.get(name, 1) in range(most + 1), f"{name} is not a number up to {most}, as ours are")
         whole = float(round(1 / self.step))
         self.parts = whole if whole > 1 and abs(whole * self.step - 1) < 1e-12 else 0.0
         self.first = t["low"] - t["window"] if "window" in t else 0
@@ -202,6 +207,7 @@ class TwoSidedGeometric(Noise):
 
     def prepare(self) -> None:
         self.blocks, self.cells = read_starts(self.t["blocks"]), read_starts(self.t["cells"])
+        demand(len(self.blocks) * len(self.cells) <= 2**22, "the table is too large")
         width, spare = self.t["width"], self.t["spare_bits"]
         self.bottom, self.low, self.high, self.top = (self.t[name] for name in ("bottom", "low", "high", "top"))
         demand(width == 1 or all(start % 2**spare == 0 for start in self.cells), "a cell depends on the spare bits")
@@ -255,6 +261,7 @@ class OwnOrAny(Law):
         self.set, self.threshold = self.t["set"], int(self.t["threshold"], 16)
         self.own, self.every = (self.t["own"], self.t["own_bits"]), (self.t["every"], self.t["every_bits"])
         demand(0 <= self.threshold < WORDS, "the threshold leaves no other value possible")
+        demand(self.t.get("order", 0) ** self.t.get("dimension", 1) <= 2**22, "the space is too large")
 
     def member(self, true: float, k: int) -> int:
         """Return the k-th own outcome of a value: itself, a point of its window, or a point of its hyperplane."""
@@ -277,7 +284,9 @@ class OwnOrAny(Law):
 
     def chance(self, true: float, released: float) -> Fraction:
         y, kept = self.outcome(released), Fraction(self.threshold, WORDS)
-        own = sum(share(k, *self.own) for k in range(self.own[0]) if self.member(true, k) == y)
+        near = y - self.member(true, 0)  # all outcomes but those of a hyperplane follow each other
+        places = range(self.own[0]) if self.set == "hyperplane" else range(max(near, 0), min(near + 1, self.own[0]))
+        own = sum(share(k, *self.own) for k in places if self.member(true, k) == y)
         return kept * own + (1 - kept) * share(y, *self.every)
 
     def gamma(self, more: int = 0) -> Fraction:
@@ -297,7 +306,7 @@ class OwnOrAny(Law):
             sizes = points(t["dimension"] - 1, t["order"]), points(t["dimension"], t["order"])
             demand(all(t[name] == law[name] for name in ("order", "dimension")), "the space is another one")
             for x in range(min(law["size"], 5)):
-                once = len({self.member(x, k) for k in range(self.own[0])}) == self.own[0]
+                once = len({self.member(x, k) for k in range(sizes[0])}) == sizes[0]
                 demand(once, f"the set of {x} has a code twice")
         demand((self.own[0], self.every[0]) == sizes, "the numbers of outcomes are others")
         for size, bits in (self.own, self.every):
@@ -360,6 +369,9 @@ def check_column(column: dict[str, Any], shared: dict[str, Any]) -> None:
     """Raise Wrong unless every claim about a column is right."""
     claimed = column["gamma"]
     demand((claimed is None) == bool(column["reason"]), "an infinite gamma needs a reason, and a finite one none")
+    demand(
+        (claimed is None) == (column["epsilon"] is None), "epsilon is claimed without gamma, or gamma without epsilon"
+    )
     if column["table"] is None:
         demand(claimed is None, "gamma is claimed without a table")
         return
@@ -385,20 +397,30 @@ def check_column(column: dict[str, Any], shared: dict[str, Any]) -> None:
         demand(drawn == expected, f"words {first} {second} take {value!r} to {drawn!r}, not {expected!r}")
 
 
+def check_domain(attribute: dict[str, Any], law: dict[str, Any]) -> None:
+    """Raise Wrong unless a law is bound to the labels, or the ends (days as numbers), that the manifest states of its column."""
+    labels = len(attribute.get("categories", ())) + (attribute.get("missing") == "category")
+    demand("categories" not in attribute or law.get("size", labels) == labels, "the labels are others")
+    ends = [date.fromisoformat(e).toordinal() - EPOCH if isinstance(e, str) else e for e in attribute.get("domain", ())]
+    demand("high" not in law or ends == [law["low"], law["high"]], "the domain is another one")
+
+
 def check(certificate: dict[str, Any], manifest: dict[str, Any]) -> int:
     """Raise Wrong unless a certificate is right and speaks of the columns of the manifest; return how many laws it proves."""
-    stated = {a["name"]: a.get("mechanism") for a in manifest["attributes"]}
-    columns = {c["name"]: c for c in certificate["columns"]}
+    stated, columns = manifest["attributes"], certificate["columns"]
+    names, same = [c["name"] for c in columns], "certificate and manifest speak of different columns"
     demand(certificate["sfumato_certificate"] == 1, "this is not a certificate of version 1")
-    demand(stated.keys() == columns.keys(), "certificate and manifest speak of different columns")
-    for name, column in columns.items():
-        demand(column["mechanism"] == stated[name], f"{name}: the law is not that of the manifest")
+    demand(certificate["release"] == manifest["name"], "the certificate is that of another release")
+    demand(names == [a["name"] for a in stated] and len({*names}) == len(names), same)
+    for attribute, column in zip(stated, columns, strict=True):
         try:
+            demand(column["mechanism"] == attribute["mechanism"], "the law is not that of the manifest")
+            check_domain(attribute, column["mechanism"])
             check_column(column, certificate["shared"])
-        except (LookupError, TypeError, ValueError, ArithmeticError) as error:
+        except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
             words = error if isinstance(error, Wrong) else f"the certificate cannot be read ({error!r})"
-            raise Wrong(f"{name}: {words}") from None
-    return sum(c["table"] is not None for c in columns.values())
+            raise Wrong(f"{column['name']}: {words}") from None
+    return sum(c["table"] is not None for c in columns)
 
 
 def main(paths: list[str]) -> int:

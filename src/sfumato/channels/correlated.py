@@ -42,7 +42,7 @@ class CorrelatedGaussian(JointLaw):
     Notes
     -----
     Σ_r is published, since a miner needs it, and with c it tells Σ_x: covariances of the whole table, not of any row. Where
-    Σ_x is learned from the table it is blurred first, so that it tells no row better than the release does.
+    Σ_x is learned from the table it is blurred first, so that it tells no value better than the release does.
 
     Examples
     --------
@@ -293,10 +293,12 @@ class Moments:
 def blur_covariance(moments: Moments, ratio: float, draws: FloatArray) -> tuple[FloatArray, float]:
     """Return Σ_x with noise, and the least eigenvalue that its correlations may keep.
 
-    One row moves Σ_ij by about (x_i − μ_i)(x_j − μ_j)/n. Without noise somebody who knows all other rows could solve the
-    published Σ_r for it. The noise has the standard deviation √c (R_i s_j + R_j s_i)/2n, R the ranges of the domains and s the
-    standard deviations: since δ(z²) = 2 z δz and |z| ≤ R/2s at a middle place, the row is then told no better than by its
-    own released value, whose noise is √c s. `draws` are standard normal, shape (d, d); the upper triangle is used.
+    One row moves Σ_ij by about D_i D_j/n, D = x − μ. Without noise somebody who knows all other rows could solve the published
+    Σ_r for it. An entry's noise has the standard deviation w_ij = √((d + 3) c) max(R_i s_j, R_j s_i)/n, R the ranges of the
+    domains and s the standard deviations. All d entries of column i tell of x_i: ∂Σ_ij/∂x_i = D_j/n, and 2 D_i/n for j = i.
+    With |D_j| ≤ R_j their Fisher information is Σ_j (∂Σ_ij/∂x_i)²/w_ij² ≤ (d − 1 + 4)/((d + 3) c s_i²) = 1/(c s_i²), that of
+    the released value, whose noise is √c s_i: no value is told better by the covariance than by itself (Cramér–Rao). `draws`
+    are standard normal, shape (d, d); the upper triangle is used.
 
     Noise may leave a direction with less than the data has in it. Its largest eigenvalue is about 2 √d of an entry, so
     directions are raised to that.
@@ -304,7 +306,7 @@ def blur_covariance(moments: Moments, ratio: float, draws: FloatArray) -> tuple[
     covariance = moments.covariance()
     s = np.sqrt(np.diag(covariance))
     cross = np.outer(moments.unit, s)
-    weight = math.sqrt(ratio) * (cross + cross.T) / (2 * np.maximum(moments.pairs, 1.0))
+    weight = math.sqrt((len(s) + 3) * ratio) * np.maximum(cross, cross.T) / np.maximum(moments.pairs, 1.0)
     upper = np.triu(draws)
     noisy = np.where(moments.pairs >= MIN_ROWS, covariance + weight * (upper + np.triu(upper, 1).T), 0.0)
     own = np.diag_indices(len(noisy))

@@ -73,6 +73,15 @@ class Projective(Discrete):
     order: int | None = fact("the prime q of the projective space")
     dimension: int | None = fact("t, its number of coordinates; K = (qᵗ−1)/(q−1)")
 
+    def __post_init__(self) -> None:
+        order, dimension = self.order or 2, self.dimension or 2
+        prime = 1 < order < 160 and all(order % k for k in range(2, order))
+        if not prime or not 1 < dimension <= 22 or (self.size or 0) > ProjectiveSpace(order, dimension).size > 1:
+            space = f"order = {self.order} and dimension = {self.dimension}"
+            raise UsageError(
+                f"{self.law}: {space} are not a projective space with a set for each of {self.size} values"
+            )
+
     _gamma = Settled[float]("gamma")
     _size = Settled[int]("size")
     _order = Settled[int]("order")

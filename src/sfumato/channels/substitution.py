@@ -187,7 +187,7 @@ class Substitution(Discrete):
         if attribute.kind.numeric and attribute.interval.range:
             check_width(attribute)
         if attribute.kind.numeric:
-            edges = bins_over(attribute, self.bins)
+            edges = bins_over(attribute, len(self.edges) - 1 if self.edges else self.bins)
             if edges is None:
                 values = tuple(float(v) for v in Grid.over(attribute, self.bins).points)
             size = len(values) if values is not None else len(edges or ()) - 1

@@ -9,7 +9,17 @@ import click
 
 import sfumato as sf
 from sfumato.cli import options
-from sfumato.cli.output import check_extension, check_outputs, give, name_options, progress, say, table, write_report
+from sfumato.cli.output import (
+    check_extension,
+    check_outputs,
+    check_private,
+    give,
+    name_options,
+    progress,
+    say,
+    table,
+    write_report,
+)
 from sfumato.text import format_number
 
 
@@ -58,6 +68,7 @@ def audit(
         check_extension(path, ".html", ".json")
     check_extension(summary, ".json")
     check_outputs(output, public, summary, force=force)
+    check_private(output)
     where = options.open_engine(engine, master)
     with progress("auditing") as tick:
         result = sf.audit(engine=where, progress=tick, **asked)

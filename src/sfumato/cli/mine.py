@@ -56,7 +56,8 @@ def mine(
     if export:
         write_text(export, lambda: model.to_code(export.suffix.lower().lstrip(".")), force=force)
     if words := model.to_text():
-        say(words)
+        for line in words.split("\n"):
+            say(line)
     if "why" in model.notes:
         warn(Note("SF302", str(model.notes["why"])))
     say(model.headline + (f"; model in {output}" if output else ""))

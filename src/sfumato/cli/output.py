@@ -25,6 +25,12 @@ def show(text: str) -> None:
     click.echo(visible(text))
 
 
+def show_lines(text: str) -> None:
+    """Write several lines of the answer to stdout."""
+    for line in text.split("\n"):
+        show(line)
+
+
 def say(text: str = "", *, mark: str = "", colour: str | None = None) -> None:
     """Write a line for the person at the terminal; `mark` stands in front of it in bold."""
     head = click.style(mark, fg=colour, bold=True) if mark else ""
@@ -84,7 +90,9 @@ def give(data: dict[str, Any]) -> None:
 def _document(data: Any) -> str:
     text = json.dumps(_finite(data), indent=2, ensure_ascii=not _stdout_is_unicode())
     # JSON escapes the first 32 characters itself; a terminal obeys the others too.
-    return re.sub("[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]", lambda match: f"\\u{ord(match[0]):04x}", text)
+    return re.sub(
+        "[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f]", lambda match: f"\\u{ord(match[0]):04x}", text
+    )
 
 
 def _stdout_is_unicode() -> bool:
@@ -142,6 +150,18 @@ def check_outputs(*paths: Path | None, force: bool) -> None:
     from sfumato.io import check_outputs_free
 
     check_outputs_free(*paths, force=force)
+
+
+def check_private(path: Path | None) -> None:
+    """Raise OutputError if the owner's own report would lie in a release, and be given away with it."""
+    from sfumato.errors import OutputError
+
+    if path is not None and (
+        folder := next((p for p in path.resolve().parents if (p / "manifest.json").exists()), None)
+    ):
+        raise OutputError(
+            f"{path} lies in the release {folder}, and the report is for the owner alone; name another output"
+        )
 
 
 def check_extension(path: Path | None, *allowed: str) -> None:

@@ -9,7 +9,7 @@ import click
 
 import sfumato as sf
 from sfumato.cli import options
-from sfumato.cli.output import check_outputs, give, say, show, warn, write_text
+from sfumato.cli.output import check_outputs, give, say, show_lines, warn, write_text
 
 
 @click.command(epilog="Example:  sfumato plan patients.csv --target diagnosis --id patient -o plan.toml")
@@ -34,7 +34,7 @@ def plan(table: Any, output: Path | None, force: bool, as_json: bool, **asked: A
         say(f"wrote a plan for {len(proposal.schema)} columns to {output}; read it, then:")
         say(f"  sfumato release {table} --plan {output} -o release")
     elif not as_json:
-        show(text)
+        show_lines(text)
     for line in proposal.warnings:
         warn(line)
     if as_json:

@@ -24,7 +24,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sfumato.errors import OutputError, UsageError
+from sfumato.errors import GET_RELEASE_AGAIN, DataError, OutputError, UsageError
 from sfumato.text import join_names
 
 STALE = 7 * 24 * 3600.0
@@ -265,6 +265,10 @@ class Written:
 def checksum(path: Path) -> str:
     """Return the SHA-256 of a data file, or of the `sha256sum` list of a data folder's files."""
     if path.is_dir():
+        if odd := next(
+            (p.name for p in path.iterdir() if not p.name.isprintable() or (p.is_symlink() and p.is_dir())), None
+        ):
+            raise DataError(f"{path} holds {odd!r}, which is not the name of a file of data; {GET_RELEASE_AGAIN}")
         return Written.folder(path.name, [Written(p.name, "", 0, 0, checksum(p)) for p in path.iterdir()]).sha256
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -326,6 +330,10 @@ def _writer(sink: Any, form: str, schema: pa.Schema) -> Any:
     if form == "csv":
         from pyarrow import csv as pacsv
 
+        if odd := next((n for n in schema.names if {*n} & {"\n", "\r", "\0"}), None):
+            raise UsageError(
+                f"{odd!r}: no CSV file can hold a column name with a line break; rename it, or write format=parquet"
+            )
         return pacsv.CSVWriter(sink, schema, write_options=pacsv.WriteOptions(quoting_style="needed"))
     import pyarrow.parquet as pq
 

@@ -240,7 +240,7 @@ def reconstruct(
     """
     if isinstance(source, Column):
         return reconstruct_column(source, **options)
-    release = as_release(source, verify=engine.gathers)
+    release = as_release(source)
     if by_class and release.manifest.schema.target is None:
         raise UsageError(f"{release.folder} has no target, so there are no classes; leave by_class=True out")
     names = list(attributes) if attributes else None

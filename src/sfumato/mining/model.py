@@ -378,7 +378,7 @@ def mine(
         if not engine.gathers:
             raise UsageError("an engine that does not gather rows mines release folders; give one, or engine=Local()")
         return _grow(release, chosen, options)
-    opened = as_release(release, verify=engine.gathers)
+    opened = as_release(release)
     _check_classes(opened)
     if engine.gathers:
         model = _grow(opened.read_table(), chosen, options)

@@ -7,6 +7,7 @@ from sfumato.privacy.figures import (
     exactly_true,
     figures,
     hides_little,
+    keeps_nearly_all,
     record_figures,
     refuse_unchanged,
 )

@@ -222,10 +222,32 @@ def hides_little(channel: Channel, attribute: Attribute) -> bool:
     return share is not None and share > 0.5
 
 
+def best_guess(channel: Channel, attribute: Attribute) -> float | None:
+    """Return how often the likeliest value behind a released one is the true one, if all are alike; None for other laws."""
+    if isinstance(channel, Projective):
+        return float(_reports(channel)["keep_probability"])
+    if not isinstance(channel, Substitution) or channel.edges is not None:
+        return None
+    if channel.matrix is not None:
+        return float(np.array(channel.matrix).max(axis=1).mean())
+    return keep_probability(channel.guarantee().gamma, len(channel.values or attribute.labels))
+
+
+def keeps_nearly_all(channel: Channel, attribute: Attribute) -> bool:
+    """Return whether the released label tells the true one in all but one cell of a hundred."""
+    return (best_guess(channel, attribute) or 0.0) > 0.99
+
+
 def refuse_unchanged(channel: Channel, attribute: Attribute) -> None:
     """Refuse noise that leaves a column as it is, which would be true values under another name."""
     min_changed = 1e-6  # a law that changes fewer cells modifies nothing
-    share = None if isinstance(channel, Substitution) else exactly_true(channel, attribute)
+    share = best_guess(channel, attribute)
+    if share is not None and share > 1 - min_changed:
+        raise UsageError(
+            f"{attribute.name}: {channel.law} of this size tells {100 * share:.4g} % of the true values; ask for less gamma or "
+            "epsilon, or release the column as true"
+        )
+    share = exactly_true(channel, attribute)
     if share is None or share <= 1 - min_changed:
         return
     raise UsageError(

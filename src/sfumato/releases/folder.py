@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -119,10 +120,16 @@ class Release:
         if read_signature(self.folder) is not None:
             verify(self)
 
+    @cached_property
+    def verified(self) -> Release:
+        """The release itself, once data and signature are checked: once for each object, before any of its data is read."""
+        self.verify()
+        return self
+
     def read_table(self, names: list[str] | None = None, block_rows: int = BLOCK_ROWS) -> Table:
         """Read the released values with their laws into memory, for mining."""
         reader = Reader.of(self.manifest, names)
-        source = self._source(open_table(self.data_path, reading=PLAIN), reader)
+        source = self._source(open_table(self.verified.data_path, reading=PLAIN), reader)
         with name_files_in_errors(source):
             table = reader.join([reader(block) for block in read_blocks(source, reader.names, block_rows)])
         if reader.names:
@@ -132,13 +139,18 @@ class Release:
     def count_table(self, engine: Engine, names: list[str] | None = None) -> CountedTable:
         """Open the released values with their laws, to be counted by an engine and never held."""
         reader = Reader.of(self.manifest, names)
-        return CountedTable(reader, self._source(engine.open(self.data_path), reader), engine)
+        return CountedTable(reader, self._source(engine.open(self.verified.data_path), reader), engine)
 
     def _source(self, source: Source, reader: Reader) -> Source:
         """Return the data, if it holds what the manifest states, as far as that is known without reading it."""
         check_columns(source, reader.names, GET_RELEASE_AGAIN)
         if source.rows is not None:
             self._check_rows(source.rows)
+            size = sum(p.stat().st_size for p in (self.data_path, *self.data_path.glob("*")) if p.is_file())
+            if source.rows > 2**20 + 16 * size:  # blurred cells take a bit or more each, however they are packed
+                raise DataError(
+                    f"{self.data_path} states {source.rows:,} rows in {size:,} bytes, which no rows fit in; {GET_RELEASE_AGAIN}"
+                )
         return source
 
     def _check_rows(self, rows: int) -> None:
@@ -149,7 +161,7 @@ class Release:
 
     def to_arrow(self) -> pa.Table:
         """Return the released data as an Arrow table. Texts of a CSV file become what the manifest says: numbers, days, labels."""
-        source = open_table(self.data_path, reading=PLAIN)
+        source = self._source(open_table(self.verified.data_path, reading=PLAIN), Reader.of(self.manifest))
         table = pa.Table.from_batches([b.batch for b in read_blocks(source)])
         for place, name in enumerate(table.column_names):
             if table.schema.field(place).type == pa.string() and name in self.manifest.schema.names:
@@ -157,18 +169,13 @@ class Release:
         return table
 
 
-def as_release(release: Release | str | Path, *, verify: bool = False) -> Release:
-    """Return a release as it is, or opened from its folder; with `verify`, check the data of the folder as well."""
-    if isinstance(release, Release):
-        return release
-    opened = Release.open(release)
-    if verify:
-        opened.verify()
-    return opened
+def as_release(release: Release | str | Path) -> Release:
+    """Return a release as it is, or opened from its folder; either is checked to be whole."""
+    return (release if isinstance(release, Release) else Release.open(release)).verified
 
 
-def open_pair(original: Any, release: Any, *, verify: bool = False) -> tuple[Any, Release]:
+def open_pair(original: Any, release: Any) -> tuple[Any, Release]:
     """Return an original and its release, opened, in whichever order the two were given."""
     if is_release(original) and not is_release(release):
         original, release = release, original
-    return original, as_release(release, verify=verify)
+    return original, as_release(release)

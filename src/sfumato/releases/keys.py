@@ -42,14 +42,19 @@ def ledger_beside(path: str | Path) -> Path:
     return Path(f"{Path(path).resolve()}.ledger")
 
 
+def check_only_owner(path: Path) -> None:
+    """Raise UsageError for a key that others can read."""
+    if os.name == "posix" and (mode := stat.S_IMODE(path.stat().st_mode)) & 0o077:
+        raise UsageError(f"the key {path} is open to others (mode {mode:o}); run: chmod 600 {path}")
+
+
 def read_key_file(path: str | Path) -> KeyFile:
     """Read a key file; raise an error if others can read it."""
     path = Path(path)
     try:
         if path.is_dir():
             raise UsageError(f"the key {path} is a folder; name the key file, or a new one to create")
-        if os.name == "posix" and (mode := stat.S_IMODE(path.stat().st_mode)) & 0o077:
-            raise UsageError(f"the key {path} is open to others (mode {mode:o}); run: chmod 600 {path}")
+        check_only_owner(path)
         if not path.is_file():
             raise UsageError(f"the key {path} is not a file; name the key file, or a new one to create")
         with path.open("rb") as file:

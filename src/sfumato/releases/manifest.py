@@ -65,8 +65,9 @@ class ReleasedColumn:
         guided = law if channel is None and law != NONE else None
         attribute = Attribute.from_dict(entry)
         if channel is not None:
-            # Refuses what no release can hold: a law without its scale, or for another kind of column.
-            channel.on(attribute)
+            # Refuses what no release can hold: a law without its scale, for another kind of column, or for another domain.
+            if not channel.is_bound or channel.on(attribute).ends != channel.ends:
+                raise ValueError(f"{attribute.name}: the law is bound to another domain than that of the column")
             _check_size(attribute, channel)
         return cls(attribute, channel, missing, guided, absent)
 
@@ -203,6 +204,7 @@ class Manifest:
             if not isinstance(file, str) or Path(file).name != file or file in ("", ".."):
                 raise DataError(f"the manifest speaks of the file {file!r}, which is not the name of a file beside it")
             columns = tuple(ReleasedColumn.from_dict(c) for c in data["attributes"])
+            _check_extra(data.get("extra", {}))
             _check_agreement(data, columns)
             joint = CorrelatedGaussian.from_dict(data["joint"]) if data.get("joint") else None
             return cls(
@@ -276,6 +278,14 @@ def _check_agreement(data: Mapping[str, Any], columns: tuple[ReleasedColumn, ...
     texts = [data["name"], data.get("salt", ""), *data["withheld"], *data["independent_of_earlier_releases"]]
     if not all(isinstance(text, str) for text in texts):
         raise DataError("its name, its salt, and the names of columns and releases must be texts")
+
+
+def _check_extra(extra: Any) -> None:
+    """Raise DataError unless what a method states is of the form that readers expect."""
+    method, public = extra.get("method", {}), extra.get("public", {})
+    limits = public.get("limits", []) if isinstance(public, dict) else None
+    if not isinstance(method, dict) or not isinstance(limits, list) or not isinstance(method.get("law", ""), str):
+        raise DataError("what it states of its method, under extra, cannot be read")
 
 
 def _check_size(attribute: Attribute, channel: Channel) -> None:

@@ -23,6 +23,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 from sfumato.errors import GET_RELEASE_AGAIN, DataError, UsageError
 from sfumato.io import checksum, parse_json, read_document, write_file
+from sfumato.releases.keys import check_key_outside, check_only_owner
 from sfumato.releases.manifest import Manifest
 from sfumato.text import join_names
 
@@ -49,6 +50,8 @@ class Signature:
         The name of the key that signed: the first 16 hex digits of the SHA-256 of its 32 public bytes.
     statement : dict
         The in-toto statement: `subject` (every file with its SHA-256) and `predicate`.
+    public_key : bytes
+        The 32 public bytes of that key.
 
     Examples
     --------
@@ -63,6 +66,7 @@ class Signature:
 
     key_id: str
     statement: Mapping[str, Any]
+    public_key: bytes
 
 
 def sign(
@@ -96,6 +100,7 @@ def sign(
     3
     """
     folder = _folder(release)
+    check_key_outside(Path(key), folder)
     manifest = Manifest.load(folder)
     if manifest.draft:
         raise UsageError(f"{folder} is a draft, and a signature is for others; publish it first with sfumato.publish")
@@ -117,7 +122,7 @@ def sign(
         ],
     }
     write_file(folder / FILE, json.dumps(signed, indent=2) + "\n", force=force)
-    return Signature(_key_id(public), statement)
+    return Signature(_key_id(public), statement, public.public_bytes_raw())
 
 
 def verify(release: HasFolder | str | Path, key: str | Path | None = None) -> Signature:
@@ -155,7 +160,7 @@ def verify(release: HasFolder | str | Path, key: str | Path | None = None) -> Si
     signature = read_signature(folder)
     if signature is None:
         raise DataError(f"{folder} is not signed: it has no {FILE}; ask the data owner for a signed release")
-    if key is not None and _key_id(_load_public(Path(key))) != signature.key_id:
+    if key is not None and _load_public(Path(key)).public_bytes_raw() != signature.public_key:
         raise DataError(f"{folder} was signed by the key {signature.key_id}, not by {key}; {GET_RELEASE_AGAIN}")
     signed = {entry["name"]: entry["digest"]["sha256"] for entry in signature.statement["subject"]}
     there = {path.name for path in folder.iterdir()} - {FILE}
@@ -185,7 +190,7 @@ def read_signature(folder: Path) -> Signature | None:
         raise DataError(f"{path}: the signature does not hold; {GET_RELEASE_AGAIN}") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataError(f"{path} is not a signature of this program ({error}); {GET_RELEASE_AGAIN}") from None
-    return Signature(_key_id(public), statement)
+    return Signature(_key_id(public), statement, public.public_bytes_raw())
 
 
 def _folder(release: HasFolder | str | Path) -> Path:
@@ -241,6 +246,7 @@ def _load_or_create(path: Path) -> Ed25519PrivateKey:
             raise UsageError(f"the signing key {path} cannot be written: {error.strerror}; name another file") from None
         write_file(Path(f"{path}.pub"), public, force=True)
         return secret
+    check_only_owner(path)
     try:
         key = serialization.load_pem_private_key(read_document(path).encode(), None)
     except (OSError, ValueError, TypeError) as error:

@@ -88,4 +88,4 @@ def warning(text: str, *, bad: bool = False) -> str:
 
 def code(text: str) -> str:
     """Return commands, or a tree as text."""
-    return f"<pre>{escape(text)}</pre>"
+    return f"<pre>{chr(10).join(map(escape, text.split(chr(10))))}</pre>"

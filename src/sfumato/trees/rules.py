@@ -118,7 +118,7 @@ def text(tree: Tree) -> str:
             stack.append((node.children[branch], below, f"{words}{mark}"))
     if len(tree.nodes) > 1:
         lines += ["", "(records / of these another class; * missing values go here)"]
-    return "\n".join(lines)
+    return "\n".join(map(visible, lines))
 
 
 def leaf_text(tree: Tree, number: int) -> str:
@@ -134,7 +134,7 @@ def rules_text(tree: Tree, most: int | None = None) -> str:
     lines = [rule_text(tree, rule) for rule in ranked[:most]]
     if most is not None and len(ranked) > most:
         lines.append(f"… and {len(ranked) - most} more")
-    return "\n".join(lines)
+    return "\n".join(map(visible, lines))
 
 
 def rule_text(tree: Tree, rule: Rule) -> str:

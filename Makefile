@@ -10,7 +10,7 @@ DRAWS ?= 1e9
 SPLIT := --dist loadfile --no-loadscope-reorder  # a file of tests stays with one worker, so that what its tests share is made once
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-spark test-random fuzz check papers bench audit-laws docs docs-pages docs-guides format lock clean
+.PHONY: help demo test test-fast test-spark test-random fuzz check papers bench audit-laws coverage docs docs-pages docs-guides format lock clean
 
 help:  ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -68,6 +68,9 @@ bench: $(V)/.dev  ## measure speed and memory as ratios against peers, into benc
 
 audit-laws: $(V)/.dev  ## draw a billion values from all laws and compare them with their exact probabilities (DRAWS=1e9, a minute)
 	$(PY) benchmarks/law_audit.py --draws $(DRAWS)
+
+coverage: $(V)/.dev  ## measure how often every interval that is printed is right, into docs/coverage.md (five minutes)
+	$(PY) benchmarks/coverage.py
 
 docs: $(V)/.docs  ## build the documentation into site/index.html; a broken link or an orphan page fails
 	$(PY) -m sphinx -q -W --keep-going -b html -d $(V)/.doctrees docs site

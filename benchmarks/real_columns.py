@@ -119,11 +119,15 @@ def figures(true: FloatArray, d: Any) -> dict[str, Any]:
     quantiles = [d.quantile(q) for q in QUANTILES]
     truths = np.quantile(true, QUANTILES, method="inverted_cdf")
     slack = 1e-9 * (edges[-1] - edges[0])
+    low, high = edges[0] + np.array([0.2, 0.5]) * (edges[-1] - edges[0])
+    part, sd = d.share(low, high), d.sd()
     return {
         "mean": (float(mean) - true.mean()) / (mean.se or np.inf),
         "mean held": mean.low - slack <= true.mean() <= mean.high + slack,
         "variance": (float(variance) - true.var(ddof=1)) / (variance.se or np.inf),
         "variance held": variance.low - slack <= true.var(ddof=1) <= variance.high + slack,
+        "sd held": sd.low - slack <= true.std(ddof=1) <= sd.high + slack,
+        "share held": part.low - 1e-9 <= np.mean((true >= low) & (true <= high)) <= part.high + 1e-9,
         "quantiles held": float(
             np.mean([q.low - slack <= t <= q.high + slack for q, t in zip(quantiles, truths, strict=True)])
         ),

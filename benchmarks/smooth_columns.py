@@ -20,7 +20,7 @@ from measure import Ratio, ratios
 from real_columns import cumulate, distances
 
 import sfumato as sf
-from sfumato.channels import CHANNELS
+from sfumato.channels import CHANNELS, Channel
 from sfumato.counts import FloatArray
 from sfumato.generators.shapes import plateau, triangles
 from sfumato.randomness import SecretKey
@@ -44,7 +44,8 @@ def two_normals(rng: np.random.Generator, n: int) -> FloatArray:
     return np.where(rng.random(n) < 0.4, rng.normal(0.3, 0.08, n), rng.normal(0.7, 0.1, n))
 
 
-SHAPES: dict[str, tuple[Attribute, Callable[[np.random.Generator, int], FloatArray]]] = {
+Shape = tuple[Attribute, Callable[[np.random.Generator, int], FloatArray]]
+SHAPES: dict[str, Shape] = {
     "normal": (INTEGER, lambda rng, n: rng.normal(0.5, 1 / 6, n)),
     "two normals": (INTEGER, two_normals),
     "uniform": (INTEGER, lambda rng, n: rng.random(n)),
@@ -53,17 +54,23 @@ SHAPES: dict[str, tuple[Attribute, Callable[[np.random.Generator, int], FloatArr
 }
 
 
-def measure_cell(shape: str, n: int, law: str, privacy: float, key: int) -> FloatArray:
-    """Return W1 and TV of the released values and of each method, shape (1 + methods, 2)."""
-    digest = hashlib.sha256(f"{shape} {n} {law} {privacy:g} key {key}".encode()).digest()
-    attribute, draw = SHAPES[shape]
+def release(shape: Shape, n: int, wish: Channel, label: str) -> tuple[FloatArray, Column]:
+    """Return true rows of a shape and the released column; `label` stands for seed and key."""
+    digest = hashlib.sha256(label.encode()).digest()
+    attribute, draw = shape
     true = np.clip(draw(np.random.default_rng(int.from_bytes(digest[:4], "big")), n), 0.0, 1.0)
     if attribute is INTEGER:
         true = np.minimum(np.floor(64 * true), 63.0)
-    channel = CHANNELS[law](privacy=privacy).on(attribute)
-    column = Column(attribute, None, true).through(channel, SecretKey(digest))
-    raw = distances(attribute, true, lambda points: cumulate(column.values, points))
-    return np.array([raw, *(distances(attribute, true, sf.reconstruct(column, **m).cdf) for m in METHODS.values())])
+    return true, Column(attribute, None, true).through(wish.on(attribute), SecretKey(digest))
+
+
+def measure_cell(shape: str, n: int, law: str, privacy: float, key: int) -> FloatArray:
+    """Return W1 and TV of the released values and of each method, shape (1 + methods, 2)."""
+    label = f"{shape} {n} {law} {privacy:g} key {key}"
+    true, column = release(SHAPES[shape], n, CHANNELS[law](privacy=privacy), label)
+    raw = distances(column.attribute, true, lambda points: cumulate(column.values, points))
+    methods = (distances(column.attribute, true, sf.reconstruct(column, **m).cdf) for m in METHODS.values())
+    return np.array([raw, *methods])
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -115,6 +115,8 @@ def promise_chart(promised: Mapping[str, Mapping[str, Any]], sizes: Mapping[str,
     ) + _scale(left, span, height)
     for i, p in enumerate(shown):
         y, size, ink = TOP + row * i + row / 2, sizes[p["attribute"]], INK[p["verdict"]]
+        if ink == "good" and (p["guessed_right"] or {}).get("gain", 0.0) >= 0.5:
+            ink = "amber"
         stated = float(p["interval_width_95"] or 0.0)
         promise, rest, free = (min(w / size, 1.0) * span for w in (stated, p["left"], p["without_release"]))
         words = f"{_brief(p['left'])} of {_brief(stated or p['without_release'])} left"

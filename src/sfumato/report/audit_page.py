@@ -137,7 +137,7 @@ def _table(headers: Sequence[str], rows: Sequence[Sequence[str]], numbers: Seque
     return f'<div class="scroll">{page.table(headers, rows, numbers)}</div>'
 
 
-def _badge(verdict: str) -> page.Markup:
+def _badge(verdict: str, gain: float = 0.0) -> page.Markup:
     kind = {
         "broken": "",
         "in the clear": "clear",
@@ -145,6 +145,8 @@ def _badge(verdict: str) -> page.Markup:
         "not measured": "clear",
         "inferred": "narrowed",
     }.get(verdict, verdict)
+    if verdict == "kept" and gain >= 0.5:  # a small promise, and most of the value is given away
+        kind = "narrowed"
     return page.Markup(f'<span class="verdict {kind}">{escape(verdict)}</span>')
 
 
@@ -164,7 +166,7 @@ def _promises(about: Mapping[str, Any]) -> str:
             f"{_number(p['interval_width_95'])}",
             f"{_number(p['without_release'])}",
             _format_left(p),
-            _badge(p["verdict"]),
+            _badge(p["verdict"], (p["guessed_right"] or {}).get("gain", 0.0)),
             p.get("not_measured_because") or (p["attack"] if p["verdict"] != "in the clear" else ""),
         ]
         for name, p in promised.items()
@@ -402,9 +404,9 @@ def _reading(about: Mapping[str, Any]) -> str:
     return page.section(
         "How to read this",
         page.paragraph(
-            "Broken: an attack left less than two thirds of the promise, or found a way around the column's own law. Narrowed: "
-            "less than was promised is left, mostly because of the distribution of the column, which every release is meant to "
-            "tell; the alarm names what did it. Kept: at "
+            "Broken: an attack found a way around the column's own law, or the law gives away more than a third of the promise. "
+            "Narrowed: with the distribution of the column, which the release is meant to tell, less is left than the law alone would. "
+            "Inferred: the value follows from another column, also of people who are not in the release. Kept: at "
             "least 95 % of the promise is left. An audit knows the attacks listed here and no others; what it did not break "
             "may still break."
         ),

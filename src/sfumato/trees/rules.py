@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray
 from sfumato.schema import MISSING_LABEL, Attribute, Kind
+from sfumato.text import visible
 from sfumato.trees.tree import Test, Tree
 
 

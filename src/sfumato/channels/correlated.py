@@ -65,6 +65,10 @@ class CorrelatedGaussian(JointLaw):
         if matrix.shape != (d, d) or not np.allclose(matrix, matrix.T, rtol=1e-9, atol=0):
             raise UsageError(f"{self.law}: the covariance of {d} columns must be a symmetric {d} × {d} matrix")
         own = np.diag(matrix)
+        if d and not np.abs(matrix).max() < 1e150:
+            raise UsageError(
+                f"{self.law}: the covariance holds {np.abs(matrix).max():g}, which no noise has; correct it"
+            )
         if d and (own.min() < 0 or np.linalg.eigvalsh(matrix / np.sqrt(_or_one(np.outer(own, own)))).min() < -1e-9 * d):
             raise UsageError(f"{self.law}: the covariance has a negative eigenvalue, and no noise has that; correct it")
         if self.steps and len(self.steps) != d:
@@ -180,10 +184,11 @@ class CorrelatedGaussian(JointLaw):
         """Return the inverse of `to_dict`."""
         if unknown := set(data) - {"law", "names", "covariance", "ratio", "steps"}:
             raise UsageError(f"{cls.law} has no parameter {join_names(sorted(unknown))}")
+        ratio = data.get("ratio")
         return cls(
             tuple(data["names"]),
             tuple(tuple(float(v) for v in row) for row in data["covariance"]),
-            data.get("ratio"),
+            None if ratio is None else float(ratio),
             tuple(float(s) for s in data.get("steps", ())),
         )
 

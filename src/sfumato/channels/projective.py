@@ -31,6 +31,9 @@ from sfumato.errors import UsageError
 from sfumato.schema import Attribute
 from sfumato.tables import OwnOrAny, choose
 
+MAX_VECTORS = 2**22
+"""Reconstruction transforms an array of qᵗ numbers; this many take a tenth of a second."""
+
 
 @dataclass(frozen=True)
 class Projective(Discrete):
@@ -74,13 +77,14 @@ class Projective(Discrete):
     dimension: int | None = fact("t, its number of coordinates; K = (qᵗ−1)/(q−1)")
 
     def __post_init__(self) -> None:
-        order, dimension = self.order or 2, self.dimension or 2
+        order, dimension = 2 if self.order is None else self.order, 2 if self.dimension is None else self.dimension
         prime = 1 < order < 160 and all(order % k for k in range(2, order))
-        if not prime or not 1 < dimension <= 22 or (self.size or 0) > ProjectiveSpace(order, dimension).size > 1:
-            space = f"order = {self.order} and dimension = {self.dimension}"
+        if not prime or not 1 < dimension <= 22 or order**dimension > MAX_VECTORS:
             raise UsageError(
-                f"{self.law}: {space} are not a projective space with a set for each of {self.size} values"
+                f"{self.law}: order = {order} and dimension = {dimension} are not those of a projective space"
             )
+        if self.order is not None and (self.size or 0) > ProjectiveSpace(order, dimension).size:
+            raise UsageError(f"{self.law}: the space of order {order} has no set for each of {self.size} values")
 
     _gamma = Settled[float]("gamma")
     _size = Settled[int]("size")
@@ -339,7 +343,6 @@ def response_variance(gamma: float, size: int) -> float:
 @lru_cache(maxsize=256)
 def best_space(gamma: float, size: int) -> ProjectiveSpace:
     """Return the space of least variance that has a set for each value, within the limits on codes and vectors."""
-    max_vectors = 2**22  # reconstruction transforms an array of qᵗ numbers; this many take a tenth of a second
     max_codes = max(4 * size, 1024)  # beyond, variance gains nothing
     spaces = []
     for prime in (p for p in range(2, 160) if all(p % k for k in range(2, p))):
@@ -347,7 +350,7 @@ def best_space(gamma: float, size: int) -> ProjectiveSpace:
         while ProjectiveSpace(prime, dimension).size < size:
             dimension += 1
         space = ProjectiveSpace(prime, dimension)
-        if space.size <= max_codes and prime**dimension <= max_vectors:
+        if space.size <= max_codes and prime**dimension <= MAX_VECTORS:
             spaces.append((report_variance(gamma, space), space.size, prime, space))
     if not spaces:
         raise UsageError(f"projective: {size:,} values are too many; group them, or use substitution")

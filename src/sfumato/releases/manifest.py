@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -66,7 +67,9 @@ class ReleasedColumn:
         attribute = Attribute.from_dict(entry)
         if channel is not None:
             # Refuses what no release can hold: a law without its scale, for another kind of column, or for another domain.
-            if not channel.is_bound or channel.on(attribute).ends != channel.ends:
+            bound = channel.on(attribute)
+            same_step = math.isclose(bound.step or 0.0, channel.step or 0.0, rel_tol=1e-9)
+            if not channel.is_bound or bound.ends != channel.ends or not same_step:
                 raise ValueError(f"{attribute.name}: the law is bound to another domain than that of the column")
             _check_size(attribute, channel)
         return cls(attribute, channel, missing, guided, absent)

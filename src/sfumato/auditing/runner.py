@@ -23,6 +23,7 @@ from sfumato.auditing.utility import count_distances, measure_utility
 from sfumato.engines import Engine, Local, Progress
 from sfumato.errors import UsageError
 from sfumato.guided import exposed_rows
+from sfumato.randomness import SecretKey
 from sfumato.releases import Ledger, Release, as_release
 
 AnyAttack = TypeVar("AnyAttack", bound=Attack)
@@ -116,7 +117,7 @@ def audit(
     control: Any = None,
     known: Sequence[str] | None = None,
     targets: int = 500,
-    key: str | Path | None = None,
+    key: SecretKey | str | Path | None = None,
     ledger: Ledger | str | Path | None = None,
     seed: int = 0,
     encoding: str = "utf-8",
@@ -131,7 +132,7 @@ def audit(
     release : Release or path
         The release.
     original : table
-        The same table that the release was made from, with its rows in the same order.
+        The same table that the release was made from, with its rows in the same order (shuffled ones need the key).
     others : sequence of releases
         Other releases of the same rows, which an attacker may hold too.
     control : table, optional
@@ -140,8 +141,8 @@ def audit(
         Columns that an attacker who links people knows; all by default.
     targets : int
         How many people are attacked, where an attack goes person by person.
-    key : path, optional
-        The owner's key file, beside which the ledger lies.
+    key : SecretKey or path, optional
+        The owner's key: it puts rows that were shuffled in order again, and beside its file lies the ledger.
     ledger : Ledger or path, optional
         The ledger itself, where the key is not at hand. Releases of the same rows that it knows, and that are not among
         `others`, are drawn again from the original, so that averaging over them can be measured.
@@ -176,7 +177,7 @@ def audit(
     start = time.perf_counter()
     book = _open_ledger(key, ledger)
     made = as_release(release, verify=engine.gathers)
-    case = read_case(made, original, others, engine=engine, sample=sample, encoding=encoding)
+    case = read_case(made, original, others, engine=engine, sample=sample, encoding=encoding, key=key)
     case = case.choose_people(control, known, targets=targets, seed=seed, encoding=encoding)
     again = find_repeats(book, made.manifest) if book is not None else None
     given = [other.name for other in case.others]
@@ -210,11 +211,11 @@ def audit(
     )
 
 
-def _open_ledger(key: str | Path | None, ledger: Ledger | str | Path | None) -> Ledger | None:
+def _open_ledger(key: SecretKey | str | Path | None, ledger: Ledger | str | Path | None) -> Ledger | None:
     """Return the ledger beside a key file, or the one that is given."""
     if key is not None and ledger is not None:
         raise UsageError("key= and ledger= name the same thing; give one of them")
-    if key is not None:
+    if isinstance(key, str | Path):
         ledger = Ledger.of_key(key)
     book = Ledger(Path(ledger)) if isinstance(ledger, str | Path) else ledger
     if book is not None and not book.path.exists():

@@ -11,6 +11,7 @@ Start with sources.py (`open_table`, `read_blocks`) and cells.py (`Encoder`, `De
 release: this room imports schemas, counts, bundled datasets and errors, nothing above them.
 """
 
+from sfumato.io.buckets import open_buckets
 from sfumato.io.cells import (
     Decoder,
     Encoder,

@@ -77,7 +77,8 @@ class Manifest:
 
     `addressing` says whether noise belongs to a row of this release or to an entity wherever it turns up. `again` names
     earlier releases of the same rows whose noise is independent of this one's. `joint` is the law of columns whose noise
-    was drawn together; each of them is stated by itself as well. A `draft` is not to be passed on.
+    was drawn together; each of them is stated by itself as well. A `draft` is not to be passed on. Rows that were `shuffled` stand in
+    a random order, which the owner's key can undo.
 
     Examples
     --------
@@ -101,6 +102,7 @@ class Manifest:
     extra: Mapping[str, Any] = field(default_factory=dict)
     joint: CorrelatedGaussian | None = None
     draft: bool = False
+    shuffled: bool = False
 
     @cached_property
     def schema(self) -> Schema:
@@ -133,6 +135,7 @@ class Manifest:
                 ("joint", self.joint and self.joint.to_dict()),
                 ("extra", dict(self.extra)),
                 ("draft", self.draft),
+                ("shuffled", self.shuffled),
             )
             if value
         }
@@ -150,7 +153,7 @@ class Manifest:
             )
         known = {
             "sfumato_manifest", "name", "noise_scheme", "salt", "rows", "data", "noise_belongs_to", "withheld",
-            "independent_of_earlier_releases", "attributes", "extra", "joint", "draft",
+            "independent_of_earlier_releases", "attributes", "extra", "joint", "draft", "shuffled",
         }  # fmt: skip
         if unknown := set(data) - known:
             raise DataError(
@@ -176,6 +179,7 @@ class Manifest:
                 extra=dict(data.get("extra", {})),
                 joint=joint,
                 draft=_read_mark(data, "draft"),
+                shuffled=_read_mark(data, "shuffled"),
             )
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
             lacking = f"it lacks {error}" if isinstance(error, KeyError) else str(error)

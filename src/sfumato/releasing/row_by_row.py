@@ -36,6 +36,7 @@ from sfumato.releases import (
     Making,
     Manifest,
     ReleasedColumn,
+    RowOrder,
     Sketch,
     content_values,
     load_key,
@@ -160,6 +161,19 @@ class SketchByKeyFile:
     def __call__(self, block: Block) -> Sketch:
         """Return the sketch of one block."""
         return RowSketch.of(self.plan, load_worker_key(self.key_file, self.fingerprint))(block)
+
+
+@dataclass(frozen=True)
+class OrderByKeyFile:
+    """A random order of rows, with the key read from a file that lies where the work is done."""
+
+    salt: str
+    key_file: str
+    fingerprint: str
+
+    def __call__(self, block: Block) -> WordArray:
+        """Return the word of each row of a block."""
+        return RowOrder.of(load_worker_key(self.key_file, self.fingerprint), self.salt)(block)
 
 
 @dataclass(frozen=True)
@@ -394,6 +408,15 @@ class RowDraft(Draft):
             "whose noise is fixed."
         )
         return Making(warnings=(Note("SF231", warning),))
+
+
+def order_rows(
+    scope: Scope, owner: SecretKey, key: SecretKey | str | Path | None, engine: Engine
+) -> Callable[[Block], WordArray]:
+    """Return the words by which the rows of a table are shuffled."""
+    if engine.keys_on_workers and isinstance(key, str | Path):
+        return OrderByKeyFile(scope.salt, str(Path(key).absolute()), key_fingerprint(owner))
+    return RowOrder.of(owner, scope.salt)
 
 
 def sketch_rows(

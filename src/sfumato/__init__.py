@@ -20,7 +20,7 @@ HOMES = (
     ("sfumato.certificates", ("certify",)),
     ("sfumato.mining", ("reconstruct", "mine", "predict", "evaluate", "cluster")),
     ("sfumato.auditing", ("compare", "audit")),
-    ("sfumato.tradeoffs", ("tradeoff",)),
+    ("sfumato.tradeoffs", ("tradeoff", "compare_plans")),
     ("sfumato.generators", ("generate",)),
     ("sfumato.papers", ("reproduce",)),
     ("sfumato.demonstration", ("demo",)),
@@ -36,7 +36,7 @@ HOMES = (
     ("sfumato.mining", ("Reconstruction", "Reconstructions", "Model", "Evaluation")),
     ("sfumato.mining.estimators", ("PerturbedTreeClassifier",)),
     ("sfumato.auditing", ("audit_epsilon", "Comparison", "Audit")),
-    ("sfumato.tradeoffs", ("Tradeoff",)),
+    ("sfumato.tradeoffs", ("Tradeoff", "PlanComparison")),
     ("sfumato.papers", ("Results",)),
     ("sfumato.demonstration", ("DemoResult",)),
     ("sfumato.io", ("open_table",)),
@@ -112,7 +112,12 @@ if TYPE_CHECKING:  # `as` tells type checkers that a name is handed on
         Role as Role,
         Schema as Schema,
     )
-    from sfumato.tradeoffs import Tradeoff as Tradeoff, tradeoff as tradeoff
+    from sfumato.tradeoffs import (
+        PlanComparison as PlanComparison,
+        Tradeoff as Tradeoff,
+        compare_plans as compare_plans,
+        tradeoff as tradeoff,
+    )
 
 
 def __getattr__(name: str) -> Any:

@@ -90,9 +90,9 @@ def readme(manifest: Manifest) -> str:
 def _opening(manifest: Manifest) -> str:
     if manifest.method is not None:
         return f"The owner mined the table first and bent the perturbation around what was found. {_row(manifest)}"
-    return """Individual values are blurred: **no cell in a modified column should be read as a fact about
-anyone**. The law of the blur is public, so distributions, and models built on them, can be recovered. Rows stand in the
-order of the table that was released."""
+    order = "a random order" if manifest.shuffled else "the\norder of the table that was released"
+    return f"""Individual values are blurred: **no cell in a modified column should be read as a fact about
+anyone**. The law of the blur is public, so distributions, and models built on them, can be recovered. Rows stand in {order}."""
 
 
 def _use(manifest: Manifest, target: str | None) -> str:
@@ -272,6 +272,7 @@ def describe_manifest(manifest: Manifest) -> dict[str, Any]:
         "name": manifest.name,
         "rows": manifest.data.rows,
         "draft": manifest.draft,
+        "shuffled": manifest.shuffled,
         "noise_belongs_to": manifest.addressing,
         "attributes": attributes,
         "record": record | {"in_words": _record_words(modified, clear, gaps)},

@@ -109,8 +109,8 @@ WORDS = {
     ),
     "SF102": (
         "Neighbouring rows are alike",
-        "The table looks sorted by this column. A release keeps the order of the rows, and the noise of neighbours averages out.",
-        "Shuffle the rows before the release; no analysis needs their order. Audit against the same shuffled table.",
+        "The table looks sorted by this column. Where a release keeps the order of the rows, the noise of neighbours averages out.",
+        "Shuffle the rows: keep `shuffle = true` under `[release]` in the plan, and give audits the key. Nothing needs their order.",
     ),
     "SF103": (
         "The column is withheld",

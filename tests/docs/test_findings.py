@@ -102,17 +102,17 @@ def test_every_code_is_used_and_no_other_is() -> None:
         "release iris -o {new} --key {key} --method leaf-swap",
         "describe {made}",
         "cluster {made} -k 2",
-        "compare {table} {made}",
+        "compare {table} {made} --key {other}",
         "mine {made} --strategy auto",
         "tradeoff credit_approval --levels 0.5 --repeats 1",
     ],
 )
 def test_what_the_terminal_notes_is_in_the_json_with_the_same_codes(command: str, tmp_path: Path) -> None:
-    table, made, key = tmp_path / "table.csv", tmp_path / "made", tmp_path / "key"
+    table, made, key, other = (tmp_path / name for name in ("table.csv", "made", "key", "other"))
     rows = [f"{n % 90},{'NA' if n % 7 == 0 else n % 13},{'yes' if n % 3 else 'no'}" for n in range(300)]
     table.write_text("\n".join(["age,visits,class", *rows]))
-    sf.release(table, sf.plan(table, target="class"), made, key=tmp_path / "other")
-    words = command.format(table=table, made=made, key=key, new=tmp_path / "new").split()
+    sf.release(table, sf.plan(table, target="class"), made, key=other)
+    words = command.format(table=table, made=made, key=key, other=other, new=tmp_path / "new").split()
     done = CliRunner().invoke(cli, [*words, "--json"])
     assert done.exit_code == 0, done.stderr
     listed = [finding["code"] for finding in json.loads(done.stdout)["findings"]]

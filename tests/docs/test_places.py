@@ -92,6 +92,7 @@ RELEASES = {
     "laplace": "release iris --noise laplace --privacy 0.5",
     "joint": "release iris --method correlated-gaussian --set ratio=1",
     "guided": "release iris --method leaf-swap",
+    "shuffled": "release iris --noise gaussian --privacy 0.5 --shuffle",
     "draft": "release iris --noise gaussian --privacy 0.5 --draft",
     "gaps": "release {gaps} --noise gaussian --privacy 0.5",
     "scales": "release {tail} --noise gaussian --privacy 0.5",

@@ -12,16 +12,17 @@ from tests.support.source import TREES, functions
 import sfumato as sf
 from sfumato.cli.app import VERBS, load_verb
 
+FUNCTIONS = [verb.replace("-", "_") for verb in VERBS]
 SHARED = {"app", "options", "output"}
 """Modules of the command line that belong to no single verb."""
 
 
 def test_every_verb_has_a_file_and_every_file_a_verb() -> None:
     files = {name.rpartition(".")[2] for name in TREES if name.startswith("sfumato.cli.")}
-    assert files - SHARED == set(VERBS)
+    assert files - SHARED == set(FUNCTIONS)
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", FUNCTIONS)
 def test_every_verb_is_a_function_of_the_package(verb: str) -> None:
     assert inspect.isfunction(getattr(sf, verb))
     assert verb in sf.PUBLIC
@@ -33,12 +34,12 @@ def called(tree: ast.Module) -> list[str]:
     return [c.attr for c in calls if isinstance(c, ast.Attribute) and ast.unparse(c.value) == "sf"]
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", FUNCTIONS)
 def test_a_verb_calls_its_own_function_and_no_other(verb: str) -> None:
     assert called(TREES[f"sfumato.cli.{verb}"]) == [verb]
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", FUNCTIONS)
 def test_a_verb_parses_and_shows_and_leaves_the_rest_to_the_library(verb: str) -> None:
     """It imports the package, what commands share, and words; no room."""
     allowed = ("sfumato", "sfumato.cli", "sfumato.text", "sfumato.findings")
@@ -47,7 +48,7 @@ def test_a_verb_parses_and_shows_and_leaves_the_rest_to_the_library(verb: str) -
             assert node.module in allowed or node.module.startswith("sfumato.cli."), node.module
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", FUNCTIONS)
 def test_an_option_is_called_as_the_parameter_it_sets(verb: str) -> None:
     """So that a message of the library, which names parameters, can be shown with the options of the command."""
     here = {
@@ -82,7 +83,7 @@ def test_an_engine_is_never_none() -> None:
         kinds = [ast.unparse(a.annotation) for a in arguments if a.annotation is not None]
         wrong += [f"{module}.{node.name}" for kind in kinds if kind == "Engine | None"]
     assert not wrong
-    for verb in VERBS:
+    for verb in FUNCTIONS:
         engine = inspect.signature(getattr(sf, verb)).parameters.get("engine")
         assert engine is None or engine.default == sf.engines.Local(), verb
 

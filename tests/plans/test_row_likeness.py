@@ -74,4 +74,4 @@ def test_plan_and_release_warn_on_the_command_line(tmp_path):
         found = CliRunner().invoke(cli, arguments)
         assert found.exit_code == 0
         assert "neighbouring rows are alike in income, ward" in found.output.replace(" and ", ", ")
-        assert "Shuffle the rows" in found.output
+        assert "the plan has shuffle = true" in found.output

@@ -69,6 +69,29 @@ def test_csv_files_and_folders_of_files_give_the_same_release(
         assert there.to_arrow() == here.to_arrow()
 
 
+@pytest.mark.parametrize("keys_on_workers", [False, True])
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+def test_shuffled_rows_stand_in_the_order_of_one_machine(
+    spark: Any, table: Path, plan: Plan, tmp_path: Path, form: str, keys_on_workers: bool
+) -> None:
+    asked = {"key": tmp_path / "key", "shuffle": True, "format": form}
+    alone = release(table, plan, tmp_path / "alone", **asked)
+    spread = release(table, plan, tmp_path / "spread", engine=replace(spark, keys_on_workers=keys_on_workers), **asked)
+    same_release(alone, spread)
+    assert spread.manifest.shuffled
+    Release.open(spread.folder).verify()
+
+
+def test_a_dataframe_without_row_numbers_has_no_order_to_shuffle(
+    spark: Any, table: Path, plan: Plan, tmp_path: Path
+) -> None:
+    whole, with_id = by_id(table, plan)
+    pq.write_table(whole, tmp_path / "people.parquet")
+    frame = spark.session.read.parquet(str(tmp_path / "people.parquet"))
+    with pytest.raises(UsageError, match="no numbers by which they could be shuffled"):
+        release(frame, with_id, tmp_path / "a", key=OWNER, engine=spark, shuffle=True)
+
+
 def by_id(table: Path, plan: Plan) -> tuple[pa.Table, Plan]:
     whole = pq.read_table(table)
     whole = whole.append_column("person", pa.array([f"p{i * 7919 % 12_000}" for i in range(whole.num_rows)]))

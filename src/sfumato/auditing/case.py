@@ -29,6 +29,7 @@ from sfumato.releases import (
     Ledger,
     Manifest,
     Release,
+    RowOrder,
     RowSample,
     as_release,
     check_same_rows,
@@ -53,13 +54,22 @@ def truth_of(manifest: Manifest, original: Original) -> Truth:
     return {name: values[name] for name in attributes_of(manifest)}
 
 
-def original_of(release: Release, table: Any, encoding: str | None = None) -> tuple[Original, IntArray]:
-    """Return the original of a release, row for row, and the numbers of its rows: some methods leave people out."""
+def original_of(
+    release: Release, table: Any, encoding: str | None = None, key: SecretKey | str | Path | None = None
+) -> tuple[Original, IntArray]:
+    """Return the original of a release, row for row, and the numbers of its rows: methods leave people out, or rows were shuffled."""
     original = read_original(table, release.manifest, encoding=encoding)
     rows = np.arange(original.rows)
     if original.rows != release.manifest.data.rows and (kept := find_kept_rows(release.manifest, original)) is not None:
         original, rows = original.take(kept), np.flatnonzero(kept)
     check_rows(release, original.rows)
+    if release.manifest.shuffled:
+        if key is None:
+            raise UsageError(
+                f"the rows of {release.folder} were shuffled; give the key of its owner with key= to undo it"
+            )
+        order = RowOrder.of(key, release.manifest.salt).rows(original.rows)
+        original, rows = original.take(order), rows[order]
     return original, rows
 
 
@@ -82,6 +92,8 @@ def sample_rows(
     release: Release, original: Any, engine: Engine, size: int, encoding: str | None, others: Sequence[Release] = ()
 ) -> tuple[RowSample, ...]:
     """Return the same rows of the original, the release and the others: at most `size`, chosen by a hash of their numbers."""
+    if any(made.manifest.shuffled for made in (release, *others)):
+        raise UsageError("the rows of a release were shuffled, and only engine=Local() puts them in order again")
     true = gather_sample(count_original(original, release.manifest, engine, encoding=encoding), size)
     check_rows(release, true.of)
     seen = [gather_sample(made.count_table(engine), size) for made in (release, *others)]
@@ -201,13 +213,14 @@ def read_case(
     engine: Engine,
     sample: int,
     encoding: str | None,
+    key: SecretKey | str | Path | None = None,
 ) -> Case:
     """Read a release, its original and other releases of the same rows; a sample of them where the engine does not gather rows."""
     opened = [as_release(o) for o in others]
     if engine.gathers:
-        true, rows = original_of(release, original, encoding)
+        true, rows = original_of(release, original, encoding, key)
         truth = truth_of(release.manifest, true)
-        views = [View.of(release), *(read_beside(o, rows, original, encoding) for o in opened)]
+        views = [View.of(release), *(read_beside(o, rows, original, encoding, key) for o in opened)]
     else:
         original_rows, *seen = sample_rows(release, original, engine, sample, encoding, opened)
         truth = truth_of(release.manifest, require_original(original_rows.table, "an audit"))
@@ -225,17 +238,20 @@ def read_control(manifest: Manifest, table: Any, encoding: str | None = None) ->
     return truth_of(manifest, read_original(table, manifest, encoding=encoding, remedy=remedy))
 
 
-def read_beside(other: Release, rows: IntArray, original: Any, encoding: str | None) -> View:
+def read_beside(
+    other: Release, rows: IntArray, original: Any, encoding: str | None, key: SecretKey | str | Path | None = None
+) -> View:
     """Return what is seen of another release, in the rows that are given by their numbers in the original."""
     view = View.of(other)
-    if view.rows == len(rows):
+    if view.rows == len(rows) and not other.manifest.shuffled and bool(np.all(np.diff(rows) > 0)):
         return view
-    own = original_of(other, original, encoding)[1]
+    own = original_of(other, original, encoding, key)[1]
     if not np.isin(rows, own).all():
         raise DataError(
             f"{other.folder} leaves rows out that the release has; audit that one instead, with this one beside it"
         )
-    return view.take(np.searchsorted(own, rows))
+    order = np.argsort(own)
+    return view.take(order[np.searchsorted(own, rows, sorter=order)])
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from sfumato.engines import Engine, Local
 from sfumato.errors import DataError, UsageError
 from sfumato.findings import Note
 from sfumato.mining import LABELS, complete_columns, scale_columns, score_model, unadjusted_table
+from sfumato.randomness import SecretKey
 from sfumato.releases import SAMPLE, Release, check_same_rows, open_pair
 from sfumato.report import score_tables
 from sfumato.table import Original, Table, require_original
@@ -59,6 +60,7 @@ def compare(
     *,
     k: int | None = None,
     every: bool = False,
+    key: SecretKey | str | Path | None = None,
     encoding: str | None = None,
     engine: Engine = Local(),
     sample: int = SAMPLE,
@@ -75,6 +77,8 @@ def compare(
         How many clusters; by default the method's, or chosen by the silhouette.
     every : bool
         Also compare a tree for each categorical column, not only for the target.
+    key : SecretKey or path, optional
+        The owner's key, by which rows that were shuffled on release are put in order again.
     encoding : str, optional
         Encoding of a CSV file.
     engine : Engine
@@ -104,7 +108,7 @@ def compare(
     original, opened = open_pair(original, release)
     trees, notes = [], []
     if engine.gathers:
-        truth, seen = original_of(opened, original, encoding)[0], opened.read_table()
+        truth, seen = original_of(opened, original, encoding, key)[0], opened.read_table()
     else:
         first, second = sample_rows(opened, original, engine, sample, encoding)
         truth, seen = require_original(first.table, "compare"), second.table

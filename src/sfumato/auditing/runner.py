@@ -22,6 +22,7 @@ from sfumato.auditing.utility import count_distances, measure_utility
 from sfumato.engines import Engine, Local, Progress
 from sfumato.errors import UsageError
 from sfumato.guided import exposed_rows
+from sfumato.randomness import SecretKey
 from sfumato.releases import Ledger, Release, load_key, open_pair
 
 
@@ -33,7 +34,7 @@ def audit(
     control: Any = None,
     known: Sequence[str] | None = None,
     targets: int = 500,
-    key: str | Path | None = None,
+    key: SecretKey | str | Path | None = None,
     ledger: Ledger | str | Path | None = None,
     identifier: str | None = None,
     seed: int = 0,
@@ -48,7 +49,7 @@ def audit(
     Parameters
     ----------
     original : table
-        The same table that the release was made from, with its rows in the same order.
+        The same table that the release was made from, with its rows in the same order (shuffled ones need the key).
     release : Release or path
         The release. The two are told apart, so they may be given in the other order too.
     others : sequence of releases
@@ -59,8 +60,8 @@ def audit(
         Columns that an attacker who links people knows; all by default.
     targets : int
         How many people are attacked, where an attack goes person by person.
-    key : path, optional
-        The owner's key file, which opens the ledger beside it.
+    key : SecretKey or path, optional
+        The owner's key: it puts rows that were shuffled in order again, and its file opens the ledger beside it.
     ledger : Ledger or path, optional
         The ledger, where it does not lie beside its key. Releases of the same rows that it knows, and that are not among
         `others`, are drawn again from the original, so that averaging over them can be measured.
@@ -102,7 +103,7 @@ def audit(
     conditions = tuple(Condition.parse(text) for text in fail_on)
     book = _open_ledger(key, ledger)
     original, made = open_pair(original, release)
-    case = read_case(made, original, others, engine=engine, sample=sample, encoding=encoding)
+    case = read_case(made, original, others, engine=engine, sample=sample, encoding=encoding, key=key)
     outside = None if control is None else read_control(made.manifest, control, encoding)
     case = case.choose_people(outside, known, targets=targets, seed=seed)
     case = replace(case, groups=_group_rows(made, original, case, identifier, engine, encoding))
@@ -151,11 +152,13 @@ def _group_rows(
     return read_groups(original, column, case.rows, encoding, shared=made.manifest.addressing == "entity")
 
 
-def _open_ledger(key: str | Path | None, ledger: Ledger | str | Path | None) -> Ledger | None:
+def _open_ledger(key: SecretKey | str | Path | None, ledger: Ledger | str | Path | None) -> Ledger | None:
     """Return the ledger of a key, beside it or where `ledger` says."""
-    if key is not None and ledger is None:
+    if isinstance(key, str | Path) and ledger is None:
         ledger = Ledger.of_key(key)
-    book = Ledger(Path(ledger), None if key is None else load_key(key)) if isinstance(ledger, str | Path) else ledger
+    if isinstance(ledger, str | Path):
+        ledger = Ledger(Path(ledger), load_key(key) if isinstance(key, str | Path) else key)
+    book = ledger
     if book is not None and not book.path.exists():
         raise UsageError(f"there is no ledger {book.path}; give the key that the release was made with")
     return book

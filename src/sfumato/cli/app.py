@@ -31,10 +31,11 @@ VERBS = {
     "cluster": "The clusters of a release.",
     "compare": "Trees and clusters of the original beside those of its release.",
     "tradeoff": "Privacy against accuracy on your own table, to choose from.",
+    "compare-plans": "Two plans or drafts side by side: privacy left, people found, utility.",
     "reproduce": "A published experiment, its tables and figures beside ours.",
     "explain": "What a code such as SF102 means, and what to do about it.",
 }
-"""Every verb, and what it does; `cli/<verb>.py` holds it."""
+"""Every verb, and what it does; `cli/<verb>.py` holds it, with _ for -."""
 
 
 class Verbs(click.Group):
@@ -104,7 +105,8 @@ class Failure(click.ClickException):
 
 def load_verb(name: str) -> click.Command:
     """Return the command of one verb."""
-    command: click.Command = getattr(importlib.import_module(f"sfumato.cli.{name}"), name)
+    module = name.replace("-", "_")
+    command: click.Command = getattr(importlib.import_module(f"sfumato.cli.{module}"), module)
     return command
 
 

@@ -24,6 +24,9 @@ from sfumato.cli.output import give, progress, say, table, warn
 @options.parameters
 @options.method("Instead of noise column by column: {}, or a guided method such as leaf-swap.")
 @click.option("--name", help="The release's name; noise is fixed for a name (default: for the table).")
+@click.option(
+    "--shuffle/--no-shuffle", default=None, help="Put the rows in a random order (default: as the plan says)."
+)
 @options.owner_key("The owner's key; made if there is none.")
 @click.option("--draft", is_flag=True, help="Make a draft, to audit and then to publish or to withdraw.")
 @click.option("--again", is_flag=True, help="Release rows with fresh noise although they were released before.")

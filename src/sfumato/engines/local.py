@@ -11,6 +11,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from enum import Enum, auto
 from pathlib import Path
@@ -27,6 +28,7 @@ from sfumato.io import (
     Source,
     Written,
     name_files_in_errors,
+    open_buckets,
     open_table,
     open_writer,
     read_blocks,
@@ -94,10 +96,11 @@ class Engine(Protocol):
         columns: Sequence[str],
         target: Target,
         *,
+        order: Words | None = None,
         block_rows: int = BLOCK_ROWS,
         progress: Progress | None = None,
     ) -> tuple[Written, Any]:
-        """Map every block, write the rows in order, and add up the tallies."""
+        """Map every block, write the rows in the order of the table, or of the words that `order` gives them; add up the tallies."""
 
     def fold(
         self, kernel: Callable[[Block], T], source: Source, columns: Sequence[str], *, block_rows: int = BLOCK_ROWS
@@ -173,15 +176,23 @@ class Local:
         columns: Sequence[str],
         target: Target,
         *,
+        order: Words | None = None,
         block_rows: int = BLOCK_ROWS,
         progress: Progress | None = None,
     ) -> tuple[Written, Any]:
-        """Write one file as the blocks come in."""
+        """Write one file as the blocks come in; in another order, when all are in."""
         total: Any = None
-        with name_files_in_errors(source), open_writer(target.folder, target.form, target.schema) as (put, written):
-            for part in self.map(kernel, _report_progress(source, columns, block_rows, progress)):
-                put(part.batch)
+        with (
+            name_files_in_errors(source),
+            open_writer(target.folder, target.form, target.schema) as (put, written),
+            open_buckets(target.folder, target.schema) if order else nullcontext() as buckets,
+        ):
+            blocks = _report_progress(source, columns, block_rows, progress)
+            for part, words in self.map(_WithWords(kernel, order), blocks):
+                put(part.batch) if buckets is None or words is None else buckets.put(part.batch, words)
                 total = part.tally if total is None else total + part.tally
+            for batch in buckets.read() if buckets is not None else ():
+                put(batch)
         return written[0], total
 
     def fold(
@@ -238,6 +249,17 @@ class Local:
 
         # A fresh interpreter: forking one that runs threads (as Arrow does) can deadlock.
         return ProcessPoolExecutor(self.workers, mp_context=multiprocessing.get_context("spawn"))
+
+
+@dataclass(frozen=True)
+class _WithWords:
+    """A kernel, and the words by which its rows are put in order."""
+
+    kernel: Callable[[Block], Mapped]
+    order: Words | None
+
+    def __call__(self, block: Block) -> tuple[Mapped, WordArray | None]:
+        return self.kernel(block), None if self.order is None else self.order(block)
 
 
 def _report_progress(source: Source, columns: Sequence[str], rows: int, progress: Progress | None) -> Iterator[Block]:

@@ -136,6 +136,7 @@ class Spark:
         columns: Sequence[str],
         target: Target,
         *,
+        order: Words | None = None,
         block_rows: int = BLOCK_ROWS,
         progress: Progress | None = None,
     ) -> tuple[Written, Any]:
@@ -147,6 +148,8 @@ class Spark:
                 "the rows of a DataFrame have no order and so no numbers, and noise must belong to something: name an id "
                 "column in the plan, or a column of row numbers with Spark(session, numbered=COLUMN)"
             )
+        if order is not None:
+            return self._write_ordered(kernel, source, columns, target, order, block_rows)
         folder = target.folder / f"data.{target.form}"
         folder.mkdir()
         frame, rows = self._work(source, columns, block_rows, ordered=True)
@@ -168,6 +171,34 @@ class Spark:
         if progress:
             progress(done.rows, done.rows)
         return done, total
+
+    def _write_ordered(
+        self,
+        kernel: Callable[[Block], Mapped],
+        source: Source,
+        columns: Sequence[str],
+        target: Target,
+        order: Words,
+        block_rows: int,
+    ) -> tuple[Written, Any]:
+        """Let the cluster sort the mapped rows by their words, and write them as they then stand.
+
+        Rows are mapped twice, once for the tally: a row that Spark moves cannot carry a share of it.
+        """
+        if isinstance(source, FrameSource) and source.numbered is None:
+            raise UsageError(
+                "the rows of a DataFrame have no numbers by which they could be shuffled; name a column of row numbers with "
+                "Spark(session, numbered=COLUMN), or leave shuffle=True out: a DataFrame has no order to hide"
+            )
+        seen = self.fold(worker.Tallied(kernel), source, columns, block_rows=block_rows) or worker.Seen(None, {})
+        frame, rows = self._work(source, columns, block_rows)
+        kinds = {pa.string(): "string", pa.float64(): "double", pa.date32(): "date"}
+        places = [f"c{place}" for place in range(len(target.schema))]
+        kind = [f"{place} {kinds.get(f.type, 'bigint')}" for place, f in zip(places, target.schema, strict=True)]
+        worded = worker.Map(rows, worker.Worded(kernel, order))
+        moved = _map_in_arrow(frame, worded, ", ".join([*kind, f"{worker.NUMBER} bigint"]))
+        ordered = FrameSource(moved, worker.NUMBER, "the shuffled table")
+        return self.write(worker.Restored(target.schema, seen.labels), ordered, places, target)[0], seen.tally
 
     def fold(
         self, kernel: Callable[[Block], T], source: Source, columns: Sequence[str], *, block_rows: int = BLOCK_ROWS

@@ -10,7 +10,7 @@ import os
 import pickle
 import tempfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -187,6 +187,69 @@ class NumberedWords:
         """Return the words of a block."""
         arrays = [pa.array(self.words(block).view(np.int64)), pa.array(block.row_numbers, pa.int64())]
         return pa.RecordBatch.from_arrays(arrays, schema=WORDS)
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """The tally of rows that are still to be sorted, and the labels of each column that has some, by its place."""
+
+    tally: Any
+    labels: Mapping[int, pa.Array]
+
+    def __add__(self, other: Seen) -> Seen:
+        return Seen(self.tally + other.tally, self.labels)
+
+
+@dataclass(frozen=True)
+class Tallied:
+    """What has to be known of a kernel's rows beside the rows."""
+
+    kernel: Callable[[Block], Any]
+
+    def __call__(self, block: Block) -> Seen:
+        """Return the tally of a block; the labels are the same in every block."""
+        mapped = self.kernel(block)
+        columns = enumerate(mapped.batch.columns)
+        return Seen(mapped.tally, {i: c.dictionary for i, c in columns if pa.types.is_dictionary(c.type)})
+
+
+@dataclass(frozen=True)
+class Worded:
+    """The rows of a kernel with a word each, by which the cluster sorts them; columns go by their places, labels by theirs."""
+
+    kernel: Callable[[Block], Any]
+    order: Callable[[Block], WordArray]
+
+    def __call__(self, block: Block) -> pa.RecordBatch:
+        """Return the rows of a block."""
+        columns = self.kernel(block).batch.columns
+        arrays = [c.indices.cast(pa.int64()) if pa.types.is_dictionary(c.type) else c for c in columns]
+        names = [f"c{place}" for place in range(len(arrays))]
+        words = pa.array(self.order(block).view(np.int64))
+        return pa.RecordBatch.from_arrays([*arrays, words], names=[*names, NUMBER])
+
+
+@dataclass(frozen=True)
+class Sorted:
+    """Rows as they are to be written, and nothing more to count."""
+
+    batch: pa.RecordBatch
+    tally: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Restored:
+    """Sorted rows with the names, types and labels of the release."""
+
+    schema: pa.Schema
+    labels: Mapping[int, pa.Array]
+
+    def __call__(self, block: Block) -> Sorted:
+        """Return the rows of a block."""
+        arrays = list(block.batch.columns)
+        for place, labels in self.labels.items():
+            arrays[place] = pa.DictionaryArray.from_arrays(arrays[place].cast(pa.int32()), labels)
+        return Sorted(pa.RecordBatch.from_arrays(arrays, schema=self.schema))
 
 
 @dataclass(frozen=True)

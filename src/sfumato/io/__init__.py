@@ -15,6 +15,7 @@ Start with input_tables.py and sources.py, then cells.py (`Encoder`, `Decoder`).
 knows a law, a plan or a release: this room imports schemas, counts, bundled datasets and errors, nothing above them.
 """
 
+from sfumato.io.buckets import open_buckets
 from sfumato.io.cells import (
     Decoder,
     Encoder,

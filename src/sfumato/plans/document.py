@@ -26,7 +26,7 @@ from sfumato.schema import Attribute, Consent, Role, Schema
 from sfumato.text import join_names
 
 DEFAULT_LAW = "gaussian"
-ORDERED = "; neighbouring rows are alike, so their order gives values away: shuffle the rows before the release"
+ORDERED = "; neighbouring rows are alike, so their order gives values away: shuffle the rows (see [release])"
 
 HEADER = """\
 A plan for {table}, proposed by looking at it. Read it, change it, then release the table with it.
@@ -68,6 +68,8 @@ class Plan:
     method : mapping, optional
         A guided method with its parameters, which takes the place of noise column by column, or a joint law for the columns
         that have no noise of their own.
+    shuffle : bool
+        Put the rows in a random order that only the owner's key can undo.
     ordered : tuple of str
         Columns to be modified whose neighbouring rows were alike in the table that the plan was proposed from.
     remarks : tuple of str
@@ -91,6 +93,7 @@ class Plan:
     name: str | None = None
     notes: Mapping[str, str] = field(default_factory=dict, compare=False)
     method: Mapping[str, Any] | None = None
+    shuffle: bool = False
     ordered: tuple[str, ...] = field(default=(), compare=False)
     remarks: tuple[Note, ...] = field(default=(), compare=False)
     reading: Reading | None = field(default=None, compare=False)
@@ -131,7 +134,8 @@ class Plan:
             if (absent := self.absent.get(attribute.name, ("",))) != ("",):
                 entry["missing_values"] = list(absent)
             columns.append(entry)
-        about = {"name": self.name, "method": None if self.method is None else dict(self.method)}
+        method = None if self.method is None else dict(self.method)
+        about = {"name": self.name, "method": method, "shuffle": self.shuffle}
         reading = {} if self.reading is None else {"reading": self.reading.to_dict()}
         return {"release": {k: v for k, v in about.items() if v}} | reading | {"column": columns}
 
@@ -165,16 +169,20 @@ class Plan:
                     raise UsageError(f'{attribute.name}: missing_values must be a list of texts, such as ["", "?"]')
                 absent[attribute.name] = tuple(words)
         about = data.get("release", {})
-        if not isinstance(about, Mapping) or set(about) - {"name", "method"}:
-            raise UsageError("the [release] section of a plan holds a name and a method, and nothing else")
+        if not isinstance(about, Mapping) or set(about) - {"name", "method", "shuffle"}:
+            raise UsageError("the [release] section of a plan holds a name, a method and shuffle, and nothing else")
         method = about.get("method")
         if not isinstance(method, Mapping | None):
             raise UsageError(f'the method {method!r} must be written as {{ law = "leaf-swap" }}')
         name = about.get("name")
         if not isinstance(name, str | None):
             raise UsageError(f"the release's name must be text, not {name!r}")
+        if not isinstance(shuffle := about.get("shuffle", False), bool):
+            raise UsageError(f"shuffle = {shuffle!r} in [release] must be true or false")
         reading = Reading.from_dict(data["reading"]) if "reading" in data else None
-        return cls(Schema(tuple(attributes)), channels, absent, name or None, method=method, reading=reading)
+        return cls(
+            Schema(tuple(attributes)), channels, absent, name or None, method=method, shuffle=shuffle, reading=reading
+        )
 
     @classmethod
     def load(cls, path: str | Path) -> Plan:
@@ -205,6 +213,11 @@ class Plan:
             about.add("name", self.name)
         if self.method is not None:
             about.add("method", _inline(self.method))
+        if self.shuffle:
+            about.add("shuffle", True)
+            about.add(
+                tomlkit.comment("shuffle: rows are released in a random order, which only the owner's key can undo")
+            )
         about.add(
             tomlkit.comment('method = { law = "leaf-swap" } bends the noise around a pattern instead; see the guide')
         )
@@ -275,6 +288,7 @@ class Plan:
             {n: p.absent for n, p in proposals.items() if p.absent != ("",)},
             name,
             notes,
+            shuffle=any(proposals[n].ordered for n in channels),
             ordered=tuple(n for n in channels if proposals[n].ordered),
             remarks=(*reading_notes(source), *remarks(proposals), *_suggest_reports(law, outdone)),
             reading=source.remembered if isinstance(source, ReadTable) else None,
@@ -291,11 +305,13 @@ class Plan:
             )
             out.append(Note("SF101", words))
         if self.ordered:
-            words = (
-                f"neighbouring rows are alike in {join_names(self.ordered)}, as in a sorted table: a release keeps the order of "
-                "rows, and the noise of neighbours averages out. Shuffle the rows of the table first; their order is not needed"
+            alike = f"neighbouring rows are alike in {join_names(self.ordered)}, as in a sorted table"
+            kept = (
+                ": a release keeps the order of rows, and the noise of neighbours averages out. Shuffle the rows of the table "
+                "first; their order is not needed"
             )
-            out.append(Note("SF102", words))
+            moved = ", and the noise of neighbours averages out. So the plan has shuffle = true: rows are released in a random order"
+            out.append(Note("SF102", alike + (moved if self.shuffle else kept)))
         return tuple(out)
 
     @property

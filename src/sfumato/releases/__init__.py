@@ -6,6 +6,7 @@ reader.py       from released cells, or from the owner's original, to a table in
 keys.py         the owner's key file
 ledger.py       what was released under a key; entry.py: one release of it, and what became of it
 signature.py    who made a folder, and that it is whole
+shuffled_rows.py  the order of rows that were shuffled
 fingerprint.py  whether a table was released before, and whether a release was made from it
 
 Start with folder.py and manifest.py. How a release is made is the part of `releasing`, above: this room knows plans, laws,
@@ -35,4 +36,5 @@ from sfumato.releases.reader import (
     read_original,
     whole_outputs,
 )
+from sfumato.releases.shuffled_rows import RowOrder
 from sfumato.releases.signature import Signature, read_signature, sign, verify

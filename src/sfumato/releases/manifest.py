@@ -120,7 +120,8 @@ class Manifest:
     `addressing` says whether noise belongs to a row of this release or to an entity wherever it turns up. `again` names
     earlier releases of the same rows whose noise is independent of this one's. `joint` is the law of columns whose noise
     was drawn together; each of them is stated by itself as well. `entities` says how many rows an entity may have, where some have
-    several. A `draft` is not to be passed on.
+    several. A `draft` is not to be passed on. Rows that were `shuffled` stand in a random order, which the owner's key
+    can undo.
 
     Examples
     --------
@@ -145,6 +146,7 @@ class Manifest:
     joint: CorrelatedGaussian | None = None
     entities: RowsOfEntities | None = None
     draft: bool = False
+    shuffled: bool = False
 
     @cached_property
     def schema(self) -> Schema:
@@ -178,6 +180,7 @@ class Manifest:
                 ("entities", self.entities and asdict(self.entities)),
                 ("extra", dict(self.extra)),
                 ("draft", self.draft),
+                ("shuffled", self.shuffled),
             )
             if value
         }
@@ -195,7 +198,7 @@ class Manifest:
             )
         known = {
             "sfumato_manifest", "name", "noise_scheme", "salt", "rows", "data", "noise_belongs_to", "withheld",
-            "independent_of_earlier_releases", "attributes", "extra", "joint", "entities", "draft",
+            "independent_of_earlier_releases", "attributes", "extra", "joint", "entities", "draft", "shuffled",
         }  # fmt: skip
         if unknown := set(data) - known:
             raise DataError(
@@ -223,6 +226,7 @@ class Manifest:
                 joint=joint,
                 entities=RowsOfEntities(**data["entities"]) if data.get("entities") else None,
                 draft=_read_mark(data, "draft"),
+                shuffled=_read_mark(data, "shuffled"),
             )
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
             lacking = f"it lacks {error}" if isinstance(error, KeyError) else str(error)

@@ -34,7 +34,7 @@ from sfumato.releasing.base import Draft, Scope
 from sfumato.releasing.by_counts import draft_by_counts
 from sfumato.releasing.drafts import digest_of, name_earlier, write_statement
 from sfumato.releasing.joint_noise import joint_method, with_joint_noise
-from sfumato.releasing.row_by_row import draft_rows, sketch_rows
+from sfumato.releasing.row_by_row import draft_rows, order_rows, sketch_rows
 from sfumato.releasing.whole_table import draft_whole_table
 from sfumato.schema import Schema
 from sfumato.text import join_names
@@ -135,7 +135,7 @@ def with_method(plan: Plan, method: str, options: Mapping[str, Any] | None = Non
         return with_joint_noise(plan, parameters)
     make_method(method, parameters)  # a wrong name or parameter is told at once
     plain = Schema(tuple(replace(a, scale=None) for a in plan.schema))
-    return replace(plan, schema=plain, method={"law": method} | parameters, channels={})
+    return replace(plan, schema=plain, method={"law": method} | parameters, channels={}, shuffle=False)
 
 
 def release(
@@ -151,6 +151,7 @@ def release(
     options: Mapping[str, Any] | None = None,
     goal: str | None = None,
     name: str | None = None,
+    shuffle: bool | None = None,
     key: SecretKey | str | Path | None = None,
     draft: bool = False,
     again: bool = False,
@@ -176,6 +177,9 @@ def release(
     name : str, optional
         The release's name; noise is fixed for a name. Without one, noise is fixed for the table, as far as the ledger knows
         its rows again.
+    shuffle : bool, optional
+        Put the rows in a random order, which only the key can undo; by default as the plan says. For noise, not for guided
+        methods.
     key : SecretKey or path, optional
         The owner's key, or the file that holds it (created if there is none; the ledger lies beside it). Without a key a
         fresh one is drawn and thrown away: such a release cannot be repeated, and no ledger knows of it. A key that is not a
@@ -223,8 +227,7 @@ def release(
     if draft and not isinstance(key, str | Path):
         raise UsageError("draft=True needs a ledger that remembers the draft; name the owner's key file with key=")
     followed = _resolve_plan(table, plan, asked | {"options": options}, encoding)
-    if name:
-        followed = replace(followed, name=name)
+    followed = replace(followed, name=name or followed.name, shuffle=_resolve_shuffle(followed, shuffle))
     table = open_described(table, followed, encoding)
     with _owner_key(key, folder) as (owner, ledger, notes), open_new_folder(folder, force=force) as hidden:
         lost = bool(ledger and again and ledger.restore())
@@ -235,12 +238,13 @@ def release(
             prepared.source,
             prepared.columns,
             Target(hidden, format, prepared.schema),
+            order=order_rows(scope, owner, key, engine) if followed.shuffle else None,
             block_rows=block_rows,
             progress=progress,
         )
         prepared.check(written, tally)
         _check_gaps(followed, tally.missing, format)
-        manifest_of = partial(_state, prepared, written, tally, draft)
+        manifest_of = partial(_state, prepared, written, tally, draft, followed.shuffle)
         manifest = _record(hidden, prepared.entry(tally), ledger, manifest_of, again=again, lost=lost)
         making = prepared.making(written, tally)
         if isinstance(key, SecretKey):
@@ -256,6 +260,16 @@ def _resolve_plan(table: Any, given: Plan | str | Path | None, asked: Mapping[st
     if clash := [f"{name}=" for name, value in asked.items() if value not in (None, {})]:
         raise UsageError(f"{', '.join(clash)} cannot stand beside plan=, which says it all; change the plan instead")
     return given if isinstance(given, Plan) else Plan.load(given)
+
+
+def _resolve_shuffle(followed: Plan, asked: bool | None) -> bool:
+    """Return whether rows are shuffled: as asked, or as the plan says."""
+    wanted = followed.shuffle if asked is None else asked
+    if wanted and followed.method is not None and not joint_method(followed):
+        raise UsageError(
+            f"shuffle=True is for noise, and {followed.method['law']} follows the whole table; shuffle the table's rows first"
+        )
+    return wanted
 
 
 def _choose_scope(
@@ -348,8 +362,10 @@ def _check_gaps(plan: Plan, missing: Mapping[str, int], form: str) -> None:
             )
 
 
-def _state(prepared: Draft, written: Written, tally: Any, draft: bool, earlier: tuple[str, ...]) -> Manifest:
-    return replace(prepared.manifest(written, tally, earlier), draft=draft)
+def _state(
+    prepared: Draft, written: Written, tally: Any, draft: bool, shuffled: bool, earlier: tuple[str, ...]
+) -> Manifest:
+    return replace(prepared.manifest(written, tally, earlier), draft=draft, shuffled=shuffled)
 
 
 def _record(

@@ -33,6 +33,7 @@ from sfumato.releases import (
     Making,
     Manifest,
     ReleasedColumn,
+    RowOrder,
     RowsOfEntities,
     Sketch,
     content_values,
@@ -165,6 +166,19 @@ class SketchByKeyFile:
     def __call__(self, block: Block) -> Sketch:
         """Return the sketch of one block."""
         return RowSketch.of(self.plan, load_worker_key(self.key_file, self.fingerprint))(block)
+
+
+@dataclass(frozen=True)
+class OrderByKeyFile:
+    """A random order of rows, with the key read from a file that lies where the work is done."""
+
+    salt: str
+    key_file: str
+    fingerprint: str
+
+    def __call__(self, block: Block) -> WordArray:
+        """Return the word of each row of a block."""
+        return RowOrder.of(load_worker_key(self.key_file, self.fingerprint), self.salt)(block)
 
 
 @dataclass(frozen=True)
@@ -399,6 +413,15 @@ class RowDraft(Draft):
             )
             warnings.append(Note("SF231", words))
         return Making(warnings=tuple(warnings))
+
+
+def order_rows(
+    scope: Scope, owner: SecretKey, key: SecretKey | str | Path | None, engine: Engine
+) -> Callable[[Block], WordArray]:
+    """Return the words by which the rows of a table are shuffled."""
+    if engine.keys_on_workers and isinstance(key, str | Path):
+        return OrderByKeyFile(scope.salt, str(Path(key).absolute()), key_fingerprint(owner))
+    return RowOrder.of(owner, scope.salt)
 
 
 def sketch_rows(

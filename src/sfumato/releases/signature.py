@@ -246,13 +246,13 @@ def _load_or_create(path: Path) -> Ed25519PrivateKey:
             raise UsageError(f"the signing key {path} cannot be written: {error.strerror}; name another file") from None
         write_file(Path(f"{path}.pub"), public, force=True)
         return secret
-    check_only_owner(path)
     try:
         key = serialization.load_pem_private_key(read_document(path).encode(), None)
     except (OSError, ValueError, TypeError) as error:
         raise UsageError(f"{path} is not a signing key ({error}); name a PEM file, or a new one to create") from None
     if not isinstance(key, Ed25519PrivateKey):
         raise UsageError(f"{path} is not an Ed25519 key; name another, or a new one to create")
+    check_only_owner(path)
     return key
 
 

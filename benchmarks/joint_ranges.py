@@ -174,7 +174,7 @@ def measure_real(options: argparse.Namespace) -> None:
         path = next(iter(sorted(options.data.glob(f"{name}.csv*"))), None)
         if path is None:
             continue
-        known = {a.name: a for a in sf.plan(str(path)).schema.attributes}
+        known = {a.name: a for a in sf.plan(str(path), privacy=0.5).schema.attributes}
         attributes = [known[one], known[other]]
         data = pacsv.read_csv(path)
         every = np.column_stack([data[a.name].cast("double").to_numpy() for a in attributes])

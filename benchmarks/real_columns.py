@@ -43,7 +43,7 @@ from sfumato.errors import SfumatoError
 from sfumato.randomness import SecretKey
 from sfumato.reconstruction.em import em_step
 from sfumato.report import svg
-from sfumato.schema import Attribute
+from sfumato.schema import Attribute, Kind
 from sfumato.table import Column
 
 LAWS = [(law, "privacy", p) for law in ("gaussian", "uniform", "laplace") for p in (0.25, 0.5, 1.0, 2.0)]
@@ -59,11 +59,20 @@ def columns(folder: str) -> list[tuple[str, Attribute, FloatArray]]:
     out = []
     for path in paths or [datasets.path(name) for name in datasets.names()]:
         table = pacsv.read_csv(path)
-        for attribute in sf.plan(str(path)).schema.attributes:
+        for attribute in sf.plan(str(path), privacy=0.5).schema.attributes:
             if attribute.kind.numeric and attribute.domain is not None and attribute.interval.range > 0:
                 values = table[attribute.name].cast("double").to_numpy()
-                out.append((path.name.partition(".")[0], attribute, values[~np.isnan(values)]))
+                values = values[~np.isnan(values)]
+                out.append((path.name.partition(".")[0], _on_plain_range(attribute, values), values))
     return out
+
+
+def _on_plain_range(attribute: Attribute, values: FloatArray) -> Attribute:
+    """The attribute without the scale that a plan proposes: here the estimates have to cope with the tail."""
+    if attribute.scale is None:
+        return attribute
+    whole = bool(np.all(values == np.rint(values)))
+    return replace(attribute, scale=None, kind=Kind.INTEGER if whole else attribute.kind)
 
 
 def cells(folder: str, keys: int) -> Iterator[tuple[int, int | None, int, int]]:

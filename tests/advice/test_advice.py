@@ -102,9 +102,8 @@ def test_equal_seeds_give_equal_plans():
     assert advise(proposal, "iris", seed=4) == advise(proposal, "iris", seed=4)
 
 
-def test_a_large_table_is_rehearsed_on_a_sample_and_counted_whole(monkeypatch):
-    monkeypatch.setattr("sfumato.advice.advisor.MAX_ROWS", 60)
-    rehearsal = read_rehearsal(Plan.propose("iris"), "iris")
+def test_a_large_table_is_rehearsed_on_a_sample_and_counted_whole():
+    rehearsal = read_rehearsal(Plan.propose("iris"), "iris", max_rows=60)
     assert (rehearsal.truth.rows, rehearsal.rows) == (60, 150)
 
 

@@ -76,8 +76,9 @@ def test_the_expected_interval_is_that_of_the_best_average(found):
 def test_averaging_over_stand_ins_leaves_what_the_law_says_and_what_the_folders_leave(found, shelf, table):
     column = found.repeats["columns"]["x"]
     assert column["measured_after_averaging"] == pytest.approx(column["expected_after_averaging"], rel=0.08)
-    book = shelf / "owner.key.ledger"
-    folders = audit(table, shelf / "r-one", others=[shelf / "r-two", shelf / "r-three"], ledger=book, targets=50)
+    folders = audit(
+        table, shelf / "r-one", others=[shelf / "r-two", shelf / "r-three"], key=shelf / "owner.key", targets=50
+    )
     assert folders.repeats["given_as_folders"] == ["r-three", "r-two"]
     left = folders.repeats["columns"]["x"]["measured_after_averaging"]
     assert left == pytest.approx(column["measured_after_averaging"], rel=0.05)
@@ -126,7 +127,7 @@ def test_a_release_that_the_ledger_does_not_know_is_said_to_be_unknown(shelf, ta
 
 def test_one_release_alone_raises_no_alarm(table, tmp_path):
     made = release(table, plan("only"), tmp_path / "r", key=tmp_path / "k")
-    found = audit(table, made, ledger=tmp_path / "k.ledger", targets=20)
+    found = audit(table, made, key=tmp_path / "k", targets=20)
     assert found.repeats["releases_known_to_the_ledger"] == 1
     assert "averaging" in found.notes
     assert not [a for a in found.alarms() if "ledger" in a["words"]]
@@ -149,7 +150,7 @@ def test_the_command_finds_the_ledger_beside_the_key(shelf, table, tmp_path):
 def test_the_ledger_itself_is_unchanged_by_an_audit(shelf, table):
     path = Ledger.of_key(shelf / "owner.key").path
     before = path.read_bytes()
-    audit(table, shelf / "r-one", ledger=path, targets=20)
+    audit(table, shelf / "r-one", key=shelf / "owner.key", targets=20)
     assert path.read_bytes() == before
 
 

@@ -22,7 +22,9 @@ def test_the_demo_ends_with_files_to_open_and_a_sentence(tmp_path):
     result = json.loads(done.stdout)
     accuracy = result["accuracy"]
     assert accuracy["release, reconstructed"] > accuracy["release, naive"]
-    assert accuracy["true values"] - accuracy["release, reconstructed"] < 0.03
+    assert (
+        accuracy["true values"] - accuracy["release, reconstructed"] < 0.05
+    )  # at noise that hides people (was 0.5: 0.03)
     scores = result["scores"]
     assert set(scores) == set(accuracy)
     for name, about in scores.items():

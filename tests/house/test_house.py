@@ -18,7 +18,7 @@ HEAVY = {
     "aiohttp", "django", "jinja2", "plotly", "bokeh", "hypothesis", "pytest", "IPython",
 }  # fmt: skip
 EXPERIMENTS = (
-    "generators", "papers", "reconstruction", "trees", "clusters", "attacks", "auditing", "tradeoffs",
+    "generators", "papers", "reconstruction", "trees", "clusters", "attacks", "auditing", "advice", "tradeoffs",
 )  # fmt: skip
 """Rooms whose chance is public and repeatable on purpose: it makes tables, starts searches and resamples, and hides nobody."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import math
 import tempfile
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -122,6 +123,7 @@ def check(table: Any, folder: Path, **options: Any) -> Release | None:
         plan = Plan.propose(table, **options)
         again = Plan.from_dict(_toml(plan))
         assert again == plan, "a plan means the same after it was written and read"
+        plan = replace(plan, shuffle=False)  # rows are compared one by one
         made = release(table, plan, folder / "r", format="parquet", block_rows=7)
     except SfumatoError as error:
         said = str(error)

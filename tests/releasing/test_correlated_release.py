@@ -227,9 +227,9 @@ def test_a_column_that_repeats_another_still_gets_noise_of_its_own(tmp_path):
     twins = Plan(schema, {}, name="twins", method={"law": "correlated-gaussian", "ratio": 1.0})
     out = release(pa.table({"a": a, "b": a}), twins, tmp_path / "r", key=KEY).to_arrow()
     apart = (out["a"].to_numpy() - out["b"].to_numpy()) / np.sqrt(2)
-    # In the direction a − b there are no data. Correlations keep an eigenvalue of FLOOR there, or of 2 √d R s/(n s²), the largest
-    # that the blur of what was learned can take away: 2 √2 · 10/3000.
-    floor = max(FLOOR, 2 * np.sqrt(2) * 10 / 3000)
+    # In the direction a − b there are no data. Correlations keep an eigenvalue of FLOOR there, or of 2 √d √((d + 3) c) R s/(n s²),
+    # the largest that the blur of what was learned can take away: 2 √2 √5 · 10/3000.
+    floor = max(FLOOR, 2 * np.sqrt(2) * np.sqrt(5) * 10 / 3000)
     assert apart.std() == pytest.approx(10 * np.sqrt(floor), rel=0.1)
 
 

@@ -22,9 +22,6 @@ from sfumato.schema import Attribute, Consent
 from sfumato.table import Column, require_original
 from sfumato.text import format_number, join_names
 
-MAX_ROWS = 200_000
-"""Rows that a rehearsal reads at most."""
-
 
 def advise(
     plan: Plan,
@@ -84,13 +81,15 @@ def advise(
     return replace(chosen, remarks=(*plan.remarks, *remarks))
 
 
-def read_rehearsal(plan: Plan, table: Any, *, encoding: str | None = None, seed: int = 0) -> Rehearsal:
+def read_rehearsal(
+    plan: Plan, table: Any, *, encoding: str | None = None, seed: int = 0, max_rows: int = 200_000
+) -> Rehearsal:
     """Read rows of the original for a rehearsal: all of a small table, a sample of a large one.
 
     Among fewer rows more people are found, so a sample errs towards more noise.
     """
     engine: Engine = Local(gathers=False)
-    sample = gather_sample(count_original(table, plan, engine, encoding=encoding), MAX_ROWS)
+    sample = gather_sample(count_original(table, plan, engine, encoding=encoding), max_rows)
     return Rehearsal(require_original(sample.table, "advice"), sample.of, seed)
 
 
@@ -180,7 +179,7 @@ def _without(plan: Plan, names: Sequence[str]) -> Plan:
 
 def _is_met(goal: Goal, rehearsal: Rehearsal, share: float) -> bool:
     max_people = 1000  # that an audit looks for
-    return goal.met_by(share, min(rehearsal.rows, max_people), 1 / rehearsal.rows)
+    return goal.is_met_by(share, min(rehearsal.rows, max_people), 1 / rehearsal.rows)
 
 
 def _explain(plan: Plan, rehearsal: Rehearsal, goal: Goal, usual: float, withheld: Sequence[str]) -> list[Note]:

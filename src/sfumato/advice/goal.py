@@ -38,7 +38,7 @@ class Goal:
             raise UsageError(f"goal: {text!r} cannot be read; write found=5% for at most 5 % of people found again")
         return cls(float(match[1]) / (100 if match[2] else 1))
 
-    def met_by(self, share: float, people: int, chance: float) -> bool:
+    def is_met_by(self, share: float, people: int, chance: float) -> bool:
         """Return whether an audit that looks for this many people can be expected to confirm the goal.
 
         By chance it finds two standard deviations more than expected, and its interval reaches two further.

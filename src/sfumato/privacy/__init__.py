@@ -27,4 +27,4 @@ from sfumato.privacy.formulas import (
     substitution_entropy,
 )
 from sfumato.privacy.information import Information, measure_information
-from sfumato.privacy.people import averaged_width, person_figures
+from sfumato.privacy.person import averaged_width, person_figures

@@ -147,6 +147,11 @@ WORDS = {
         "Even the strongest noise that this law allows leaves more people to be found than the goal allows.",
         "Choose another law, or withhold columns that point at people.",
     ),
+    "SF114": (
+        "A promise does not hold at any strength",
+        "Quick attacks leave less of the column than its noise promises, because other columns tell it.",
+        "Withhold the column, or the one that tells it; an audit names both.",
+    ),
     # --- releases ---
     "SF201": (
         "Columns are released as they are",

@@ -67,18 +67,33 @@ def advise(
     law = noise or DEFAULT_LAW
     ladder = allowed_times(plan, law)
     order = order_by_cost(plan, rehearsal)
-
-    def reaches(without: int, times: float) -> bool:
-        return _is_met(goal, rehearsal, rehearsal.share_found(with_times(_without(plan, order[:without]), law, times)))
-
-    withheld = _first(len(order), lambda n: reaches(n, ladder[-1]))
-    if withheld == len(order):
-        withheld = 0
-    times = ladder[min(_first(len(ladder), lambda i: reaches(withheld, ladder[i])), len(ladder) - 1)]
-    chosen = with_times(_without(plan, order[:withheld]), law, times)
+    margin, withheld = _fewest_withheld(plan, law, ladder[-1], order, rehearsal, goal)
+    kept = _without(plan, order[:withheld])
+    tried = [with_times(kept, law, times) for times in ladder]
+    last = len(ladder) - 1
+    weakest = min(_first(len(ladder), lambda i: _is_met(goal, rehearsal, tried[i], margin)), last)
+    holds = weakest + _first(last - weakest + 1, lambda i: not rehearsal.broken_promises(tried[weakest + i]))
+    chosen = tried[holds if holds <= last else weakest]
     usual = rehearsal.share_found(with_times(plan, law, 1.0))
     remarks = _explain(chosen, rehearsal, goal, usual, order[:withheld])
     return replace(chosen, remarks=(*plan.remarks, *remarks))
+
+
+def _fewest_withheld(
+    plan: Plan, law: str, strongest: float, order: Sequence[str], rehearsal: Rehearsal, goal: Goal
+) -> tuple[float, int]:
+    """Return how many columns must go before the strongest noise reaches the goal, and with which margin it does.
+
+    In a table of few rows a known class alone may find so many people that only a smaller margin is left.
+    """
+    for margin in (4.0, 2.0, 0.0):
+        withheld = _first(
+            len(order),
+            lambda n: _is_met(goal, rehearsal, with_times(_without(plan, order[:n]), law, strongest), margin),  # noqa: B023
+        )
+        if withheld < len(order):
+            return margin, withheld
+    return 0.0, 0
 
 
 def read_rehearsal(
@@ -177,9 +192,10 @@ def _without(plan: Plan, names: Sequence[str]) -> Plan:
     return plan
 
 
-def _is_met(goal: Goal, rehearsal: Rehearsal, share: float) -> bool:
-    max_people = 1000  # that an audit looks for
-    return goal.is_met_by(share, min(rehearsal.rows, max_people), 1 / rehearsal.rows)
+def _is_met(goal: Goal, rehearsal: Rehearsal, plan: Plan, margin: float) -> bool:
+    max_people = 500  # that an audit looks for
+    people = min(rehearsal.rows, max_people)
+    return goal.is_met_by(rehearsal.share_found(plan), people, 1 / rehearsal.rows, margin)
 
 
 def _explain(plan: Plan, rehearsal: Rehearsal, goal: Goal, usual: float, withheld: Sequence[str]) -> list[Note]:
@@ -196,8 +212,11 @@ def _explain(plan: Plan, rehearsal: Rehearsal, goal: Goal, usual: float, withhel
             'without. Set consent = "modified" with noise to release one, and judge the release by an audit'
         )
         out.append(Note("SF112", words))
-    if not _is_met(goal, rehearsal, share):
-        words = f"no strength that this law allows is sure to reach the goal: {share:.1%} of people are found in a rehearsal"
+    if broken := rehearsal.broken_promises(plan):
+        words = f"{join_names(broken)}: other columns tell more of it than its noise promises, at any strength tried; read the audit"
+        out.append(Note("SF114", words))
+    if share > goal.found + 1 / rehearsal.rows:
+        words = f"no strength that this law allows reaches the goal: {share:.1%} of people are found in a rehearsal"
         out.append(Note("SF113", words))
     return out
 

@@ -38,9 +38,9 @@ class Goal:
             raise UsageError(f"goal: {text!r} cannot be read; write found=5% for at most 5 % of people found again")
         return cls(float(match[1]) / (100 if match[2] else 1))
 
-    def is_met_by(self, share: float, people: int, chance: float) -> bool:
+    def is_met_by(self, share: float, people: int, chance: float, margin: float = 4.0) -> bool:
         """Return whether an audit that looks for this many people can be expected to confirm the goal.
 
-        By chance it finds two standard deviations more than expected, and its interval reaches two further.
+        By chance it finds two standard deviations more than expected, and its interval reaches two further: `margin` counts both.
         """
-        return share + 4 * math.sqrt(share * (1 - share) / people) <= self.found + chance
+        return share + margin * math.sqrt(share * (1 - share) / people) <= self.found + chance

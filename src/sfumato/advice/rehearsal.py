@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from sfumato.attacks import Belief, LikelihoodLinkage, Targets, View
+from sfumato.auditing import BROKEN, judge_columns
 from sfumato.counts import FloatArray, IntArray
 from sfumato.mining import Scores, score_model
 from sfumato.plans import Plan
@@ -16,17 +16,6 @@ from sfumato.randomness import SecretKey
 from sfumato.table import Column, Original
 from sfumato.trees import STRATEGIES, Tree
 from sfumato.trees import original as tree_of_truth
-
-
-@dataclass(frozen=True)
-class QuickLinkage(LikelihoodLinkage):
-    """Link people by an intruder who knows the true distribution of every column, so that nothing has to be reconstructed."""
-
-    truth: Mapping[str, FloatArray] = field(default_factory=dict)
-
-    def beliefs(self, view: View) -> Mapping[str, Belief]:
-        """Return the law of each column beside its true distribution."""
-        return {c.name: _believe(c, self.truth[c.name]) for c in view.columns}
 
 
 def _believe(column: Column, truth: FloatArray) -> Belief:
@@ -62,7 +51,7 @@ class Rehearsal:
         return np.sort(np.random.default_rng(self.seed).permutation(self.truth.rows)[:size])
 
     def view(self, plan: Plan, draw: int = 0) -> View:
-        """Return what a reader of the release would see."""
+        """Return what a reader of the release would see who knows the true distribution of every column."""
         key = SecretKey(np.random.default_rng((self.seed, draw)).bytes(32))
         released = {a.name for a in plan.schema if a.released}
         laws = plan.bind()
@@ -71,7 +60,12 @@ class Rehearsal:
             for c in self.truth.all_columns
             if c.name in released
         )
-        return View(columns, None if self.truth.target is None else self.truth.target.name)
+        view = View(columns, None if self.truth.target is None else self.truth.target.name)
+        return view.with_beliefs({c.name: _believe(c, self._values[c.name]) for c in columns})
+
+    @cached_property
+    def _values(self) -> dict[str, FloatArray]:
+        return {c.name: c.values for c in self.truth.all_columns}
 
     def share_found(self, plan: Plan) -> float:
         """Return the share of people whose row is found by somebody who knows all their true values.
@@ -79,13 +73,20 @@ class Rehearsal:
         Few people are looked for in several draws of the noise.
         """
         min_trials = 1000
-        truth = {c.name: c.values for c in self.truth.all_columns}
         credit = []
         for draw in range(max(1, min_trials // len(self.people)) if self.truth.rows < min_trials else 1):
             view = self.view(plan, draw)
-            targets = Targets({n: truth[n][self.people] for n in view.names})
-            credit.append(QuickLinkage(targets, truth).run(view).credit(self.people).mean())
+            targets = Targets({n: self._values[n][self.people] for n in view.names})
+            credit.append(LikelihoodLinkage(targets).run(view).credit(self.people).mean())
         return float(np.mean(credit))
+
+    def broken_promises(self, plan: Plan) -> list[str]:
+        """Return the columns whose promise quick attacks break, on at most some thousand rows."""
+        max_rows = 5000
+        view = self.view(plan)
+        rows = np.sort(np.random.default_rng(self.seed).permutation(view.rows)[:max_rows])
+        promises = judge_columns(view.take(rows), {n: self._values[n][rows] for n in view.names}, seed=self.seed)
+        return [p.attribute for p in promises if p.verdict == BROKEN]
 
     def accuracies(self, plan: Plan) -> tuple[float, float] | None:
         """Return how often trees of the true and of the blurred rows are right about other rows; None without a class."""

@@ -19,6 +19,6 @@ from sfumato.auditing.comparison import Comparison, compare
 from sfumato.auditing.decision import Decision, Limits, Verdict, decide
 from sfumato.auditing.epsilon import audit_epsilon
 from sfumato.auditing.people import PeopleFound, find_people
-from sfumato.auditing.promises import Promise, judge_columns
+from sfumato.auditing.promises import BROKEN, Promise, judge_columns
 from sfumato.auditing.result import Audit
 from sfumato.auditing.runner import audit

@@ -216,14 +216,13 @@ def _judge(name: str, made: Release, about: Mapping[str, Any]) -> Side:
             "left": promise["left"],
             "verdict": promise["verdict"],
         }
-    gains = [a["success"] - a["baseline"] for a in about["attacks"] if a["unit"] == "share of people found"]
     trees, distributions = about["utility"].get("trees"), about["utility"].get("distributions") or {}
     errors = [d["total_variation"] for d in distributions.values()]
     return Side(
         name,
         columns,
         {
-            "people_found": max([0.0, *gains]),
+            "people_found": about["people_found"]["beyond_chance"],
             "promises_broken": about["promises"]["broken"],
             "risk": about["risk"],
             "tree_accuracy": trees["accuracy"]["reconstructed"] if trees else None,

@@ -84,7 +84,7 @@ def _fewest_withheld(
 ) -> tuple[float, int]:
     """Return how many columns must go before the strongest noise reaches the goal, and with which margin it does.
 
-    In a table of few rows a known class alone may find so many people that only a smaller margin is left.
+    In a table of few rows a known class alone may find people, and leave room for a smaller margin only.
     """
     for margin in (4.0, 2.0, 0.0):
         withheld = _first(

@@ -380,6 +380,15 @@ def test_a_malformed_table_is_an_error_in_words_and_nothing_is_written(run: Run,
     assert with_json.out == ""
 
 
+def test_an_id_that_repeats_is_a_person_with_several_rows(run: Run) -> None:
+    Path("people.csv").write_text(PEOPLE + "7,30,1000.0,smith,A\n")
+    ran = run("release", "people.csv", "-o", "r", "--id", "id", "--privacy", "0.5", "--json")
+    assert ran.code == 0, ran.err
+    assert ran.json["rows"] == 201
+    assert "200 people have 1.0 rows on average and up to 2" in ran.err
+    assert "SF275" in ran.err
+
+
 @pytest.mark.parametrize(
     ("row", "words"),
     [

@@ -118,7 +118,7 @@ def test_wrong_use_exits_with_2_and_writes_nothing(run: Run, tmp_path: Path, arg
 
 
 def test_release_prints_one_json_document_and_says_the_rest_on_stderr(run: Run, tmp_path: Path) -> None:
-    ran = run("release", "people.csv", "-o", "r", "--target", "class", "--id", "id", "--json")
+    ran = run("release", "people.csv", "-o", "r", "--target", "class", "--id", "id", "--privacy", "0.5", "--json")
     assert ran.code == 0
     assert ran.json["rows"] == 200
     assert ran.json["output"] == "r"
@@ -127,7 +127,7 @@ def test_release_prints_one_json_document_and_says_the_rest_on_stderr(run: Run, 
     assert "new key" in ran.err
     assert "learned from the data" in ran.err
     assert sorted(p.name for p in Path("r").iterdir()) == ["README.md", "data.parquet", "manifest.json"]
-    plain = run("release", "people.csv", "-o", "r2", "--target", "class", "--id", "id")
+    plain = run("release", "people.csv", "-o", "r2", "--target", "class", "--id", "id", "--privacy", "0.5")
     assert plain.code == 0
     assert plain.out == ""
     assert "new key" not in plain.err
@@ -136,7 +136,7 @@ def test_release_prints_one_json_document_and_says_the_rest_on_stderr(run: Run, 
 
 
 def test_plan_edit_release(run: Run) -> None:
-    ran = run("plan", "people.csv", "--target", "class", "--id", "id", "-o", "plan.toml", "--json")
+    ran = run("plan", "people.csv", "--target", "class", "--id", "id", "--privacy", "0.5", "-o", "plan.toml", "--json")
     assert ran.code == 0
     assert ran.json["output"] == "plan.toml"
     text = Path("plan.toml").read_text("utf-8")
@@ -346,11 +346,6 @@ MALFORMED: dict[str, tuple[Callable[[Path], str], list[str], list[str]]] = {
     "one row": (_bytes("t.csv", b"a,b\n1,2\n"), [], ["a", "b"]),
     "all columns constant": (_bytes("t.csv", b"a,b\n1,x\n1,x\n1,x\n"), [], ["a", "x"]),
     "only missing values": (_bytes("t.csv", b"a,b\n,\n,\n"), [], ["a"]),
-    "duplicate ids": (
-        _bytes("t.csv", PEOPLE.encode() + b"7,30,1000.0,smith,A\n"),
-        ["--id", "id"],
-        ["id, row 201", "'7'", "row 8", "--id"],
-    ),
     "missing ids": (
         _bytes("t.csv", PEOPLE.encode() + b",30,1000.0,smith,A\n"),
         ["--id", "id"],
@@ -385,6 +380,15 @@ def test_a_malformed_table_is_an_error_in_words_and_nothing_is_written(run: Run,
     assert with_json.out == ""
 
 
+def test_an_id_that_repeats_is_a_person_with_several_rows(run: Run) -> None:
+    Path("people.csv").write_text(PEOPLE + "7,30,1000.0,smith,A\n")
+    ran = run("release", "people.csv", "-o", "r", "--id", "id", "--privacy", "0.5", "--json")
+    assert ran.code == 0, ran.err
+    assert ran.json["rows"] == 201
+    assert "200 people have 1.0 rows on average and up to 2" in ran.err
+    assert "SF275" in ran.err
+
+
 @pytest.mark.parametrize(
     ("row", "words"),
     [
@@ -399,7 +403,7 @@ def test_a_malformed_table_is_an_error_in_words_and_nothing_is_written(run: Run,
     ],
 )
 def test_a_value_that_the_plan_does_not_allow_is_named(run: Run, tmp_path: Path, row: str, words: list[str]) -> None:
-    assert run("plan", "people.csv", "--target", "class", "-o", "plan.toml").code == 0
+    assert run("plan", "people.csv", "--target", "class", "--privacy", "0.5", "-o", "plan.toml").code == 0
     Path("people.csv").write_text(PEOPLE + row + "\n")
     before = listing(tmp_path)
     ran = run("release", "people.csv", "--plan", "plan.toml", "-o", "r")

@@ -81,11 +81,25 @@ def edited(**fields: Any) -> Callable[[Path], None]:
 def data(change: Callable[[pa.Table], pa.Table]) -> Callable[[Path], None]:
     def write(folder: Path) -> None:
         pq.write_table(change(pq.read_table(folder / "data.parquet")), folder / "data.parquet")
-        about = json.loads((folder / "manifest.json").read_text())
-        about["data"]["sha256"] = checksum(folder / "data.parquet")
-        (folder / "manifest.json").write_text(json.dumps(about))
+        state_checksum(folder)
 
     return write
+
+
+def state_checksum(folder: Path) -> None:
+    """Let the manifest speak of the data as it is now."""
+    about = json.loads((folder / "manifest.json").read_text())
+    about["data"]["sha256"] = checksum(folder / "data.parquet")
+    (folder / "manifest.json").write_text(json.dumps(about))
+
+
+def cut_data(folder: Path) -> None:
+    (folder / "data.parquet").write_bytes((folder / "data.parquet").read_bytes()[:-50])
+
+
+def cut_data_before_the_checksum(folder: Path) -> None:
+    cut_data(folder)
+    state_checksum(folder)
 
 
 def cut_manifest(folder: Path) -> None:
@@ -100,7 +114,8 @@ RELEASES: dict[str, Callable[[Path], None]] = {
     "r_bytes": lambda f: (f / "manifest.json").write_bytes(b"\xff\xfe\x00") and None,
     "r_list": lambda f: (f / "manifest.json").write_text("[]") and None,
     "r_no_data": lambda f: (f / "data.parquet").unlink(),
-    "r_cut_data": lambda f: (f / "data.parquet").write_bytes((f / "data.parquet").read_bytes()[:-50]) and None,
+    "r_cut_data": cut_data,
+    "r_made_cut": cut_data_before_the_checksum,
     "r_no_age": data(lambda t: t.drop_columns(["age"])),
     "r_text": data(lambda t: t.set_column(0, "age", pa.array(["x"] * t.num_rows))),
     "r_short": data(lambda t: t.slice(0, 50)),
@@ -118,8 +133,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / "no_key").chmod(0o600)
         (folder / "folder").mkdir()
         for command in (
-            "plan people.csv --target class -o plan.toml",
-            "release people.csv --plan plan.toml -o r",
+            "plan people.csv --target class --privacy 0.5 -o plan.toml",
+            "release people.csv --plan plan.toml -o r --no-shuffle",
             "mine r -o model.json",
         ):
             with pytest.raises(SystemExit) as ended:
@@ -215,7 +230,8 @@ CASES = [
     ("mine r_newer", 1, "r_newer/manifest.json: the manifest has version 2, and this program reads version 1; update the program"),
     ("cluster r_future", 1, "holds future, which this version does not know; update the program"),
     ("mine r_no_data", 1, "lacks its data file data.parquet"),
-    ("cluster r_cut_data", 1, "cannot be read as Parquet"),
+    ("cluster r_cut_data", 1, "is not the data the manifest speaks of (checksum); get the release again"),
+    ("cluster r_made_cut", 1, "cannot be read as Parquet"),
     ("reconstruct r_no_age", 1, "no column age; its columns are income, job, seen, class; get the release again"),
     ("mine r_text", 1, "age, row 1: 'x' is not a number; get the release again"),
     ("mine r_short", 1, "holds 50 rows, and the manifest states 200; get the release again"),

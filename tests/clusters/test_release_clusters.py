@@ -61,7 +61,7 @@ def test_columns_with_gaps_and_labels_are_named_with_the_reason(folder, capsys):
 
 
 def test_a_comparison_says_which_numbers_took_no_part(folder):
-    found = compare(folder / "visits.csv", folder / "r", k=2)
+    found = compare(folder / "visits.csv", folder / "r", k=2, key=folder / "k.key")
     assert found.clusters["columns"] == ["seen", "age"]
     assert any("without bmi" in note and "12 of 120" in note for note in found.notes)
     assert not any("kind" in note for note in found.notes)

@@ -111,7 +111,7 @@ def test_what_the_terminal_notes_is_in_the_json_with_the_same_codes(command: str
     table, made, key, other = (tmp_path / name for name in ("table.csv", "made", "key", "other"))
     rows = [f"{n % 90},{'NA' if n % 7 == 0 else n % 13},{'yes' if n % 3 else 'no'}" for n in range(300)]
     table.write_text("\n".join(["age,visits,class", *rows]))
-    sf.release(table, sf.plan(table, target="class"), made, key=other)
+    sf.release(table, sf.plan(table, target="class", privacy=0.5), made, key=other)
     words = command.format(table=table, made=made, key=key, other=other, new=tmp_path / "new").split()
     done = CliRunner().invoke(cli, [*words, "--json"])
     assert done.exit_code == 0, done.stderr

@@ -44,7 +44,7 @@ def test_the_walk_has_three_ways() -> None:
 def test_the_data_goes_the_way_that_the_walk_tells(folder: Path) -> None:
     made, key = folder / "release", folder / "key"
     ways = {
-        "release": command("release", "iris", "-o", made, "--key", key, "--noise", "gaussian", "--workers", 1),
+        "release": command("release", "iris", "-o", made, "--key", key, "--privacy", 0.5, "--workers", 1),
         "mine": command("mine", made, "-o", folder / "model.json", "--strategy", "byclass"),
         "audit": command("audit", "iris", made, "--targets", 20),
     }

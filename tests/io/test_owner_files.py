@@ -147,8 +147,9 @@ def test_one_table_in_all_formats_gives_one_plan_and_the_same_released_bytes(tmp
 
 def test_a_model_and_an_audit_read_the_original_in_its_own_dialect(tmp_path: Path) -> None:
     tables = one_table(tmp_path)
-    made = sf.release(tables["german.csv"], None, tmp_path / "r", target="class", key=sf.SecretKey(bytes(32)))
-    audits = [sf.audit(made, tables[name], targets=20).to_dict() for name in ("german.csv", "t.parquet")]
+    key = sf.SecretKey(bytes(32))
+    made = sf.release(tables["german.csv"], None, tmp_path / "r", target="class", privacy=0.5, key=key)
+    audits = [sf.audit(made, tables[name], targets=20, key=key).to_dict() for name in ("german.csv", "t.parquet")]
     assert audits[0]["promised"] == audits[1]["promised"]
     assert [a["success"] for a in audits[0]["attacks"]] == [a["success"] for a in audits[1]["attacks"]]
     model = sf.mine(made, "randomized")
@@ -328,7 +329,8 @@ def test_reading_is_imported_when_it_is_used() -> None:
     heavy = "python_calamine", "duckdb", "adbc_driver_postgresql", "sqlite3", "pandas"
     assert all(importlib.util.find_spec(name) for name in heavy)
     script = (
-        f"import sys, sfumato as sf; sf.open_table; sf.plan('iris'); print([m for m in {heavy} if m in sys.modules])"
+        "import sys, sfumato as sf; sf.open_table; sf.plan('iris', privacy=0.5); "
+        f"print([m for m in {heavy} if m in sys.modules])"
     )
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "[]"

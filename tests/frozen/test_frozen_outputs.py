@@ -410,7 +410,16 @@ def parts_of_audit(folder: Path, about: Any) -> dict[str, Any]:
         attacks[f"attack:{finding['name']}"].append(without_prose(finding))
     about["not_run"] = sorted(about["not_run"])
     sections = {f"section:{name}": without_prose(about[name]) for name in SECTIONS}
-    other = {"verdict", "decision", "findings", "release", "edition", "rows", "seed", "seconds"}  # words, and what stands elsewhere
+    other = {
+        "verdict",
+        "decision",
+        "findings",
+        "release",
+        "edition",
+        "rows",
+        "seed",
+        "seconds",
+    }  # words, and what stands elsewhere
     assert set(about) - other == set(SECTIONS)
     return attacks | sections
 

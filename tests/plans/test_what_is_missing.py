@@ -76,7 +76,7 @@ def test_not_a_number_among_typed_classes_is_no_class() -> None:
     assert plan.absent["y"] == ("", "nan")
 
 
-@pytest.mark.parametrize("command", [["plan"], ["release", "-o", "r"]])
+@pytest.mark.parametrize("command", [["plan"], ["release", "-o", "r", "--privacy", "0.5"]])
 def test_the_owner_is_told_what_is_withheld_and_why(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: list[str]
 ) -> None:

@@ -77,7 +77,7 @@ def test_guided_releases_by_counts_are_the_same(spark: Any, few: Path, plan: Pla
         cars = pa.Table.from_batches([b.batch for b in read_blocks(open_table("car_evaluation"))])
         pq.write_table(cars, few, row_group_size=500)
         plan = Plan.propose(few, target="class")
-    plan = replace(plan, method=method.to_dict(), channels={})
+    plan = replace(plan, method=method.to_dict(), channels={}, shuffle=False)
     engines = {"here": Local(gathers=False), "there": replace(spark, piece_rows=600)}
     both = {name: release(few, plan, tmp_path / name, engine=e, key=OWNER, sample=900) for name, e in engines.items()}
     assert both["here"].to_arrow().equals(both["there"].to_arrow())

@@ -206,7 +206,7 @@ class JointSecret:
         centres = rows[known].min(initial=0.0) + (cells + 0.5) * cell
         return cls(belief, rest.known @ weights, deviation, known[order], starts.astype(np.int64), centres)
 
-    def mix(self, weights: LogArray, part: Part, plain: FloatArray) -> FloatArray:
+    def mix(self, weights: LogArray, part: slice, plain: FloatArray) -> FloatArray:
         """Σ_rows w(row) P(p | y_s − w·r_o); `plain` is the answer for targets of whom a known value is missing."""
         out = plain.copy()
         if not len(self.starts):
@@ -326,7 +326,9 @@ class _Labels:
 
     def by_cell(self, part: Part) -> LogArray | None:
         known = self.known[part]
-        return self._with_gaps(self._logs(self.kernel.T.inside(np.maximum(known, 0))), known[:, None] < 0, np.False_)
+        return self._with_gaps(
+            self._logs(self.kernel.T.inside(np.maximum(known, 0))), known[:, None] < 0, np.zeros((1, 1), dtype=bool)
+        )
 
     def pairs(self, targets: IntArray, rows: IntArray) -> LogArray:
         known, released = self.known[targets], self.released[rows]
@@ -453,7 +455,7 @@ class Likelihood:
         for begin in range(0, self.targets.size, step):
             yield slice(begin, min(begin + step, self.targets.size))
 
-    def logs(self, part: Part) -> LogArray:
+    def logs(self, part: slice) -> LogArray:
         """Targets × rows; in a control the target's own row is struck out."""
         out = np.zeros((part.stop - part.start, self.rows), np.float32)
         for column in self._summands:
@@ -490,5 +492,5 @@ class Likelihood:
 
     def pairs(self, targets: IntArray, rows: IntArray) -> FloatArray:
         """Target i against row i."""
-        known = (*self.columns.values(), *self.joints)
+        known: tuple[ColumnLogs | JointLogs, ...] = (*self.columns.values(), *self.joints)
         return sum((c.pairs(targets, rows).astype(np.float64) for c in known), np.zeros(len(rows)))

@@ -57,9 +57,9 @@ class LikelihoodInference(SecretAttack):
                 pick = best_guesses(secret.belief.grid, posterior, secret.belief.tolerance)
                 guesses[secret.name].append((posterior @ secret.belief.grid.centres, pick))
         recoveries = []
-        for secret, parts in guesses.items():
+        for name, parts in guesses.items():
             mean, pick = (np.concatenate(kind) for kind in zip(*parts, strict=True))
-            recoveries.append(Recovery(secret, mean, pick))
+            recoveries.append(Recovery(name, mean, pick))
         return Claim(tuple(recoveries))
 
 

@@ -171,8 +171,10 @@ def render(cells: Sequence[Cell]) -> str:
     close = np.abs([c.risk - c.found for c in cells])
     lines += [
         "",
-        f"Rank correlation of headline risk and people found over all {len(cells)} releases: {correlation(cells):.3f} (at least "
-        f"{MIN_CORRELATION}). The two differ by {close.mean():.1f} points in the mean and {close.max():.1f} at most.",
+        (
+            f"Rank correlation of headline risk and people found over all {len(cells)} releases: {correlation(cells):.3f} (at least "
+            f"{MIN_CORRELATION}). The two differ by {close.mean():.1f} points in the mean and {close.max():.1f} at most."
+        ),
         "",
         f"Inversions of the verdict: {'; '.join(wrong) if wrong else 'none'}.",
     ]

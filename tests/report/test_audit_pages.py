@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from html.parser import HTMLParser
@@ -83,13 +84,13 @@ def test_everything_stands_in_one_main_part_with_links_to_its_sections(text):
     assert len(named) == len(set(named))
     targets = [a["href"].removeprefix("#") for a in outline.all("a")]
     assert set(targets) <= set(named)
-    assert set(a["id"] for a in outline.all("section")) <= set(targets)
+    assert {a["id"] for a in outline.all("section")} <= set(targets)
 
 
 def test_headings_go_down_one_level_at_a_time(text):
     levels = [int(tag[1]) for tag, _, _ in Outline(text).elements if re.fullmatch("h[1-6]", tag)]
     assert levels[0] == 1
-    assert all(after - before <= 1 for before, after in zip(levels, levels[1:], strict=False))
+    assert all(after - before <= 1 for before, after in itertools.pairwise(levels))
 
 
 def test_every_table_has_headers_that_say_what_they_are_of(text):

@@ -56,7 +56,9 @@ def birth(r: Draws) -> tuple[int, int, int]:
 def birth_number(r: Draws, form: str) -> str:
     """Write a date of birth as %y%m%d would."""
     y, m, d = birth(r)
-    return form.replace("%Y", str(y)).replace("%y", f"{y % 100:02d}").replace("%m", f"{m:02d}").replace("%d", f"{d:02d}")
+    return (
+        form.replace("%Y", str(y)).replace("%y", f"{y % 100:02d}").replace("%m", f"{m:02d}").replace("%d", f"{d:02d}")
+    )
 
 
 def iban(country: str) -> Maker:
@@ -66,6 +68,13 @@ def iban(country: str) -> Maker:
 
     def make(r: Draws) -> str:
         body = "".join(digits(r, 1) if c == "#" else letters(r, 1) for c in shapes[country])
+        if country == "ES":
+            checks = [
+                -weighted(part, [1, 2, 4, 8, 5, 10, 9, 7, 3, 6], 11) % 11 for part in ("00" + body[:8], body[10:])
+            ]
+            body = body[:8] + "".join("1" if c == 10 else str(c) for c in checks) + body[10:]
+        if country == "BE":
+            body = body[:10] + f"{int(body[:10]) % 97 or 97:02d}"
         number = int("".join(str(int(c, 36)) for c in body + country + "00"))
         return f"{country}{98 - number % 97:02d}{body}"
 
@@ -87,7 +96,9 @@ def nino(r: Draws) -> str:
 
 def nir(r: Draws) -> str:
     y, m, _ = birth(r)
-    body = f"{r.integers(1, 3)}{y % 100:02d}{m:02d}{r.integers(1, 96):02d}{r.integers(1, 700):03d}{r.integers(1, 500):03d}"
+    body = (
+        f"{r.integers(1, 3)}{y % 100:02d}{m:02d}{r.integers(1, 96):02d}{r.integers(1, 700):03d}{r.integers(1, 500):03d}"
+    )
     return body + f"{97 - int(body) % 97:02d}"
 
 
@@ -116,7 +127,9 @@ def steuer_id(r: Draws) -> str:
 
 def rentenversicherung(r: Draws) -> str:
     letter = letters(r, 1)
-    body = f"{r.integers(2, 90):02d}" + birth_number(r, "%d%m%y") + f"{ord(letter) - 64:02d}" + f"{r.integers(0, 100):02d}"
+    body = (
+        f"{r.integers(2, 90):02d}" + birth_number(r, "%d%m%y") + f"{ord(letter) - 64:02d}" + f"{r.integers(0, 100):02d}"
+    )
     total = sum(sum(divmod(int(d) * w, 10)) for d, w in zip(body, [2, 1, 2, 5, 7, 1, 2, 1, 2, 1, 2, 1], strict=True))
     return body[:8] + letter + body[10:] + str(total % 10)
 
@@ -179,7 +192,12 @@ def rut(r: Draws) -> str:
 
 def codice_fiscale(r: Draws) -> str:
     y, _, d = birth(r)
-    body = letters(r, 6, CONSONANTS) + f"{y % 100:02d}" + letters(r, 1, "ABCDEHLMPRST") + f"{d + 40 * int(r.integers(0, 2)):02d}"
+    body = (
+        letters(r, 6, CONSONANTS)
+        + f"{y % 100:02d}"
+        + letters(r, 1, "ABCDEHLMPRST")
+        + f"{d + 40 * int(r.integers(0, 2)):02d}"
+    )
     body += letters(r, 1, "ABCDEFGHIL") + f"{r.integers(1, 900):03d}"
     odd = dict(zip("0123456789", [1, 0, 5, 7, 9, 13, 15, 17, 19, 21], strict=True)) | dict(
         zip(string.ascii_uppercase, [1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24, 23], strict=True)
@@ -207,7 +225,13 @@ def npi(r: Draws) -> str:
 def vin(r: Draws) -> str:
     pool = "ABCDEFGHJKLMNPRSTUVWXYZ0123456789"
     body = letters(r, 1, "123WVJKS") + letters(r, 16, pool)
-    value = dict(zip("ABCDEFGHJKLMNPRSTUVWXYZ", [1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 7, 9, 2, 3, 4, 5, 6, 7, 8, 9], strict=True))
+    value = dict(
+        zip(
+            "ABCDEFGHJKLMNPRSTUVWXYZ",
+            [1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 7, 9, 2, 3, 4, 5, 6, 7, 8, 9],
+            strict=True,
+        )
+    )
     weights = [8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2]
     total = sum((int(c) if c.isdigit() else value[c]) * w for c, w in zip(body, weights, strict=True)) % 11
     return body[:8] + "0123456789X"[total] + body[9:]

@@ -73,7 +73,7 @@ NATIONAL_ID = whole(
 PLATE = whole("((number|licen[cs]e)_?)?plates?", "plaque", "placa", "matricula", "registration_?(no|number)") + (
     "|kennzeichen|immatriculation"
 )
-PHONE = "phone|telefon|(^|_)(tel|fax|cell)(_|$)|mobil|handy|portable|movil|celular|rufnummer"
+PHONE = "phone|telefon|(^|_)(tel|tlf|tfno|fax|cell)(_|$)|mobil|handy|portable|movil|celular|rufnummer"
 ADDRESS = whole(
     "address(_?(line)?_?[0-9])?", "adresse", "anschrift", "street(_name)?", "strasse", "str", "direccion", "domicilio", "calle",
     "rue", "voie", "domicile", "wohnadresse", "(street|post|postal|mailing|billing|shipping|home)_?addresse?s?", "strassen?_?name",
@@ -92,7 +92,7 @@ PERSON_ID = "|".join(
 )
 LOGIN = (
     "^(login|user|user_?name|nick_?name|nick|konto_?name|account_?name|(user|login|windows|ad)_(id|kennung|login)|benutzer"
-    "|benutzername|nutzername|usuario|utilisateur|alias|handle|screen_?name)$"
+    "|identifiant|kennung|identificador|benutzername|nutzername|usuario|utilisateur|alias|handle|screen_?name)$"
 )
 CASE_ID = number_of(A_CASE) + "|aktenzeichen|geschaeftszeichen"
 SOME_ID = "(^|_)(id|ident|no|nr|nro|num|number|nummer|numero|kennung|key|ref)(_?[0-9])?$|^(id|no|nr|nro|num|numero|n|nummer|number)_"

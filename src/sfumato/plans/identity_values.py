@@ -46,7 +46,7 @@ MAC = re.compile(r"([0-9a-f]{2}[:-]){5}[0-9a-f]{2}|([0-9a-f]{4}\.){2}[0-9a-f]{4}
 TOKEN = re.compile(
     r"\{?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\}?|[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}", re.IGNORECASE
 )
-MONTH = re.compile(r"(19|20)\d\d([-/.]?)(0[1-9]|1[0-2])(\2(0[1-9]|[12]\d|3[01]))?(?!\d)")
+MONTH = re.compile(r"(19|20)\d\d([-/.]?)((0[1-9]|1[0-2])(\2(0[1-9]|[12]\d|3[01]))?|W[0-5]\d|Q[1-4])(?!\d)")
 DIGIT_DAY = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(([01]\d|2[0-3])[0-5]\d([0-5]\d)?)?")
 _DEGREES = r"\d{1,3} ?[°ºd] ?\d{1,2} ?['′’m] ?(\d{1,2}([.,]\d+)? ?(\"|″|”|''|s) ?)?"
 PLACE = re.compile(
@@ -54,11 +54,13 @@ PLACE = re.compile(
     rf"|[NS]? ?{_DEGREES}[NS]?([,;/ ]\s*[EWO]? ?{_DEGREES}[EWO]?)?"  # degrees, minutes and seconds
 )
 PHONE = re.compile(
-    r"(\+|00)[1-9]\d{0,2}([ ./()-]{0,2}\d){6,13}"  # with the country
-    r"|(\+?1[ .-]?)?(\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}( ?(x|ext\.?) ?\d+)?"  # North America
+    r"((\+|00)[1-9]\d{0,2}([ ./()-]{0,2}\d){6,13}"  # with the country
+    r"|(\+?1[ .-]?)?(\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}"  # North America
     r"|\(?0\d{1,5}\)?( ?/ ?| )\d([ -]?\d){3,9}|0\d{1,5}-\d( ?\d){4,8}"  # area, then number: Germany, United Kingdom
     r"|0\d([ .-]\d\d){4}"  # France: pairs
-    r"|[6-9]\d\d( \d{3}){2}|[6-9]\d\d( \d\d){3}|[6-9]\d( \d{3})( \d\d){2}"  # Spain
+    r"|[6-9]\d\d( \d{3}){2}|[6-9]\d\d( \d\d){3}|[6-9]\d( \d{3})( \d\d){2})"  # Spain
+    r"( ?(x|ext\.?|poste|durchwahl|dw) ?\d+)?",
+    re.IGNORECASE,
 )
 PLATE = re.compile(
     r"[A-ZÄÖÜ]{1,3}[- ][A-Z]{1,2}[- ]?\d{1,4}[EH]?"  # Germany
@@ -106,6 +108,12 @@ def is_card(text: str) -> bool:
     """Return whether the text is 13 to 19 digits, grouped or not, with the check digit of ISO/IEC 7812 (Luhn)."""
     digits = re.sub("[ -]", "", text)
     return digits.isdigit() and 13 <= len(digits) <= 19 and digits[0] in "3456" and scheme("luhn").is_valid(digits)
+
+
+def is_provider(text: str) -> bool:
+    """Return whether the text is a US National Provider Identifier: with 80840 before it, the digits of Luhn are right."""
+    length = 10
+    return len(text) == length and text.isdigit() and scheme("luhn").is_valid("80840" + text)
 
 
 def is_address(text: str) -> bool:

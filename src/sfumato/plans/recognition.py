@@ -191,7 +191,8 @@ def _holds_codes(sample: Sample) -> bool:
 def _holds_moments(sample: Sample) -> bool:
     """Return whether whole numbers are seconds or milliseconds since 1970, or days or minutes written as digits."""
     low, high = sample.seen.low, sample.seen.high
-    seconds = any(scale * 3e8 <= low <= high <= scale * 2.6e9 and high < 2 * low for scale in (1, 1e3, 1e6, 1e9))
+    since_2000, until_2050 = 9.4e8, 2.6e9
+    seconds = any(s * since_2000 <= low <= high <= s * until_2050 and high < 2 * low for s in (1, 1e3, 1e6, 1e9))
     return seconds or sample.matches(values.DIGIT_DAY)
 
 
@@ -235,8 +236,16 @@ def _holds_national_ids(sample: Sample) -> bool:
     few, min_digits = 10, 6
     if len(sample.texts) < few or sample.digits < min_digits:
         return False
-    valid = (sample.mostly(values.scheme(name).is_valid, 0.95) for name in values.NATIONAL_IDS)
-    return sample.matches(values.UNCHECKED_IDS) or any(valid)
+    if sample.matches(values.UNCHECKED_IDS) or sample.mostly(values.is_provider, 0.95):
+        return True
+    # Citizens and foreigners can have ids of two schemes in one column.
+    valid = [
+        {t for t in sample.texts if is_valid(t)}
+        for is_valid in (values.scheme(n).is_valid for n in values.NATIONAL_IDS)
+    ]
+    first, second = sorted(valid, key=len, reverse=True)[:2]
+    mixed = len(second) >= 0.2 * len(sample.texts)
+    return len(first | second if mixed else first) >= 0.95 * len(sample.texts)
 
 
 def _holds_long_numbers(is_one: Callable[[str], bool]) -> Callable[[Sample], bool]:

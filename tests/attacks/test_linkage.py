@@ -220,6 +220,34 @@ def test_inference_is_the_weighted_sum_of_posteriors(mixed):
         assert found["c"].pick[i] == np.argmax(posterior)
 
 
+@pytest.mark.parametrize("sigma", [0.5, 4.0, 15.0, 60.0])
+@pytest.mark.parametrize("struck", [False, True])
+def test_a_secret_taken_out_of_the_sum_over_all_columns_is_a_sum_without_it(sigma, struck):
+    rng = np.random.default_rng(3)
+    n = 200
+    true = {name: rng.normal(50, 12, n).clip(0, 100).round() for name in "ab"} | {"c": rng.integers(0, 4, n) * 1.0}
+    true["a"][::7], true["c"][::9] = np.nan, np.nan
+    columns = []
+    for name, values in true.items():
+        number = name != "c"
+        domain = Interval(0, 100) if number else Categories(LABELS)
+        attribute = Attribute(name, Kind.INTEGER if number else Kind.CATEGORICAL, domain)
+        law = Gaussian(sigma=sigma) if number else Substitution(gamma=3.0)
+        columns.append(Column(attribute, None, values).through(law.on(attribute), KEY.derive(name)))
+    view = View(tuple(columns))
+    rows = np.flatnonzero(~np.isnan(true["a"]) & ~np.isnan(true["c"]))[:40]
+    targets = Targets({name: values[rows] for name, values in true.items()}, rows if struck else None)
+    claims = {r.attribute: r for r in LikelihoodInference(targets, ("a", "b", "c")).run(view).recoveries}
+    for secret, recovery in claims.items():
+        belief = view.beliefs[secret]
+        others = Targets({name: v for name, v in targets.known.items() if name != secret}, targets.without)
+        logs = Likelihood.of(view, others).logs(slice(0, len(rows))).astype(float)
+        there = belief.codes >= 0
+        weights = np.exp(logs[:, there] - logs[:, there].max(axis=1, keepdims=True))
+        posterior = weights @ belief.posterior[belief.codes[there]] / weights.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(recovery.mean, posterior @ belief.grid.centres, atol=2e-3)
+
+
 def test_a_secret_that_nothing_else_tells_is_inferred_from_the_own_row_only():
     rng = np.random.default_rng(5)
     x, secret = rng.random(2000), rng.integers(0, 4, 2000).astype(float)

@@ -1,0 +1,42 @@
+"""What a plan costs, in words: how far off each value is, and what a tree loses."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sfumato.advice.rehearsal import Rehearsal
+from sfumato.channels import Channel
+from sfumato.counts import Grid
+from sfumato.plans import Plan
+from sfumato.schema import Attribute
+from sfumato.text import format_number, join_names
+
+
+def describe_costs(plan: Plan, rehearsal: Rehearsal) -> str:
+    """Return what a reader loses: of each value, and of a tree."""
+    laws = plan.bind()
+    numbers = [_describe_number(plan.schema[n], law) for n, law in laws.items() if plan.schema[n].kind.numeric]
+    labels = [_describe_label(plan.schema[n], law) for n, law in laws.items() if not plan.schema[n].kind.numeric]
+    parts = [join_names(some, 3) for some in (numbers, labels) if some]
+    accuracy = rehearsal.accuracies(plan)
+    if accuracy is not None:
+        true, blurred = accuracy
+        lost = max(100 * (true - blurred), 0.0)
+        parts.append(f"a tree loses {lost:.1f} points ({blurred:.1%} right, {true:.1%} on true values)")
+    return "; ".join(parts)
+
+
+def _describe_number(attribute: Attribute, law: Channel) -> str:
+    """Return ``age ± 18``; a person's value is never less certain than the domain."""
+    half = min(law.interval_width(0.95), attribute.interval.range) / 2
+    return f"{attribute.name} ± {format_number(half, 2)}"
+
+
+def _describe_label(attribute: Attribute, law: Channel) -> str:
+    """Return ``sex is the true one in 61 %``: the chance that the law keeps a label, all alike."""
+    size = len(attribute.labels)
+    if law.reports is not None:
+        return f"{attribute.name} as a report"
+    grid = Grid.categories(attribute.labels)
+    kept = float(np.mean(np.diag(law.transition(grid, law.observed_grid(grid)))))
+    return f"{attribute.name} is the true one in {kept:.0%} (by chance {1 / size:.0%})"

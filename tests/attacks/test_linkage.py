@@ -20,6 +20,8 @@ from sfumato.attacks import (
 )
 from sfumato.attacks._likelihood import Likelihood
 from sfumato.attacks.linkage import meeting_chance
+from sfumato.auditing.case import Case
+from sfumato.auditing.trial import try_attack
 from sfumato.channels import Gaussian, Substitution
 from sfumato.errors import UsageError
 from sfumato.randomness import Rows, SecretKey
@@ -176,6 +178,19 @@ def test_the_nearest_row_is_nearest_by_gowers_distance(mixed):
     for row in range(0, 300, 13):
         distances = naive_gower(view, truth, row, ("x", "c", "k"))
         assert distances[found[row]] == pytest.approx(distances.min(), abs=1e-5)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 5])
+def test_ties_fall_by_chance_for_the_very_people_that_the_audit_chose(seed):
+    """Four rows are alike each time, so a quarter of the people is found; their own rows must not come first among equals."""
+    n = 2000
+    true = {name: np.repeat(np.random.default_rng(7).integers(0, 50, n // 4), 4) * 1.0 for name in "ab"}
+    true["a"] = np.repeat(np.arange(n // 4), 4) * 1.0
+    columns = [Column(Attribute(m, Kind.INTEGER, Interval(0, 500)), None, v) for m, v in true.items()]
+    case = Case.in_memory(View(tuple(columns)), true, targets=400, seed=seed)
+    for kind in (NearestLinkage, LikelihoodLinkage):
+        (finding,), _ = try_attack(kind, case)
+        assert finding.success == pytest.approx(0.25, abs=4 * np.sqrt(0.25 * 0.75 / 400)), kind.name
 
 
 def test_a_control_never_finds_the_row_that_was_struck(mixed):

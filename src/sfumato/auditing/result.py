@@ -228,7 +228,7 @@ class Audit:
         hidden = [p for p in self.promises if p.verdict != CLEAR]
         if given := [p for p in hidden if p.gain >= self.limits.half_given_away]:
             out.append(make_given_away_alarm(given))
-        if linked := self._linked:
+        if self._linked:
             rates = [f"{f.title}: {f.success:.1%} (by chance {shorten(100 * f.baseline)} %)" for f in self._matched]
             out.append(make_alarm(FOUND, "People can be found in the release by those who know them.", LINKED, rates))
         elif matched := self._matched:

@@ -45,6 +45,7 @@ class Layout:
 
     @property
     def width(self) -> int:
+        """Return the width of the chart."""
         return NARROW if self.narrow else WIDE
 
     @property
@@ -55,6 +56,7 @@ class Layout:
 
     @property
     def top(self) -> int:
+        """Return where the rows begin, below title and legend."""
         return 36 + 18 * len(self._legend_lines())
 
     @property
@@ -64,6 +66,7 @@ class Layout:
 
     @property
     def height(self) -> int:
+        """Return the height of the chart."""
         return self.top + self.step * self.rows + BOTTOM
 
     def middle(self, i: int) -> float:

@@ -72,9 +72,9 @@ def audit_page(about: Mapping[str, Any]) -> str:
         lead,
         f"<style>{STYLE}{PAGE_STYLE}</style>",
         _decision(about),
-        page.contents(titles),
         _alarms(about["findings"]),
         _figures(about),
+        page.contents(titles),
         *parts,
     )
 

@@ -161,7 +161,8 @@ class Search:
         In a table of few rows a class that is released as it is may find so many that an audit cannot confirm the goal. Then it is
         to find no more than the goal, or at least in every second release.
         """
-        ladder = allowed_times(self.plan, self.law)
+        # Beyond six times the usual noise a column drowns, and doing without some columns costs less.
+        ladder = allowed_times(self.plan, self.law, step=1.08, most=6.0)
         order = order_by_cost(self.plan, self.rehearsal)
 
         tried: dict[tuple[int, float], Share] = {}
@@ -173,7 +174,7 @@ class Search:
             return self.is_met(tried[withheld, times], surely=surely, confidence=confidence)
 
         for surely, confidence in ((True, 0.98), (False, 0.98), (False, 0.5)):
-            withheld = _first(len(order), lambda n: is_met(n, ladder[-1]))
+            withheld = 0 if is_met(0, ladder[-1]) else _first(len(order), lambda n: is_met(n, ladder[-1]))
             if withheld < len(order):
                 rung = _first(len(ladder), lambda i: is_met(withheld, ladder[i]))  # noqa: B023
                 return _without(self.plan, order[:withheld]), order[:withheld], ladder[min(rung, len(ladder) - 1)]
@@ -184,17 +185,19 @@ class Search:
 
         A column that no noise hides, because another one tells it, keeps the strength of the others.
         """
-        step = 1.3
-        ladder = allowed_times(plan, self.law)
+        step, max_times = 1.5, 30.0  # a label among two needs far more than others
+        most = allowed_times(plan, self.law, step=step, most=max_times)[-1]
         each = dict.fromkeys(plan.channels, times)
         stuck: set[str] = set()
         tried, draw, passed = plan, 0, 0
         while passed < 2:  # draws of the noise in which no column is given away
             tried = with_times(plan, self.law, each)
-            weak = [p.attribute for p in self.rehearsal.promises(tried, draw) if p.attribute in each and _gives_much_away(p)]
+            weak = [
+                p.attribute for p in self.rehearsal.promises(tried, draw) if p.attribute in each and _gives_much_away(p)
+            ]
             weak = [n for n in weak if n not in stuck]
-            stuck |= {n for n in weak if each[n] >= ladder[-1]}
-            each |= {n: times if n in stuck else min(step * each[n], ladder[-1]) for n in weak}
+            stuck |= {n for n in weak if each[n] >= most}
+            each |= {n: times if n in stuck else min(step * each[n], most) for n in weak}
             draw, passed = 1 - draw, 0 if weak else passed + 1
         return tried
 
@@ -223,7 +226,11 @@ class Search:
         if self.is_met(share, surely=True):
             return ""
         clear = [a.name for a in plan.schema if a.released and a.name not in plan.channels]
-        alone = f"; {join_names(clear)} alone, released as it is, finds {self.rehearsal.share_of_clear(plan):.1%}" if clear else ""
+        alone = (
+            f"; {join_names(clear)} alone, released as it is, finds {self.rehearsal.share_of_clear(plan):.1%}"
+            if clear
+            else ""
+        )
         if not self.is_met(share, surely=False, confidence=0.5):
             return f"no strength that this law allows reaches the goal: {share.value:.1%} of people are found in a rehearsal{alone}"
         if not self.is_met(share, surely=False):
@@ -253,7 +260,11 @@ class Search:
             words = f"{join_names(broken)}: attacks leave less than the noise promises, at any strength tried; read the audit"
             out.append(Note("SF114", words))
         if much := [p for p in judged if _gives_much_away(p)]:
-            each = [f"{p.attribute} {p.guess.right:.0%}, {p.guess.without_release:.0%} without the release" for p in much if p.guess]
+            each = [
+                f"{p.attribute} {p.guess.right:.0%}, {p.guess.without_release:.0%} without the release"
+                for p in much
+                if p.guess
+            ]
             words = (
                 "an audit may say “publish with care”: other columns tell these whatever their noise, and they are guessed right so "
                 f"often: {join_names(each)}. Withhold them, or what tells them"

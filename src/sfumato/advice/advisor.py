@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
+
+import numpy as np
 
 from sfumato.advice.costs import describe_costs
 from sfumato.advice.goal import Goal, Share
@@ -167,16 +170,16 @@ class Search:
 
         tried: dict[tuple[int, float], Share] = {}
 
-        def is_met(withheld: int, times: float) -> bool:
+        def is_met(withheld: int, times: float, *, surely: bool, confidence: float) -> bool:
             if (withheld, times) not in tried:
                 plan = with_times(_without(self.plan, order[:withheld]), self.law, times)
                 tried[withheld, times] = self.rehearsal.people_found(plan)
             return self.is_met(tried[withheld, times], surely=surely, confidence=confidence)
 
-        for surely, confidence in ((True, 0.98), (False, 0.98), (False, 0.5)):
-            withheld = 0 if is_met(0, ladder[-1]) else _first(len(order), lambda n: is_met(n, ladder[-1]))
+        for wanted in (partial(is_met, surely=s, confidence=c) for s, c in ((True, 0.98), (False, 0.98), (False, 0.5))):
+            withheld = 0 if wanted(0, ladder[-1]) else _first(len(order), lambda n: wanted(n, ladder[-1]))  # noqa: B023
             if withheld < len(order):
-                rung = _first(len(ladder), lambda i: is_met(withheld, ladder[i]))  # noqa: B023
+                rung = _first(len(ladder), lambda i: wanted(withheld, ladder[i]))  # noqa: B023
                 return _without(self.plan, order[:withheld]), order[:withheld], ladder[min(rung, len(ladder) - 1)]
         return self.plan, [], ladder[-1]
 
@@ -238,8 +241,8 @@ class Search:
                 f"an audit may say “do not publish”: it finds about {share.value:.1%} of {self.people} people, and by chance more than "
                 f"the goal in some releases{alone}"
             )
-        high, chance = wilson(share.value, self.people, 1.96)[1], 1 / self.rehearsal.rows
-        beyond = (float(high) - chance) / (1 - chance)
+        high, chance = wilson(np.array([share.value]), self.people, 1.96)[1], 1 / self.rehearsal.rows
+        beyond = (float(high[0]) - chance) / (1 - chance)
         return (
             f"an audit may say “publish with care”: it finds about {share.value:.1%} of {self.people} people, and among so few it "
             f"cannot rule out {beyond:.1%}{alone}"

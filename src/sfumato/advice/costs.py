@@ -22,10 +22,8 @@ def describe_costs(plan: Plan, rehearsal: Rehearsal) -> str:
     if accuracy is not None:
         true, blurred = accuracy
         lost = max(100 * (true - blurred), 0.0)
-        parts.append(
-            f"a tree loses {lost:.1f} points ({blurred:.1%} right, {true:.1%} on true values, {rehearsal.commonest:.1%} by the commonest "
-            "class)"
-        )
+        right = f"{blurred:.1%} right, {true:.1%} on true values, {rehearsal.commonest:.1%} by the commonest class"
+        parts.append(f"a tree loses {lost:.1f} points ({right})")
     return "; ".join(parts)
 
 

@@ -144,8 +144,7 @@ WORDS = {
     ),
     "SF113": (
         "The goal is out of reach, or cannot be confirmed",
-        "Even the strongest noise that this law allows leaves more people to be found than the goal allows, or the table has so few "
-        "rows that no audit can tell.",
+        "Under the strongest noise more people are found than the goal allows, or the rows are too few for an audit to tell.",
         "Choose another law, withhold columns that point at people, or leave the class out.",
     ),
     "SF114": (
@@ -155,8 +154,7 @@ WORDS = {
     ),
     "SF115": (
         "The plan promises less than its noise",
-        "Other columns tell more of these than their noise promises. The plan states the smaller interval that quick attacks leave, "
-        "rounded down, and an audit judges by it.",
+        "Other columns tell more of it than its noise promises. The plan states what quick attacks leave; an audit judges by that.",
         "Withhold the columns that tell it, or promise the smaller figure.",
     ),
     "SF116": (

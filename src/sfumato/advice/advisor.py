@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
+
+import numpy as np
 
 from sfumato.advice.costs import describe_costs
 from sfumato.advice.goal import Goal, Share
@@ -161,21 +164,22 @@ class Search:
         In a table of few rows a class that is released as it is may find so many that an audit cannot confirm the goal. Then it is
         to find no more than the goal, or at least in every second release.
         """
-        ladder = allowed_times(self.plan, self.law)
+        # Beyond six times the usual noise a column drowns, and doing without some columns costs less.
+        ladder = allowed_times(self.plan, self.law, step=1.08, most=6.0)
         order = order_by_cost(self.plan, self.rehearsal)
 
         tried: dict[tuple[int, float], Share] = {}
 
-        def is_met(withheld: int, times: float) -> bool:
+        def is_met(withheld: int, times: float, *, surely: bool, confidence: float) -> bool:
             if (withheld, times) not in tried:
                 plan = with_times(_without(self.plan, order[:withheld]), self.law, times)
                 tried[withheld, times] = self.rehearsal.people_found(plan)
             return self.is_met(tried[withheld, times], surely=surely, confidence=confidence)
 
-        for surely, confidence in ((True, 0.98), (False, 0.98), (False, 0.5)):
-            withheld = _first(len(order), lambda n: is_met(n, ladder[-1]))
+        for wanted in (partial(is_met, surely=s, confidence=c) for s, c in ((True, 0.98), (False, 0.98), (False, 0.5))):
+            withheld = 0 if wanted(0, ladder[-1]) else _first(len(order), lambda n: wanted(n, ladder[-1]))  # noqa: B023
             if withheld < len(order):
-                rung = _first(len(ladder), lambda i: is_met(withheld, ladder[i]))  # noqa: B023
+                rung = _first(len(ladder), lambda i: wanted(withheld, ladder[i]))  # noqa: B023
                 return _without(self.plan, order[:withheld]), order[:withheld], ladder[min(rung, len(ladder) - 1)]
         return self.plan, [], ladder[-1]
 
@@ -184,17 +188,19 @@ class Search:
 
         A column that no noise hides, because another one tells it, keeps the strength of the others.
         """
-        step = 1.3
-        ladder = allowed_times(plan, self.law)
+        step, max_times = 1.5, 30.0  # a label among two needs far more than others
+        most = allowed_times(plan, self.law, step=step, most=max_times)[-1]
         each = dict.fromkeys(plan.channels, times)
         stuck: set[str] = set()
         tried, draw, passed = plan, 0, 0
         while passed < 2:  # draws of the noise in which no column is given away
             tried = with_times(plan, self.law, each)
-            weak = [p.attribute for p in self.rehearsal.promises(tried, draw) if p.attribute in each and _gives_much_away(p)]
+            weak = [
+                p.attribute for p in self.rehearsal.promises(tried, draw) if p.attribute in each and _gives_much_away(p)
+            ]
             weak = [n for n in weak if n not in stuck]
-            stuck |= {n for n in weak if each[n] >= ladder[-1]}
-            each |= {n: times if n in stuck else min(step * each[n], ladder[-1]) for n in weak}
+            stuck |= {n for n in weak if each[n] >= most}
+            each |= {n: times if n in stuck else min(step * each[n], most) for n in weak}
             draw, passed = 1 - draw, 0 if weak else passed + 1
         return tried
 
@@ -223,7 +229,11 @@ class Search:
         if self.is_met(share, surely=True):
             return ""
         clear = [a.name for a in plan.schema if a.released and a.name not in plan.channels]
-        alone = f"; {join_names(clear)} alone, released as it is, finds {self.rehearsal.share_of_clear(plan):.1%}" if clear else ""
+        alone = (
+            f"; {join_names(clear)} alone, released as it is, finds {self.rehearsal.share_of_clear(plan):.1%}"
+            if clear
+            else ""
+        )
         if not self.is_met(share, surely=False, confidence=0.5):
             return f"no strength that this law allows reaches the goal: {share.value:.1%} of people are found in a rehearsal{alone}"
         if not self.is_met(share, surely=False):
@@ -231,8 +241,8 @@ class Search:
                 f"an audit may say “do not publish”: it finds about {share.value:.1%} of {self.people} people, and by chance more than "
                 f"the goal in some releases{alone}"
             )
-        high, chance = wilson(share.value, self.people, 1.96)[1], 1 / self.rehearsal.rows
-        beyond = (float(high) - chance) / (1 - chance)
+        high, chance = wilson(np.array([share.value]), self.people, 1.96)[1], 1 / self.rehearsal.rows
+        beyond = (float(high[0]) - chance) / (1 - chance)
         return (
             f"an audit may say “publish with care”: it finds about {share.value:.1%} of {self.people} people, and among so few it "
             f"cannot rule out {beyond:.1%}{alone}"
@@ -253,7 +263,11 @@ class Search:
             words = f"{join_names(broken)}: attacks leave less than the noise promises, at any strength tried; read the audit"
             out.append(Note("SF114", words))
         if much := [p for p in judged if _gives_much_away(p)]:
-            each = [f"{p.attribute} {p.guess.right:.0%}, {p.guess.without_release:.0%} without the release" for p in much if p.guess]
+            each = [
+                f"{p.attribute} {p.guess.right:.0%}, {p.guess.without_release:.0%} without the release"
+                for p in much
+                if p.guess
+            ]
             words = (
                 "an audit may say “publish with care”: other columns tell these whatever their noise, and they are guessed right so "
                 f"often: {join_names(each)}. Withhold them, or what tells them"

@@ -8,7 +8,7 @@ from sfumato.advice.rehearsal import Rehearsal
 from sfumato.channels import Channel
 from sfumato.counts import Grid
 from sfumato.plans import Plan
-from sfumato.schema import Attribute
+from sfumato.schema import Attribute, Kind
 from sfumato.text import format_number, join_names
 
 
@@ -22,14 +22,20 @@ def describe_costs(plan: Plan, rehearsal: Rehearsal) -> str:
     if accuracy is not None:
         true, blurred = accuracy
         lost = max(100 * (true - blurred), 0.0)
-        parts.append(f"a tree loses {lost:.1f} points ({blurred:.1%} right, {true:.1%} on true values)")
+        right = f"{blurred:.1%} right, {true:.1%} on true values, {rehearsal.commonest:.1%} by the commonest class"
+        parts.append(f"a tree loses {lost:.1f} points ({right})")
     return "; ".join(parts)
 
 
 def _describe_number(attribute: Attribute, law: Channel) -> str:
-    """Return ``age ± 18``; a person's value is never less certain than the domain."""
-    half = min(law.interval_width(0.95), attribute.interval.range) / 2
-    return f"{attribute.name} ± {format_number(half, 2)}"
+    """Return ``age ± 18``, or ``cost 40 to 9,000 around 600`` on a scale; a value is never less certain than the domain."""
+    width = law.interval_width(0.95)
+    if (ruler := attribute.ruler) is not None:
+        places = np.clip([0.5 - width / 2, 0.5 + width / 2, 0.5], 0.0, 1.0)
+        low, high, middle = (format_number(v, 2) for v in ruler.to_values(places).tolist())
+        return f"{attribute.name} {low} to {high} around {middle}"
+    unit = " days" if attribute.kind is Kind.DATE else ""
+    return f"{attribute.name} ± {format_number(min(width, attribute.interval.range) / 2, 2)}{unit}"
 
 
 def _describe_label(attribute: Attribute, law: Channel) -> str:

@@ -38,11 +38,11 @@ def round_down(value: float) -> float:
     return round(math.floor(value / step + 1e-9) * step, 12)
 
 
-def allowed_times(plan: Plan, law: str) -> list[float]:
-    """Return the strengths to choose from, as multiples of the usual one: those that the law allows on every column."""
-    max_times, steps = 6.0, 24  # beyond, noise drowns a column, and doing without some columns costs less; steps of 8 %
+def allowed_times(plan: Plan, law: str, *, step: float, most: float) -> list[float]:
+    """Return the strengths to choose from, as multiples of the usual one: those up to `most` that the law allows on every column."""
+    steps = round(math.log(most) / math.log(step))
     ladder = [1.0]
-    for times in (max_times ** (i / steps) for i in range(1, steps + 1)):
+    for times in (most ** (i / steps) for i in range(1, steps + 1)):
         try:
             with_times(plan, law, times).bind()
         except UsageError:

@@ -303,3 +303,16 @@ def test_a_class_of_one_label_has_no_leaf_to_infer_from():
     target = Attribute("class", Kind.CATEGORICAL, Categories(("only",)), role=Role.TARGET)
     view = View((Column(attribute, None, np.linspace(0, 1, 50)), Column(target, None, np.zeros(50))), "class")
     assert LeafClass(Targets({"x": np.zeros(3)})).run(view).skipped
+
+
+def test_rows_at_the_same_distance_win_by_chance_also_where_the_attacked_people_were_chosen_under_the_same_seed():
+    """Ten rows of each label: the nearest row is the person's own one time in ten."""
+    codes = np.repeat(np.arange(200), 10).astype(float)
+    label = Attribute("label", Kind.CATEGORICAL, Categories(tuple(f"{i:03}" for i in range(200))))
+    view = View((Column(label, None, codes),))
+    shares = []
+    for seed in range(5):
+        people = np.random.default_rng(seed).permutation(len(codes))[:500]  # as an audit chooses them
+        picks = NearestLinkage(Targets({"label": codes[people]}), seed=seed).run(view)
+        shares.append((picks == people).mean())
+    assert np.mean(shares) == pytest.approx(0.1, abs=0.03)  # 4.6 standard deviations; it was 0.4

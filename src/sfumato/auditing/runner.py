@@ -189,13 +189,14 @@ def _attack(case: Case, progress: Progress | None) -> tuple[list[Finding], dict[
 
 def _describe(made: Release) -> dict[str, Any]:
     """Return what the release says about itself, with its data, the day and the version that audits it."""
-    from sfumato import __version__
+    from importlib.metadata import version
+
     from sfumato.description import describe_manifest
 
     about = describe_manifest(made.manifest)
     today = date.today()  # noqa: DTZ011 - the day where the officer is
     audited = f"{today.day} {today:%B %Y}"
-    return about | {"data": made.manifest.data.to_dict(), "audited": audited, "version": __version__}
+    return about | {"data": made.manifest.data.to_dict(), "audited": audited, "version": version("sfumato")}
 
 
 def _privacy(about: Mapping[str, Any], view: View) -> dict[str, Any]:

@@ -288,24 +288,17 @@ class BinWeights(ColumnWeights):
     @cached_property
     def points(self) -> list[FloatArray]:
         """Values that each bin may hold, in the unit of the column, the first and the last among them."""
-        grid, attribute, spread = self.law.bin_grid, self.column.attribute, 129
+        grid, attribute = self.law.bin_grid, self.column.attribute
         if grid.atoms is not None:
             return [attribute.to_values(np.array([atom])) for atom in grid.atoms]
-        edges, step = grid.points, attribute.step
+        low, high, step = attribute.interval.low, attribute.interval.high, attribute.step
         if step:
-            first, last = lattice_range(np.clip(edges, *_ends(self.column)), step)
-            return [
-                np.unique(np.round(np.linspace(a, max(a, b), int(min(max(b - a, 0) + 1, 4096))))) * step
-                for a, b in zip(first, last, strict=True)
-            ]
-        low, high = attribute.interval.low, attribute.interval.high
-        edges = np.clip(edges, low, high)
-        # Cells are half-open, the last one is closed.
-        last: FloatArray = np.append(np.nextafter(edges[1:-1], -np.inf), edges[-1])
-        return [
-            attribute.to_values(np.linspace(a, b, spread).astype(np.float64))
-            for a, b in zip(edges[:-1], last, strict=True)
-        ]
+            first, last = lattice_range(np.clip(grid.points, low - step / 2, high + step / 2), step)
+            return [_spread(a, max(a, b), b - a + 1, whole=True) * step for a, b in zip(first, last, strict=True)]
+        first = np.clip(grid.points[:-1], low, high)
+        last = np.clip(grid.points[1:], low, high)
+        last[:-1] = np.nextafter(last[:-1], -np.inf)  # cells are half-open, the last one is closed
+        return [attribute.to_values(_spread(a, b, math.inf)) for a, b in zip(first, last, strict=True)]
 
     def _weigh(self, function: Function) -> Weight:
         assert isinstance(function, OfNumbers)
@@ -320,19 +313,22 @@ class BinWeights(ColumnWeights):
         """Return mean, minimum and maximum of a function over a bin."""
         values = function.at(points, self.column.attribute)
         least, most = float(values.min()), float(values.max())
-        if function.inside is not None and not self.column.attribute.step and len(points) > 1:
-            # A piece narrower than the spacing of the points, or an end of one, may lie between two of them.
-            inner = [
-                end
-                for piece in function.inside.pieces
-                for end in (piece.low, piece.high)
-                if points[0] < end < points[-1]
-            ]
-            if inner:
-                nearby = np.concatenate([np.nextafter(inner, -np.inf), inner, np.nextafter(inner, np.inf)])
-                ends = function.at(nearby, self.column.attribute)
-                least, most = min(least, float(ends.min())), max(most, float(ends.max()))
+        if function.inside is not None:  # an end of a piece may lie between two of the points
+            ends = np.array([end for piece in function.inside.pieces for end in (piece.low, piece.high)])
+            ends = ends[(points[0] < ends) & (ends < points[-1])]
+            nearby = self._neighbours(ends)
+            if len(nearby):
+                beside = function.at(nearby, self.column.attribute)
+                least, most = min(least, float(beside.min())), max(most, float(beside.max()))
         return float(values.mean()), least, most
+
+    def _neighbours(self, ends: FloatArray) -> FloatArray:
+        """Return the possible values at and on both sides of each end."""
+        step = self.column.attribute.step
+        if not step:
+            return np.concatenate([np.nextafter(ends, -np.inf), ends, np.nextafter(ends, np.inf)])
+        below = np.floor(ends / step + 1e-9)
+        return np.concatenate([below, below + 1]) * step
 
     def _weight(self, by_bin: FloatArray, missing: float, reading: Reading) -> CellWeight:
         if self.certain or np.ptp(by_bin) == 0:
@@ -346,9 +342,10 @@ class BinWeights(ColumnWeights):
         return CellWeight(reading=reading, grid=grid, table=np.append(table[order], missing))
 
 
-def _ends(column: Column) -> tuple[float, float]:
-    half = column.attribute.step / 2
-    return column.attribute.interval.low - half, column.attribute.interval.high + half
+def _spread(low: float, high: float, size: float, *, whole: bool = False) -> FloatArray:
+    """Return at most 129 numbers from `low` to `high`, both included."""
+    points = np.linspace(low, high, int(min(max(size, 1), 129)))
+    return np.unique(np.round(points)) if whole else points
 
 
 @dataclass(frozen=True)

@@ -120,12 +120,6 @@ def test_wrong_wishes_are_refused(k, small):
         kmeans(np.ones((30, 2)), k, small=small)
 
 
-def test_without_scikit_learn_the_message_says_how_to_install_it(monkeypatch):
-    monkeypatch.setitem(sys.modules, "sklearn.cluster", None)
-    with pytest.raises(UsageError, match=r"pip install 'sfumato\[learn\]'"):
-        kmeans(np.random.default_rng(0).uniform(size=(50, 2)), 2)
-
-
 def test_importing_the_methods_loads_neither_scikit_learn_nor_scipy_spatial():
     code = (
         "import sys, sfumato.guided.cluster.voronoi, sfumato.guided.cluster.rdd, sfumato.guided.cluster.racc, "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib.metadata
 import json
 import re
 import subprocess
@@ -15,7 +16,7 @@ from tests.support.source import MODULES, ROOT, SOURCE, TREES, place
 
 HEAVY = {
     "pandas", "pyspark", "sklearn", "matplotlib", "scipy.stats", "flask", "fastapi", "starlette", "uvicorn", "tornado",
-    "aiohttp", "django", "jinja2", "plotly", "bokeh", "hypothesis", "pytest", "IPython",
+    "aiohttp", "django", "jinja2", "plotly", "bokeh", "hypothesis", "pytest", "IPython", "sqlglot", "formulaic",
 }  # fmt: skip
 EXPERIMENTS = (
     "generators", "papers", "reconstruction", "trees", "clusters", "attacks", "auditing", "advice", "tradeoffs",
@@ -40,6 +41,29 @@ def loaded_after(code: str) -> set[str]:
 )
 def test_what_is_optional_is_not_imported(code: str) -> None:
     assert not loaded_after(code) & HEAVY
+
+
+EXTRAS = {"pyspark", "py4j", "duckdb", "adbc_driver_postgresql", "adbc_driver_manager"}
+"""Libraries of an extra, whose users are told what to install."""
+
+
+def test_one_set_up_command_brings_what_every_verb_imports() -> None:
+    locked = {
+        line.partition("==")[0].lower().replace("_", "-")
+        for line in (ROOT / "requirements.lock").read_text("utf-8").splitlines()
+        if "==" in line
+    }
+    imported = {
+        name.partition(".")[0]
+        for tree in TREES.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in ([a.name for a in node.names] if isinstance(node, ast.Import) else [node.module or ""])
+    }
+    outside = imported - set(sys.stdlib_module_names) - {"sfumato"} - EXTRAS
+    homes = importlib.metadata.packages_distributions()
+    assert {"sklearn", "numpy", "pyarrow"} <= outside
+    assert not [name for name in sorted(outside) if not {h.lower().replace("_", "-") for h in homes[name]} & locked]
 
 
 def test_help_is_quick() -> None:

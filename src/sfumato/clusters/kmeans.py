@@ -128,29 +128,21 @@ def kmeans(
     return _treat_small(table, _best_start(table, k, starts, seed, large), least, small)
 
 
-def _sklearn() -> Any:
-    try:
-        import sklearn.cluster
-        import sklearn.exceptions
-        import sklearn.metrics
-    except ImportError as error:
-        raise UsageError("k-means needs scikit-learn; install it with: pip install 'sfumato[learn]'") from error
-    return sklearn
-
-
 def _best_start(table: FloatArray, k: int, starts: int, seed: int, large: int) -> KMeans:
-    sk = _sklearn()
+    from sklearn.cluster import KMeans as Lloyd
+    from sklearn.cluster import MiniBatchKMeans
+    from sklearn.exceptions import ConvergenceWarning
+
     with warnings.catch_warnings(), _limit_threads(len(table)):
         # Fewer distinct rows than clusters: reported below in our own words.
-        warnings.simplefilter("ignore", category=sk.exceptions.ConvergenceWarning)
+        warnings.simplefilter("ignore", category=ConvergenceWarning)
         if len(table) < large:
-            fitted = sk.cluster.KMeans(k, n_init=starts, max_iter=300, tol=0.0, random_state=seed).fit(table)
+            fitted = Lloyd(k, n_init=starts, max_iter=300, tol=0.0, random_state=seed).fit(table)
             method = "k-means++ and Lloyd"
         else:
-            batches = sk.cluster.MiniBatchKMeans(k, n_init=starts, batch_size=8192, random_state=seed).fit(table)
-            fitted = sk.cluster.KMeans(
-                k, init=batches.cluster_centers_, n_init=1, max_iter=50, tol=1e-6, random_state=seed
-            ).fit(table)
+            batches = MiniBatchKMeans(k, n_init=starts, batch_size=8192, random_state=seed).fit(table)
+            start = batches.cluster_centers_
+            fitted = Lloyd(k, init=start, n_init=1, max_iter=50, tol=1e-6, random_state=seed).fit(table)
             method = "mini-batch k-means++ and Lloyd"
     # Two or three rounds of our own make labels and means one fixed point where scikit-learn stopped a step before it.
     run = lloyd(table, fitted.cluster_centers_.astype(np.float64), 100 if len(table) < large else 3)
@@ -202,7 +194,9 @@ def silhouette(table: FloatArray, labels: IntArray, seed: int = 0, sample: int =
     labels = labels[pick]
     if len(np.unique(labels)) < 2:
         return -1.0
-    return float(_sklearn().metrics.silhouette_score(table[pick], labels))
+    from sklearn.metrics import silhouette_score
+
+    return float(silhouette_score(table[pick], labels))
 
 
 def _choose_k(table: FloatArray, starts: int, seed: int, least: int, small: str, large: int) -> KMeans:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.ask import (
+from sfumato.questions import (
     ColumnWeights,
     NoWeightError,
     NumberSet,

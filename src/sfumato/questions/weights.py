@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.ask.functions import Function, OfLabels, OfNumbers, unit_of
+from sfumato.questions.functions import Function, OfLabels, OfNumbers, unit_of
 from sfumato.channels import Discrete, Projective, Transition, TwoLevels, label_operator
 from sfumato.counts import FloatArray, Grid, IntArray, lattice_range, snap
 from sfumato.errors import UsageError

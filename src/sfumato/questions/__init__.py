@@ -6,5 +6,5 @@ weights     what a released value says, without bias, of such a function
 Start with weights. Laws come from `channels`, fits from `reconstruction`; nothing here knows trees, attacks or owners.
 """
 
-from sfumato.ask.functions import Function, NumberSet, OfLabels, OfNumbers, Piece, unit_of
-from sfumato.ask.weights import ColumnWeights, NoWeightError, Reading, Weight, joint_powers, noise_covariance
+from sfumato.questions.functions import Function, NumberSet, OfLabels, OfNumbers, Piece, unit_of
+from sfumato.questions.weights import ColumnWeights, NoWeightError, Reading, Weight, joint_powers, noise_covariance

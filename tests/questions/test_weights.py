@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
+from sfumato.channels import CHANNELS, CorrelatedGaussian
 from sfumato.questions import (
     ColumnWeights,
     NoWeightError,
@@ -18,7 +19,6 @@ from sfumato.questions import (
     noise_covariance,
     unit_of,
 )
-from sfumato.channels import CHANNELS, CorrelatedGaussian
 from sfumato.schema import Missing
 from sfumato.table import Column
 

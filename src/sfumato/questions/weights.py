@@ -29,10 +29,10 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.questions.functions import Function, OfLabels, OfNumbers, unit_of
 from sfumato.channels import Discrete, Projective, Transition, TwoLevels, label_operator
 from sfumato.counts import FloatArray, Grid, IntArray, lattice_range, snap
 from sfumato.errors import UsageError
+from sfumato.questions.functions import Function, OfLabels, OfNumbers, unit_of
 from sfumato.schema import Missing
 from sfumato.table import Column
 

@@ -6,5 +6,8 @@ weights     what a released value says, without bias, of such a function
 Start with weights. Laws come from `channels`, fits from `reconstruction`; nothing here knows trees, attacks or owners.
 """
 
+from sfumato.questions.answer import Answer
+from sfumato.questions.estimate import Certainty, Estimate
 from sfumato.questions.functions import Function, NumberSet, OfLabels, OfNumbers, Piece, unit_of
+from sfumato.questions.reply import ask
 from sfumato.questions.weights import ColumnWeights, NoWeightError, Reading, Weight, joint_powers, noise_covariance

@@ -24,6 +24,7 @@ VERBS = {
     "describe": "What a release says about itself: laws, privacy in every unit, cautions.",
     "certify": "Prove the laws of a release: exact tables and amplification, for anyone to check.",
     "reconstruct": "The true distributions behind a release, with their uncertainty.",
+    "ask": "A question in SQL, answered from a release with error bars.",
     "mine": "Grow a decision tree from a release.",
     "predict": "Apply a model to true values.",
     "evaluate": "Scores of a model on true values, beside guessing.",

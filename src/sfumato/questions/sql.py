@@ -569,7 +569,8 @@ class _Translator:
         if isinstance(node, exp.Count):
             return self._count(name, node)
         if isinstance(node, exp.CountIf):
-            return Asked(name, Statistic.COUNT, rows=self._condition(node.this, word))
+            condition = self._condition(node.this, word)
+            return Asked(name, Statistic.COUNT, rows=condition, among=Either(condition, Not(condition)))
         if isinstance(node, exp.Sum | exp.Avg) or word in ("SHARE", "MEAN"):
             return self._sum_or_mean(name, node, word)
         if (spread := self._spread(name, node, word)) is not None:

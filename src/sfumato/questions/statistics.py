@@ -140,7 +140,10 @@ def evaluate(asked: Asked, units: list[tuple[float, float]], *, exact: bool = Fa
         return float(low + width * t[1] / t[0])
 
     def variance(t: FloatArray) -> float:
-        spread = units[0][1] ** 2 * (t[2] - t[1] ** 2 / t[0]) / (t[0] - less)
+        around = t[2] - t[1] ** 2 / t[0]
+        if exact and around < 1e-14 * t[2]:  # all that is left of equal values is rounding
+            around = 0.0
+        spread = units[0][1] ** 2 * around / (t[0] - less)
         return float(np.sqrt(np.maximum(spread, 0.0)) if exact and statistic is Statistic.DEVIATION else spread)
 
     def covariance(t: FloatArray) -> float:

@@ -11,7 +11,9 @@ from sfumato.cli import options
 from sfumato.cli.output import check_extension, check_outputs, give, say, table, warn, write_rows, write_text
 
 
-@click.command(epilog='Example:  sfumato ask release "SELECT region, COUNT(*), AVG(salary) FROM release GROUP BY region"')
+@click.command(
+    epilog='Example:  sfumato ask release "SELECT region, COUNT(*), AVG(salary) FROM release GROUP BY region"'
+)
 @options.release
 @click.argument("question", metavar='"SELECT …"')
 @options.output("Write the answer to this .csv or .parquet file, or draw it into an .svg.")

@@ -134,7 +134,9 @@ def _compress(name: str, size: int, powers: Sequence[int | None], found: Sequenc
         tables += [np.stack([_table(w, side) for w in weights]) for weights in found]
     every = np.concatenate(tables)
     _, first, places = np.unique(every.round(12), axis=1, return_index=True, return_inverse=True)
-    order = np.argsort(tables[0][:, first].argmax(axis=0), kind="stable")  # so that a code which is a class has its number
+    order = np.argsort(
+        tables[0][:, first].argmax(axis=0), kind="stable"
+    )  # so that a code which is a class has its number
     first, places = first[order], np.argsort(order)[places.reshape(-1)]
     kept = [table[:, first] for table in tables]
     middle, below, above = (dict(zip(powers, kept[i * len(powers) :], strict=False)) for i in range(3))

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from sfumato.reconstruction import Figure
+
 
 class Certainty(StrEnum):
     """What an interval promises."""
@@ -71,6 +73,11 @@ class Estimate:
         known = None if value is None or math.isnan(value) else value
         se = None if known is None else 0.0
         return cls(known, se, known, known, Certainty.EXACT, "counted", rows, rows)
+
+    @classmethod
+    def of(cls, figure: Figure, by: str) -> Estimate:
+        """Return a figure with its likely interval."""
+        return cls(float(figure), figure.se, figure.low, figure.high, by=by)
 
     @classmethod
     def untold(cls, why: str, rows: float = 0.0, effective_rows: float = 0.0) -> Estimate:

@@ -36,11 +36,6 @@ class Layout:
     exact: bool
     """Whether nothing that it asks of has noise."""
 
-    @property
-    def known_groups(self) -> frozenset[int]:
-        """The groups that some combination of values belongs to."""
-        return frozenset(np.unique(self.groups).tolist())
-
 
 @dataclass(frozen=True, eq=False)
 class Cut:

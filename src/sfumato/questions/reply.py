@@ -20,6 +20,7 @@ from sfumato.questions.conditions import BucketKey, Condition, IsMissing, Key, N
 from sfumato.questions.estimate import Certainty, Estimate
 from sfumato.questions.layout import Layout, days_of, lay_out_figure, needs_fit
 from sfumato.questions.question import Asked, Question, Statistic
+from sfumato.questions.ranges import RangeLayout, lay_out_range
 from sfumato.questions.sql import MAX_GROUPS, parse_question
 from sfumato.questions.statistics import estimate
 from sfumato.questions.sums import Folded
@@ -244,11 +245,10 @@ class _Base:
         if not self.keys:
             return np.ones(1, dtype=bool)
         if self.layout is not None:
-            folded = _folded(self.layout, visit.results[self.place])
-            out = np.zeros(size, dtype=bool)
-            for group in self.layout.known_groups:
-                out[group] = folded.values(group, self.layout.plan.totals)[0] > 0.5
-            return out
+            counts = visit.results[self.place].arrays["sums"][0]  # every code is a class
+            mask = self.layout.masks.arrays[self.layout.plan.totals[0].mask].reshape(-1)
+            places = np.broadcast_to(self.layout.groups, self.layout.count.shape).reshape(-1)
+            return np.bincount(places[mask], counts[mask], minlength=size) > 0.5
         shown = np.ones(sizes, dtype=bool)
         for number, place, layout in self.missing:
             if _folded(layout, visit.results[place]).values(0, layout.plan.totals)[0] < 0.5:
@@ -309,6 +309,30 @@ class _ExactQuantile:
         return Estimate.exact(value, float(merged.rows.sum()))
 
 
+@dataclass(frozen=True, eq=False)
+class _ByFit:
+    """A figure that asks for a range, or a quantile, of one blurred column."""
+
+    layout: RangeLayout
+    place: int
+
+    def estimate(self, group: int, visit: Pass, shared: float) -> Estimate:
+        """Return the figure of one group."""
+        arrays = visit.results[self.place].arrays
+        return self.layout.estimate(group, arrays["sums"][0], float(arrays["rows"]), shared)
+
+
+@dataclass(frozen=True)
+class _Untold:
+    """A figure that no estimator here can give."""
+
+    why: str
+
+    def estimate(self, group: int, visit: Pass, shared: float) -> Estimate:  # noqa: ARG002 - the same of every group
+        """Return that it cannot be told."""
+        return Estimate.untold(self.why)
+
+
 def _worker(asked: Asked, question: Question, columns: Mapping[str, Column], visit: Pass) -> Any:
     """Return what estimates a figure: exact counts, weights, or a fit."""
     if asked.statistic is Statistic.QUANTILE and not needs_fit(asked, question.where, question.groups, columns):
@@ -317,7 +341,8 @@ def _worker(asked: Asked, question: Question, columns: Mapping[str, Column], vis
         return _ExactQuantile(asked, layout, visit.add(counter(asked.columns[0], layout.count)))
     if (layout_or_none := _lay_out_or_none(asked, question, columns)) is not None:
         return _ByWeights(layout_or_none, visit.add(layout_or_none.count), columns)
-    raise UsageError(f"{asked.name}: not yet")
+    made = lay_out_range(asked, question.where, question.groups, columns)
+    return _Untold(made) if isinstance(made, str) else _ByFit(made, visit.add(made.count))
 
 
 def _group_value(key: Key, value: Any, columns: Mapping[str, Column]) -> Any:
@@ -404,6 +429,13 @@ def _notes(
     if untold := sum(f.kind is Certainty.UNTOLD for f in figures):
         out.append(
             Note("SF503", f"{untold} of {len(figures)} figures cannot be told through the noise; ask for larger groups")
+        )
+    if any(f.guaranteed is not None and f.kind is Certainty.LIKELY for f in figures):
+        out.append(
+            Note(
+                "SF505",
+                "a range of blurred numbers has a likely interval, from a fit, and a guaranteed one, whatever the column looks like",
+            )
         )
     if any(f.guaranteed is not None and f.kind is Certainty.GUARANTEED for f in figures):
         out.append(

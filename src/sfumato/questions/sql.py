@@ -761,8 +761,8 @@ class _Translator:
         return Asked(name, Statistic.QUANTILE, (part.column,), part.rows, level=share, interpolated=interpolated)
 
 
-MAX_GROUPS = 10_000
-"""No person reads more, and each is estimated by itself."""
+MAX_GROUPS = 100_000
+"""Each group that has rows is estimated by itself."""
 
 
 def _comparisons(exp: Any) -> dict[type, str]:

@@ -544,33 +544,33 @@ WORDS = {
     # --- questions ---
     "SF501": (
         "Figures of changed values",
-        "A guided method changed these columns and states no law value by value, so nothing corrects for it. The figures are "
-        "those of the released table, and have no error.",
+        ("A guided method changed these columns and states no law value by value, so nothing corrects for it. The figures are "
+        "those of the released table, and have no error."),
         "Trust the pattern the method keeps, and ask a release with noise for single figures.",
     ),
     "SF502": (
         "Rows of one person share their noise",
-        "Noise belongs to people, and some have several rows. Equal values of one person have the same noise, so it does not "
-        "average out over their rows. The errors are those of the worst case, in which all values of a person are equal.",
+        ("Noise belongs to people, and some have several rows. Equal values of one person have the same noise, so it does not "
+        "average out over their rows. The errors are those of the worst case, in which all values of a person are equal."),
         "Nothing; or ask of a table with one row per person.",
     ),
     "SF503": (
         "Some figures cannot be told",
-        "So few rows are behind these figures, or so much noise is on them, that no honest interval is narrow enough to mean "
-        "anything.",
+        ("So few rows are behind these figures, or so much noise is on them, that no honest interval is narrow enough to mean "
+        "anything."),
         "Ask for larger groups or fewer of them, or for a count in the place of a mean.",
     ),
     "SF504": (
         "Where in its bin a value lies is not released",
-        "The law of a column releases bins. A figure that depends on where inside its bin a value lies is known between two "
-        "bounds; the estimate takes the values to lie evenly inside.",
+        ("The law of a column releases bins. A figure that depends on where inside its bin a value lies is known between two "
+        "bounds; the estimate takes the values to lie evenly inside."),
         "Cut the column at edges of its bins, which the manifest lists.",
     ),
     "SF505": (
         "A range of blurred numbers is fitted",
         "Noise that spreads a number smoothly leaves no unbiased count of a range. The likely interval comes from a fit whose "
-        "smoothness was chosen from the release, and holds in about 93 of 100 ranges on average over columns. The guaranteed one "
-        "assumes nothing of the column: it holds every share that some column has which agrees with the released values.",
+        ("smoothness was chosen from the release, and holds in about 93 of 100 ranges on average over columns. The guaranteed one "
+        "assumes nothing of the column: it holds every share that some column has which agrees with the released values."),
         "Use the guaranteed interval where a decision depends on this one range.",
     ),
 }  # fmt: skip

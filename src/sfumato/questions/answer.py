@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +11,7 @@ import pyarrow as pa
 
 from sfumato.findings import Note
 from sfumato.questions.estimate import Certainty, Estimate
+from sfumato.report import charts
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +89,27 @@ class Answer:
                     out[f"{name} guaranteed {end}"] = [p.get("guaranteed", {}).get(end) for p in plain]
         return pa.table(out)
 
+    def to_svg(self) -> str:
+        """Draw each figure of all groups, with its interval."""
+        figures = self.figures
+        drawings = []
+        for name in figures:
+            known = [row for row in self.rows if row[name].value is not None]
+            groups = [
+                " ".join("NULL" if row[n] is None else str(row[n]) for n in self.columns if n not in figures)
+                for row in known
+            ]
+            values = [row[name].value for row in known]
+            ends = [
+                [getattr(row[name], end) if getattr(row[name], end) is not None else row[name].value for row in known]
+                for end in ("low", "high")
+            ]
+            if known:
+                drawings.append(charts.intervals(name, groups, values, *ends, alone=False))
+            else:
+                drawings.append(charts.note(name, "no group of this can be told"))
+        return charts.stack(drawings)
+
     def to_text(self) -> tuple[list[str], list[list[str]]]:
         """Return the headers and the cells of a table for the terminal."""
         figures = set(self.figures)
@@ -139,8 +162,6 @@ def format_number(value: float, size: float, scale: float | None = None) -> str:
     >>> format_number(12345.678, 12345.678, 200.0), format_number(0.5, 0.5)
     ('12,346', '0.5')
     """
-    import math
-
     if scale is None or scale <= 0:
         return f"{value:,.0f}" if float(size).is_integer() and abs(size) < 1e15 else f"{value:.6g}"
     digits = max(0, 1 - math.floor(math.log10(scale)))

@@ -568,8 +568,8 @@ WORDS = {
     ),
     "SF505": (
         "A range of blurred numbers is fitted",
-        "Noise that spreads a number smoothly leaves no unbiased count of a range. The likely interval comes from a fit whose "
-        ("smoothness was chosen from the release, and holds in about 93 of 100 ranges on average over columns. The guaranteed one "
+        ("Noise that spreads a number smoothly leaves no unbiased count of a range. The likely interval comes from a fit whose "
+        "smoothness was chosen from the release, and holds in about 93 of 100 ranges on average over columns. The guaranteed one "
         "assumes nothing of the column: it holds every share that some column has which agrees with the released values."),
         "Use the guaranteed interval where a decision depends on this one range.",
     ),

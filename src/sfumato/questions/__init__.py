@@ -9,5 +9,6 @@ Start with weights. Laws come from `channels`, fits from `reconstruction`; nothi
 from sfumato.questions.answer import Answer
 from sfumato.questions.estimate import Certainty, Estimate
 from sfumato.questions.functions import Function, NumberSet, OfLabels, OfNumbers, Piece, unit_of
-from sfumato.questions.reply import ask
+from sfumato.questions.reply import ask, reply
+from sfumato.questions.sql import parse_question
 from sfumato.questions.weights import ColumnWeights, NoWeightError, Reading, Weight, joint_powers, noise_covariance

@@ -38,10 +38,15 @@ WANTED = {
 }
 """Columns of each table: numbers with spikes, tails and few values; labels, the last with rare ones."""
 LAWS: dict[str, tuple[tuple[Channel, Channel], ...]] = {
-    "gaussian": tuple((Gaussian(privacy=p), Substitution(gamma=g)) for p, g in ((0.25, 50.0), (0.5, 19.0), (1.0, 9.0), (2.0, 5.0))),
+    "gaussian": tuple(
+        (Gaussian(privacy=p), Substitution(gamma=g)) for p, g in ((0.25, 50.0), (0.5, 19.0), (1.0, 9.0), (2.0, 5.0))
+    ),
     "uniform": tuple((Uniform(privacy=p), Substitution(gamma=g)) for p, g in ((0.5, 19.0), (1.0, 9.0))),
     "laplace": ((Laplace(privacy=0.5), Projective(gamma=19.0)), (Laplace(privacy=1.0), Projective(gamma=9.0))),
-    "square wave": ((SquareWave(epsilon=4.0), Projective(gamma=19.0)), (SquareWave(epsilon=2.0), Substitution(gamma=9.0))),
+    "square wave": (
+        (SquareWave(epsilon=4.0), Projective(gamma=19.0)),
+        (SquareWave(epsilon=2.0), Substitution(gamma=9.0)),
+    ),
 }
 
 
@@ -155,7 +160,10 @@ def unbiased_figures(table: Table) -> list[str]:
     one, other = labels[0].name, labels[1].name
     both = f"{one} = {commonest[one]} AND {other} = {commonest[other]}"
     out += [f"COUNT_IF({both})", f"SHARE({one} = {commonest[one]} OR NOT {other} = {rare[other]})"]
-    out += [f"AVG({numbers[0].name}) FILTER (WHERE {one} = {commonest[one]})", f"AVG({numbers[1].name}) FILTER (WHERE {both})"]
+    out += [
+        f"AVG({numbers[0].name}) FILTER (WHERE {one} = {commonest[one]})",
+        f"AVG({numbers[1].name}) FILTER (WHERE {both})",
+    ]
     out += [f"VARIANCE({numbers[0].name}) FILTER (WHERE {other} = {commonest[other]})"]
     out += [f"SHARE({one} = {commonest[one]}) FILTER (WHERE {other} = {commonest[other]})"]
     return out
@@ -172,7 +180,9 @@ def range_figures(table: Table) -> list[str]:
     return out
 
 
-def measure(table: Table, name: str, law: tuple[Channel, Channel], figures: Sequence[str], releases: int, kind: str, seed: int) -> list[Cell]:
+def measure(
+    table: Table, name: str, law: tuple[Channel, Channel], figures: Sequence[str], releases: int, kind: str, seed: int
+) -> list[Cell]:
     """Return one cell per figure."""
     question = f"SELECT {', '.join(f'{figure} AS f{i}' for i, figure in enumerate(figures))} FROM release"
     true = answer(table, question).rows[0]
@@ -212,7 +222,14 @@ def page(cells: Sequence[Cell], releases: int, ranges: int, rows: int, command: 
     """Return the ledger, what misses first."""
     weights = [c for c in cells if c.kind == "weights" and c.told]
     fitted = [c for c in cells if c.kind == "range" and c.told]
-    out = ["# Coverage of answers", "", "How often the intervals of `sfumato ask` hold the figure of the true rows. Written by", "", f"    {command}", ""]
+    out = [
+        "# Coverage of answers",
+        "",
+        "How often the intervals of `sfumato ask` hold the figure of the true rows. Written by",
+        "",
+        f"    {command}",
+        "",
+    ]
     out += [
         f"Rows of {len({c.table for c in cells})} real tables ({rows:,} of each, or all there are), released {releases} times for each law and strength. "
         "*Bias* is the mean error in standard errors, *spread* the true standard deviation of the errors over the stated error. "
@@ -242,7 +259,12 @@ def page(cells: Sequence[Cell], releases: int, ranges: int, rows: int, command: 
     if surely:
         out += ["| figure | table | law | bias | spread | coverage | told |", "|---|---|---|---:|---:|---:|---:|"]
         out += [_line(c) for c in sorted(surely, key=lambda c: c.coverage)[:40]] + [""]
-    out += ["## Figures with unbiased weights", "", "| figure | cells | mean coverage | lowest | highest | mean bias | largest bias | mean spread |", "|---|---:|---:|---:|---:|---:|---:|---:|"]
+    out += [
+        "## Figures with unbiased weights",
+        "",
+        "| figure | cells | mean coverage | lowest | highest | mean bias | largest bias | mean spread |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|",
+    ]
     for kind in dict.fromkeys(_family(c) for c in weights):
         same = [c for c in weights if _family(c) == kind]
         covers, biases = [c.coverage for c in same], [c.bias for c in same]
@@ -253,16 +275,30 @@ def page(cells: Sequence[Cell], releases: int, ranges: int, rows: int, command: 
     out += ["", "By law:", "", "| law | cells | mean coverage | lowest | mean spread |", "|---|---:|---:|---:|---:|"]
     for law in dict.fromkeys(c.law for c in weights):
         same = [c for c in weights if c.law == law]
-        out.append(f"| {law} | {len(same)} | {np.mean([c.coverage for c in same]):.1%} | {min(c.coverage for c in same):.1%} | {np.mean([c.spread for c in same]):.2f} |")
+        out.append(
+            f"| {law} | {len(same)} | {np.mean([c.coverage for c in same]):.1%} | {min(c.coverage for c in same):.1%} | {np.mean([c.spread for c in same]):.2f} |"
+        )
     if fitted:
-        out += ["", f"## Ranges of blurred numbers ({ranges} releases of each)", "", "| law | ranges | likely holds | guaranteed holds | likely width | guaranteed width |", "|---|---:|---:|---:|---:|---:|"]
+        out += [
+            "",
+            f"## Ranges of blurred numbers ({ranges} releases of each)",
+            "",
+            "| law | ranges | likely holds | guaranteed holds | likely width | guaranteed width |",
+            "|---|---:|---:|---:|---:|---:|",
+        ]
         for law in dict.fromkeys(c.law for c in fitted):
             same = [c for c in fitted if c.law == law]
             out.append(
                 f"| {law.partition(',')[0]} | {len(same)} | {np.mean([c.coverage for c in same]):.1%} | {np.mean([np.mean(c.guaranteed) for c in same]):.1%} | "
                 f"{np.mean([w for c in same for w, _ in c.widths]):.3f} | {np.mean([g for c in same for _, g in c.widths]):.3f} |"
             )
-        out += ["", "The ranges held least often:", "", "| figure | table | law | true share | mean error | likely holds | guaranteed holds |", "|---|---|---|---:|---:|---:|---:|"]
+        out += [
+            "",
+            "The ranges held least often:",
+            "",
+            "| figure | table | law | true share | mean error | likely holds | guaranteed holds |",
+            "|---|---|---|---:|---:|---:|---:|",
+        ]
         for c in sorted(fitted, key=lambda c: c.coverage)[:20]:
             out.append(
                 f"| {c.figure} | {c.table} | {c.law.partition(',')[0]} | {c.truth:.3f} | {np.mean(c.errors):+.3f} | {c.coverage:.0%} | {np.mean(c.guaranteed):.0%} |"
@@ -274,12 +310,22 @@ def _by_chance(releases: int) -> float:
     """Return how often a cell of exactly 95 % is measured outside 93 to 97 %."""
     from scipy.stats import binom
 
-    return float(1 - binom.cdf(math.floor(0.97 * releases), releases, 0.95) + binom.cdf(math.ceil(0.93 * releases) - 1, releases, 0.95))
+    return float(
+        1
+        - binom.cdf(math.floor(0.97 * releases), releases, 0.95)
+        + binom.cdf(math.ceil(0.93 * releases) - 1, releases, 0.95)
+    )
 
 
 def _family(cell: Cell) -> str:
     name = cell.figure.partition("(")[0]
-    return f"{name} of a group" if "FILTER" in cell.figure else f"{name} of a conjunction" if " AND " in cell.figure or " OR " in cell.figure else name
+    return (
+        f"{name} of a group"
+        if "FILTER" in cell.figure
+        else f"{name} of a conjunction"
+        if " AND " in cell.figure or " OR " in cell.figure
+        else name
+    )
 
 
 def _line(c: Cell) -> str:

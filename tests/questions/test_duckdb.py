@@ -27,10 +27,19 @@ def with_gaps(values, share):
 
 def make_table() -> Table:
     numbers = {
-        "age": (sf.Attribute("age", sf.Kind.INTEGER, sf.Interval(0, 60)), with_gaps(RNG.integers(0, 61, ROWS).astype(float), 0.1)),
-        "score": (sf.Attribute("score", sf.Kind.REAL, sf.Interval(-2, 2)), with_gaps(np.round(RNG.normal(0, 0.7, ROWS).clip(-2, 2), 2), 0.2)),
+        "age": (
+            sf.Attribute("age", sf.Kind.INTEGER, sf.Interval(0, 60)),
+            with_gaps(RNG.integers(0, 61, ROWS).astype(float), 0.1),
+        ),
+        "score": (
+            sf.Attribute("score", sf.Kind.REAL, sf.Interval(-2, 2)),
+            with_gaps(np.round(RNG.normal(0, 0.7, ROWS).clip(-2, 2), 2), 0.2),
+        ),
         "size": (sf.Attribute("size", sf.Kind.INTEGER, sf.Interval(0, 5)), RNG.integers(0, 4, ROWS).astype(float)),
-        "day": (sf.Attribute("day", sf.Kind.DATE, sf.Interval(18_000, 18_400)), with_gaps(RNG.integers(18_000, 18_401, ROWS).astype(float), 0.1)),
+        "day": (
+            sf.Attribute("day", sf.Kind.DATE, sf.Interval(18_000, 18_400)),
+            with_gaps(RNG.integers(18_000, 18_401, ROWS).astype(float), 0.1),
+        ),
     }
     columns = [Column(attribute, None, values) for attribute, values in numbers.values()]
     for name, labels in LABELS.items():
@@ -53,7 +62,10 @@ def to_arrow(table: Table) -> pa.Table:
             out[column.name] = values
         else:
             labels = column.attribute.categories
-            out[column.name] = pa.array([None if gone else labels[int(code)] for code, gone in zip(column.values, absent, strict=True)], pa.string())
+            out[column.name] = pa.array(
+                [None if gone else labels[int(code)] for code, gone in zip(column.values, absent, strict=True)],
+                pa.string(),
+            )
     return pa.table(out)
 
 
@@ -155,7 +167,9 @@ def keys(draw):
 def queries(draw):
     grouped = draw(st.lists(keys(), max_size=3, unique=True))
     asked = draw(st.lists(figures(), min_size=1, max_size=3))
-    select = [f"{key} AS k{i}" for i, key in enumerate(grouped)] + [f"{figure} AS f{i}" for i, figure in enumerate(asked)]
+    select = [f"{key} AS k{i}" for i, key in enumerate(grouped)] + [
+        f"{figure} AS f{i}" for i, figure in enumerate(asked)
+    ]
     text = f"SELECT {', '.join(select)} FROM release"
     if draw(st.booleans()):
         text += f" WHERE {draw(conditions)}"

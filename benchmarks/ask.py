@@ -18,6 +18,7 @@ import time
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -147,7 +148,7 @@ def unbiased_figures(table: Table) -> list[str]:
     out = []
     for column in numbers:
         out += [f"AVG({column.name})", f"VARIANCE({column.name})", f"STDDEV({column.name})"]
-    out += [f"CORR({a.name}, {b.name})" for a, b in zip(numbers, numbers[1:], strict=False)]
+    out += [f"CORR({a.name}, {b.name})" for a, b in pairwise(numbers)]
     out += [f"COVAR_SAMP({numbers[0].name}, {numbers[1].name})", f"SUM({numbers[0].name})"]
     commonest, rare = {}, {}
     for column in labels:
@@ -174,9 +175,8 @@ def range_figures(table: Table) -> list[str]:
     out = []
     for column in (c for c in table.columns if c.attribute.kind.numeric):
         present = column.values[~np.isnan(column.values)]
-        for cut in np.unique(np.quantile(present, [0.1, 0.3, 0.5, 0.7, 0.9, 0.97], method="lower")):
-            if present.min() < cut:
-                out.append(f"SHARE({column.name} >= {cut!r})".replace("np.float64(", "").replace("))", ")"))
+        cuts = np.unique(np.quantile(present, [0.1, 0.3, 0.5, 0.7, 0.9, 0.97], method="lower"))
+        out += [f"SHARE({column.name} >= {float(cut)!r})" for cut in cuts if present.min() < cut]
     return out
 
 
@@ -231,9 +231,11 @@ def page(cells: Sequence[Cell], releases: int, ranges: int, rows: int, command: 
         "",
     ]
     out += [
-        f"Rows of {len({c.table for c in cells})} real tables ({rows:,} of each, or all there are), released {releases} times for each law and strength. "
-        "*Bias* is the mean error in standard errors, *spread* the true standard deviation of the errors over the stated error. "
-        f"By chance alone a coverage of 95 % is measured within {100 * 1.96 * math.sqrt(0.0475 / releases):.1f} points in 95 of 100 cells.",
+        (
+            f"Rows of {len({c.table for c in cells})} real tables ({rows:,} of each, or all there are), released {releases} times for each law and strength. "
+            "*Bias* is the mean error in standard errors, *spread* the true standard deviation of the errors over the stated error. "
+            f"By chance alone a coverage of 95 % is measured within {100 * 1.96 * math.sqrt(0.0475 / releases):.1f} points in 95 of 100 cells."
+        ),
         "",
     ]
     chance = 3.9 * math.sqrt(0.95 * 0.05 / max(releases, 1))
@@ -241,17 +243,21 @@ def page(cells: Sequence[Cell], releases: int, ranges: int, rows: int, command: 
     surely = [c for c in missed if abs(c.coverage - 0.95) > chance or abs(c.bias) > 0.25 + 3.9 / math.sqrt(releases)]
     out += ["## What misses", ""]
     out += [
-        f"- {len(missed)} of {len(weights)} cells with unbiased weights lie outside 93 to 97 % or have a bias above a quarter; chance alone "
-        f"would put about {_by_chance(releases):.0%} of them there. {len(surely)} do so by more than chance (once in 10,000): those below."
+        (
+            f"- {len(missed)} of {len(weights)} cells with unbiased weights lie outside 93 to 97 % or have a bias above a quarter; chance alone "
+            f"would put about {_by_chance(releases):.0%} of them there. {len(surely)} do so by more than chance (once in 10,000): those below."
+        )
     ]
     if fitted:
         told = [c for c in fitted if len(c.guaranteed)]
         least = min(told, key=lambda c: float(np.mean(c.guaranteed)))
         out += [
-            f"- Likely intervals of {len(fitted)} ranges hold {np.mean([c.coverage for c in fitted]):.1%} on average over columns and thresholds "
-            f"({sum(c.coverage < 0.9 for c in fitted)} ranges below 90 %, {sum(c.coverage < 0.5 for c in fitted)} below half); guaranteed ones "
-            f"{np.mean([np.mean(c.guaranteed) for c in told]):.1%}, at least {np.mean(least.guaranteed):.0%} ({least.figure} of {least.table}, {least.law}). "
-            f"They are {np.median([np.mean([g / max(w, 1e-9) for w, g in c.widths]) for c in told]):.1f} times as wide (median)."
+            (
+                f"- Likely intervals of {len(fitted)} ranges hold {np.mean([c.coverage for c in fitted]):.1%} on average over columns and thresholds "
+                f"({sum(c.coverage < 0.9 for c in fitted)} ranges below 90 %, {sum(c.coverage < 0.5 for c in fitted)} below half); guaranteed ones "
+                f"{np.mean([np.mean(c.guaranteed) for c in told]):.1%}, at least {np.mean(least.guaranteed):.0%} ({least.figure} of {least.table}, {least.law}). "
+                f"They are {np.median([np.mean([g / max(w, 1e-9) for w, g in c.widths]) for c in told]):.1f} times as wide (median)."
+            )
         ]
     untold = sum(c.untold for c in cells)
     asked = sum(c.untold + c.told for c in cells)

@@ -78,7 +78,7 @@ class Answer:
         for name in self.columns:
             values = [row[name] for row in self.rows]
             if name not in figures:
-                out[name] = _even(values)
+                out[name] = _align_kinds(values)
                 continue
             plain = [value.to_dict() for value in values]
             out[name] = [p["estimate"] for p in plain]
@@ -123,7 +123,7 @@ class Answer:
         return list(self.columns), rows
 
 
-def _even(values: list[Any]) -> list[Any]:
+def _align_kinds(values: list[Any]) -> list[Any]:
     """Return group values as Arrow can hold them: texts where they are of several kinds."""
     kinds = {type(v) for v in values if v is not None}
     return values if len(kinds) <= 1 else [None if v is None else str(v) for v in values]

@@ -96,8 +96,8 @@ def make_axis(column: Column, cells: Cells, classes: IntArray, powers: Sequence[
                 f"{column.name}: a range cannot be read through {column.channel.law} noise without bias"
             )
         return Axis(column.name, Codes(np.array([classes[0], classes[-1]])), size, size)
-    found = [_class_weights(weights, cells, classes, power) for power in (None, *powers)]
-    return _compress(column.name, size, [None, *powers], found)
+    weights_by_power = [_class_weights(weights, cells, classes, power) for power in (None, *powers)]
+    return _compress(column.name, size, [None, *powers], weights_by_power)
 
 
 def _true_codes(column: Column, cells: Cells, classes: IntArray) -> Codes:

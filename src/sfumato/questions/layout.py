@@ -16,7 +16,7 @@ from sfumato.questions.axes import Axis, make_axis
 from sfumato.questions.conditions import TRUE, Always, Both, Cells, Condition, Key, Values, merge_ends
 from sfumato.questions.question import Asked
 from sfumato.questions.statistics import Plan, monomials_of
-from sfumato.questions.sums import CellSums, Masks, Monomial, Numbers, Total, ordered
+from sfumato.questions.sums import CellSums, Masks, Monomial, Numbers, Total, order_pair
 from sfumato.schema import Kind
 from sfumato.table import Column
 from sfumato.text import join_names
@@ -181,7 +181,7 @@ def _sums(totals: Sequence[Total], axes: tuple[Axis, ...], columns: Mapping[str,
         for i, one in enumerate(plain):
             for other in plain[i:]:
                 monomials.add(rest(one.times(other, masks)))
-                pairs.add(ordered(rest(one), rest(other)))
+                pairs.add(order_pair(rest(one), rest(other)))
     names = sorted({name for monomial in monomials for name, _ in monomial})
     numbers = Numbers.of([columns[name] for name in names], sorted(monomials))
     return CellSums(axes, numbers, tuple(sorted(monomials)), tuple(sorted(pairs)))

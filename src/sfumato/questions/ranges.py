@@ -24,12 +24,12 @@ from sfumato.channels import Transition
 from sfumato.counts import FloatArray, Grid
 from sfumato.errors import DataError
 from sfumato.questions.axes import Axis, Codes, make_axis
-from sfumato.questions.conditions import TRUE, Always, Both, Condition, Key
+from sfumato.questions.conditions import TRUE, Always, Both, Condition, Key, merge_ends
 from sfumato.questions.estimate import Certainty, Estimate
 from sfumato.questions.functions import NumberSet
 from sfumato.questions.layout import Cut, is_smooth
 from sfumato.questions.question import Asked, Statistic
-from sfumato.questions.statistics import FEW, Z
+from sfumato.questions.statistics import TOO_FEW, Z
 from sfumato.questions.sums import CellSums, Numbers
 from sfumato.reconstruction import Distribution, Figure, observed_grid, reconstruct, weighted_column
 from sfumato.table import Column
@@ -79,12 +79,12 @@ class BlurredCounts:
 
     def share(self, inside: NumberSet) -> Figure:
         """Return the likely share of the values that lie in a set."""
-        weights = self.covered(inside)
+        weights = self.cover(inside)
         figure = self.distribution.combine(weights)
         value = min(max(float(figure), 0.0), 1.0)
         return Figure(value, figure.se, max(figure.low, 0.0), min(figure.high, 1.0))
 
-    def covered(self, inside: NumberSet) -> FloatArray:
+    def cover(self, inside: NumberSet) -> FloatArray:
         """Return which part of each fine cell of the reconstruction lies in a set."""
         step = self.column.attribute.step
         out: FloatArray = np.zeros(self.distribution.fine[0].size)
@@ -92,7 +92,7 @@ class BlurredCounts:
             low = piece.low if piece.low_in or not step else math.floor(piece.low / step + 1e-9) * step + step
             high = piece.high if piece.high_in or not step else math.ceil(piece.high / step - 1e-9) * step - step
             if low <= high:
-                out += self.distribution.covered(low, high)
+                out += self.distribution.cover(low, high)
         return out
 
     @cached_property
@@ -234,7 +234,7 @@ class RangeLayout:
             top = self._parts(self.cut.arrays[1], group, sums, shared)
             effective = min((p.blurred.effective for p in top if p.inside is not None), default=rows)
             if effective < MIN_ROWS and any(p.inside is not None for p in top):
-                return Estimate.untold(FEW, rows, effective)
+                return Estimate.untold(TOO_FEW, rows, effective)
             if statistic is Statistic.COUNT:
                 out = self._count(top)
             elif statistic is Statistic.SHARE:
@@ -244,7 +244,7 @@ class RangeLayout:
             else:
                 out = self._moment(top)
         except DataError:  # no value is left to be fitted
-            return Estimate.untold(FEW, rows)
+            return Estimate.untold(TOO_FEW, rows)
         return replace(out, rows=rows, effective_rows=effective)
 
     def _parts(self, truth: FloatArray, group: int, sums: FloatArray, shared: float) -> list[Part]:
@@ -273,7 +273,7 @@ class RangeLayout:
             every = bool(chosen_cells.all())
             present = float(first[:-1].sum())
             spread = max(float(squares[:-1].sum()) / present, 1.0) * shared if present > 0 else 1.0
-            blurred = self._blurred(first[:-1], spread)
+            blurred = self._gather(first[:-1], spread)
             noise = max(float((squares - first)[:-1].sum()), 0.0) * shared
             missing = float(first[-1]) if classes[-1] in numbers else 0.0
             if pieces:
@@ -282,7 +282,7 @@ class RangeLayout:
                 out.append(Part(replace(blurred, counts=np.zeros(self.grid.size)), None, missing, 0.0))
         return out
 
-    def _blurred(self, counts: FloatArray, spread: float) -> BlurredCounts:
+    def _gather(self, counts: FloatArray, spread: float) -> BlurredCounts:
         key = counts.tobytes() + np.float64(spread).tobytes()
         if key not in self.kept:
             self.kept[key] = BlurredCounts(self.column, self.grid, counts, spread)
@@ -316,7 +316,7 @@ class RangeLayout:
         below = self._count(bottom)
         rows, doubt = below.value or 0.0, below.se or 0.0
         if not rows > 4 * doubt or above.value is None or above.se is None or above.guaranteed is None:
-            return Estimate.untold(FEW)
+            return Estimate.untold(TOO_FEW)
         # The noise of the group is in both, and mostly cancels; what is left is counted as if it did not.
         value = min(max(above.value / rows, 0.0), 1.0)
         se = math.sqrt((above.se / rows) ** 2 + (value * doubt / rows) ** 2)
@@ -341,10 +341,10 @@ class RangeLayout:
             return Estimate.untold("it is of one column, for rows that another, blurred one chooses; ask for counts")
         part = parts[0]
         fit = part.blurred.distribution
-        inside = np.ones(fit.fine[0].size) if part.inside is None else part.blurred.covered(part.inside)
+        inside = np.ones(fit.fine[0].size) if part.inside is None else part.blurred.cover(part.inside)
         share = fit.combine(inside)
         if not share > 4 * share.se:
-            return Estimate.untold(FEW)
+            return Estimate.untold(TOO_FEW)
         centres = fit.fine_values()
         mean = float(fit.combine(inside * centres)) / share
         around = (centres - mean) ** 2
@@ -400,7 +400,8 @@ def lay_out_range(
     if not blurred or (asked.statistic is Statistic.QUANTILE and columns[asked.columns[0]].channel is None):
         return "it is a quantile for rows that noisy labels choose; ask for shares of ranges"
     if len(blurred) > 1 or (asked.columns and set(asked.columns) != set(blurred)):
-        return f"it needs {' and '.join(dict.fromkeys([*blurred, *asked.columns]))} together through smooth noise; ask for ranges of one of them"
+        both = " and ".join(dict.fromkeys([*blurred, *asked.columns]))
+        return f"it needs {both} together through smooth noise; ask for ranges of one of them"
     column = columns[blurred[0]]
     cut = Cut.of(columns, keys, (rows, among), [column.name])
     place = [c.name for c in cut.columns].index(column.name)
@@ -420,6 +421,4 @@ def lay_out_range(
 
 
 def _merge(where: Condition, keys: Sequence[Key], asked: Asked) -> Sequence[tuple[str, tuple[float, ...]]]:
-    from sfumato.questions.conditions import merge_ends
-
     return list(merge_ends((where, *keys, asked.rows, asked.among or Always())).items())

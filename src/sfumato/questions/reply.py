@@ -139,7 +139,7 @@ def reply(
     shared = _shared_rows(manifest)
     sizes = [len(key.groups()) for key in keys]
     values = [key.groups() for key in keys]
-    guided = _guided(manifest)
+    guided = _guided_columns(manifest)
     rows = []
     for group, combination in enumerate(product(*values)):
         if not present[group]:
@@ -154,7 +154,7 @@ def reply(
             asked, worker = next(figures)
             answer = worker.estimate(group, visit, shared)
             row[name] = (
-                _as_released(answer) if guided & _involved(asked, question) else _in_days(answer, asked, columns)
+                _as_released(answer) if guided & _columns_of(asked, question) else _in_days(answer, asked, columns)
             )
         rows.append(row)
     assert math.prod(sizes) == len(present)
@@ -164,12 +164,12 @@ def reply(
     return Answer(names, tuple(rows), total, tuple(_notes(question, rows, columns, manifest, guided)), text)
 
 
-def _involved(asked: Asked, question: Question) -> set[str]:
+def _columns_of(asked: Asked, question: Question) -> set[str]:
     parts: list[Condition | Key] = [question.where, *question.groups, asked.rows, asked.among or asked.rows]
     return {*merge_ends(parts), *asked.columns}
 
 
-def _guided(manifest: Manifest | None) -> set[str]:
+def _guided_columns(manifest: Manifest | None) -> set[str]:
     return set() if manifest is None else {c.attribute.name for c in manifest.columns if c.guided is not None}
 
 
@@ -251,7 +251,7 @@ class _Base:
             return np.bincount(places[mask], counts[mask], minlength=size) > 0.5
         shown = np.ones(sizes, dtype=bool)
         for number, place, layout in self.missing:
-            if _folded(layout, visit.results[place]).values(0, layout.plan.totals)[0] < 0.5:
+            if _fold_of(layout, visit.results[place]).values(0, layout.plan.totals)[0] < 0.5:
                 shown[(slice(None),) * number + (-1,)] = False  # NULL is the last group of a key
         return shown.reshape(-1)
 
@@ -268,7 +268,7 @@ def _lay_out_or_none(
         return None
 
 
-def _folded(layout: Layout, sums: Any) -> Folded:
+def _fold_of(layout: Layout, sums: Any) -> Folded:
     return Folded(layout.count, sums.arrays["sums"], layout.groups, layout.masks)
 
 
@@ -283,7 +283,7 @@ class _ByWeights:
     def estimate(self, group: int, visit: Pass, shared: float) -> Estimate:
         """Return the figure of one group."""
         sums, exact = visit.results[self.place], self.layout.exact
-        folded = _folded(self.layout, sums)
+        folded = _fold_of(self.layout, sums)
         return estimate(
             self.layout.plan, folded, group, self.columns, float(sums.arrays["rows"]), exact=exact, shared=shared
         )
@@ -409,11 +409,11 @@ def _notes(
     out: list[Note] = []
     names = set(question.names)
     if changed := sorted(names & guided):
-        assert manifest is not None and manifest.method is not None
+        law = None if manifest is None or manifest.method is None else manifest.method.get("law")
         out.append(
             Note(
                 "SF501",
-                f"{join_names(changed)}: changed by {manifest.method.get('law')}, which states no law; figures are those of the released table",
+                f"{join_names(changed)}: changed by {law}, which states no law; figures are those of the released table",
             )
         )
     noisy = [name for name in names if columns[name].channel is not None]

@@ -24,7 +24,7 @@ from sfumato.table import Column
 
 Z = 1.959963984540054
 """Standard errors on each side of a 95 % interval."""
-FEW = "too few rows to be told through the noise"
+TOO_FEW = "too few rows to be told through the noise"
 Evaluate = Callable[[FloatArray], float]
 
 
@@ -98,7 +98,7 @@ def estimate(
         return _exact(plan, folded, group, values, columns)
     effective = folded.effective_rows(group, plan.totals[0])
     if _is_bounded(plan, folded):
-        return _bounded(plan, folded, group, columns, rows, effective, shared)
+        return _estimate_bounds(plan, folded, group, columns, rows, effective, shared)
     noise = shared * folded.noise(group, plan.totals)
     out = _noisy(plan.asked, values, noise, columns, rows)
     return replace(out, rows=rows, effective_rows=effective)
@@ -179,7 +179,7 @@ def _noisy(asked: Asked, values: FloatArray, noise: FloatArray, columns: Mapping
     units, statistic = _units(asked, columns), asked.statistic
     variances = np.diag(noise)
     if (variances < 0).any() or not np.isfinite(noise).all():
-        return Estimate.untold(FEW)
+        return Estimate.untold(TOO_FEW)
     if statistic is Statistic.COUNT:
         return _within(values[0], math.sqrt(variances[0]), 0.0, rows, "weights")
     if statistic is Statistic.SUM:
@@ -188,11 +188,11 @@ def _noisy(asked: Asked, values: FloatArray, noise: FloatArray, columns: Mapping
         return _within(evaluate(asked, units)(values), se, -math.inf, math.inf, "weights")
     if statistic is Statistic.SHARE:
         fieller = fieller_interval(values[0], values[1], noise[np.ix_([0, 1], [0, 1])])
-        return Estimate.untold(FEW) if fieller is None else _figure(fieller, 0.0, 1.0, "weights, ratio")
+        return Estimate.untold(TOO_FEW) if fieller is None else _figure(fieller, 0.0, 1.0, "weights, ratio")
     if statistic is Statistic.MEAN:
         fieller = fieller_interval(values[1], values[0], noise[np.ix_([1, 0], [1, 0])])
         if fieller is None:
-            return Estimate.untold(FEW)
+            return Estimate.untold(TOO_FEW)
         low, width = units[0]
         moved = Figure(low + width * fieller, width * fieller.se, low + width * fieller.low, low + width * fieller.high)
         return _figure(moved, -math.inf, math.inf, "weights, ratio")
@@ -237,13 +237,13 @@ def fieller_interval(top: float, bottom: float, noise: FloatArray) -> Figure | N
 def _smooth(asked: Asked, values: FloatArray, noise: FloatArray, units: list[tuple[float, float]]) -> Estimate:
     min_rows = 10.0
     if not values[0] > max(4 * math.sqrt(noise[0, 0]), min_rows):
-        return Estimate.untold(FEW)
+        return Estimate.untold(TOO_FEW)
     function = evaluate(asked, units)
     gradient, curvature = differentiate(function, values, noise)
     se = math.sqrt(max(float(gradient @ noise @ gradient), 0.0))
     value = function(values) - 0.5 * float(np.sum(noise * curvature))
     if not (math.isfinite(value) and math.isfinite(se)):
-        return Estimate.untold(FEW)
+        return Estimate.untold(TOO_FEW)
     if asked.statistic is Statistic.CORRELATION:
         return _correlation(asked, values, noise, value, se)
     if asked.statistic is Statistic.COVARIANCE:
@@ -319,7 +319,7 @@ def _sees_all(plan: Plan, folded: Folded, place: int) -> bool:
     return same and np.array_equal(groups, np.broadcast_to(np.take(groups, [0], axis=place), groups.shape))
 
 
-def _bounded(
+def _estimate_bounds(
     plan: Plan, folded: Folded, group: int, columns: Mapping[str, Column], rows: float, effective: float, shared: float
 ) -> Estimate:
     """Return a figure with bounds: where in its bin a value lies is not released, so both extremes are computed."""
@@ -340,7 +340,7 @@ def _bounded(
         ends.append(_noisy(asked, values, noise, columns, rows))
     low, high = ends[0].low, ends[1].high
     if middle.value is None or low is None or high is None:
-        return Estimate.untold(FEW, rows, effective)
+        return Estimate.untold(TOO_FEW, rows, effective)
     return Estimate(
         middle.value, None, low, high, Certainty.GUARANTEED, "bins, values evenly inside; bounds by both ends", rows, effective,
         (low, high),

@@ -154,7 +154,7 @@ class Folded:
         return np.asarray(self.sums[self.count.monomials.index(monomial)])
 
     def _sums_of_pair(self, one: Monomial, other: Monomial) -> FloatArray:
-        place = self.count.pairs.index(ordered(one, other))
+        place = self.count.pairs.index(order_pair(one, other))
         return np.asarray(self.sums[len(self.count.monomials) + place])
 
     @cached_property
@@ -205,6 +205,6 @@ class Folded:
         return max(float(readings @ counts), 0.0) ** 2 / squares if squares > 0 else 0.0
 
 
-def ordered(one: Monomial, other: Monomial) -> tuple[Monomial, Monomial]:
+def order_pair(one: Monomial, other: Monomial) -> tuple[Monomial, Monomial]:
     """Return two monomials in the order in which their product is kept."""
     return (one, other) if one <= other else (other, one)

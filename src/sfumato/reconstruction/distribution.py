@@ -228,9 +228,9 @@ class Distribution:
         """
         if not low <= high:
             raise UsageError(f"{self.name}: the range {low:g} … {high:g} is upside down; give the lower end first")
-        return _within_zero_and_one(self.combine(self.covered(low, high)))
+        return _within_zero_and_one(self.combine(self.cover(low, high)))
 
-    def covered(self, low: float, high: float) -> FloatArray:
+    def cover(self, low: float, high: float) -> FloatArray:
         """Return which part of each of the `fine` cells lies from `low` to `high`, both included."""
         grid, _ = self.fine
         low, high = self._places(low), self._places(high)

@@ -27,16 +27,19 @@ class ConditionReader:
         self.columns = columns
 
     def text(self, node: Any) -> str:
+        """Return a part of the question as SQL writes it."""
         text: str = node.sql(dialect="duckdb")
         return text
 
     def lookup(self, name: str) -> Column | None:
+        """Return a column by its name, in any case where that names one; None where there is none."""
         if name in self.columns:
             return self.columns[name]
         alike = [n for n in self.columns if n.lower() == name.lower()]
         return self.columns[alike[0]] if len(alike) == 1 else None
 
     def column(self, node: Any, where: str) -> Column:
+        """Return the column that a part of the question names."""
         column = self.lookup(node.name)
         if column is None:
             raise UsageError(
@@ -45,6 +48,7 @@ class ConditionReader:
         return column
 
     def number_column(self, node: Any, where: str) -> Column:
+        """Return the column of numbers that a part of the question names."""
         if not isinstance(node, self.exp.Column):
             raise UsageError(
                 f"{where} {self.text(node)}: arithmetic on columns is outside what a release answers; name one column"
@@ -98,6 +102,7 @@ class ConditionReader:
         return value
 
     def known_constant(self, node: Any, attribute: Attribute, where: str) -> Any:
+        """Return a constant that a column can be compared with."""
         try:
             value = self.constant(node)
         except KeyError:
@@ -117,11 +122,12 @@ class ConditionReader:
             )
         if value not in attribute.categories:
             raise UsageError(
-                f"{where} {attribute.name}: there is no label {value!r}; the labels are {join_names(list(attribute.categories))}"
+                f"{where} {attribute.name}: {value!r} is not among the labels, which are {join_names(list(attribute.categories))}"
             )
         return attribute.categories.index(value)
 
     def condition(self, node: Any, where: str) -> Condition:
+        """Return the condition that a part of the question states."""
         exp = self.exp
         if isinstance(node, exp.Paren):
             return self.condition(node.this, where)
@@ -184,7 +190,8 @@ class ConditionReader:
                 f"{where} {attribute.name}: the column holds labels; write one in quotes, such as '{attribute.categories[0]}'"
             )
         raise UsageError(
-            f"{where} {attribute.name} {sign} {value!r}: labels are not compared by size; list them, {attribute.name} IN ('{attribute.categories[0]}', …)"
+            f"{where} {attribute.name} {sign} {value!r}: labels are not compared by size; list them, "
+            f"{attribute.name} IN ('{attribute.categories[0]}', …)"
         )
 
     def _between(self, node: Any, where: str) -> Condition:
@@ -193,7 +200,8 @@ class ConditionReader:
         attribute = self.column(node.this, where).attribute
         if not attribute.kind.numeric:
             raise UsageError(
-                f"{where} {attribute.name}: BETWEEN is for numbers and days; list the labels, {attribute.name} IN ('{attribute.categories[0]}', …)"
+                f"{where} {attribute.name}: BETWEEN is for numbers and days; list the labels, "
+                f"{attribute.name} IN ('{attribute.categories[0]}', …)"
             )
         low, high = (self._number_for(node.args[end], attribute, where) for end in ("low", "high"))
         return InSet(attribute.name, NumberSet((Piece(low, high),) if low <= high else ()))
@@ -211,6 +219,7 @@ class ConditionReader:
 
 
 def comparisons(exp: Any) -> dict[type, str]:
+    """Return the sign of every kind of comparison."""
     return {exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="}
 
 

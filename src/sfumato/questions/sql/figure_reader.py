@@ -26,12 +26,13 @@ class _Argument:
 class FigureReader(ConditionReader):
     """Reads the figures of SELECT."""
 
-    def asked(self, name: str, node: Any, *, grouped: bool) -> Asked:
+    def figure(self, name: str, node: Any, *, grouped: bool) -> Asked:
+        """Return the figure that a part of SELECT asks for."""
         exp = self.exp
         while isinstance(node, exp.Paren):
             node = node.this
         if isinstance(node, exp.Filter):
-            asked = self.asked(name, node.this, grouped=grouped)
+            asked = self.figure(name, node.this, grouped=grouped)
             extra = self.condition(node.expression.this, "FILTER")
             among = Both(asked.among, extra) if asked.among is not None else None
             return replace(asked, rows=Both(asked.rows, extra), among=among)
@@ -40,7 +41,7 @@ class FigureReader(ConditionReader):
             self.column(node, "SELECT")
             how = "add it to GROUP BY" if grouped else f"write GROUP BY {node.name}"
             raise UsageError(
-                f"SELECT {node.name}: a row's value is nobody's to give; {how}, or ask for a figure such as AVG({node.name})"
+                f"SELECT {node.name}: a release answers figures, not values of rows; {how}, or ask for a figure such as AVG({node.name})"
             )
         if isinstance(node, exp.Count):
             return self._count(name, node)
@@ -102,6 +103,7 @@ class FigureReader(ConditionReader):
         return Asked(name, Statistic.COUNT, rows=rows)
 
     def is_condition(self, node: Any) -> bool:
+        """Whether a part of the question is a condition."""
         exp = self.exp
         while isinstance(node, exp.Paren):
             node = node.this
@@ -170,7 +172,8 @@ class FigureReader(ConditionReader):
             return Asked(name, Statistic.SHARE, rows=part.rows, among=part.among or part.rows)
         if part.among is not None:
             raise UsageError(
-                f"{word}({self.text(self._one_argument(node, word))}): zeros beside a column's values are no mean of it; leave ELSE 0 out"
+                f"{word}({self.text(self._one_argument(node, word))}): zeros beside a column's values are no mean of it; "
+                "leave ELSE 0 out"
             )
         return Asked(name, Statistic.MEAN, (part.column,), part.rows)
 

@@ -20,6 +20,7 @@ class GroupReader(ConditionReader):
     """Reads the keys of GROUP BY."""
 
     def key(self, node: Any) -> Key:
+        """Return the key that a part of GROUP BY names."""
         exp, where = self.exp, "GROUP BY"
         if isinstance(node, exp.Paren):
             return self.key(node.this)
@@ -40,7 +41,8 @@ class GroupReader(ConditionReader):
             condition = self.condition(node, where)
             return CaseKey(((condition, True), (Not(condition), False)))
         raise UsageError(
-            f"{where} {self.text(node)} is outside what a release answers; group by a column, a CASE or a bucket such as FLOOR(age/10)*10"
+            f"{where} {self.text(node)} is outside what a release answers; group by a column, a CASE or a bucket such as "
+            "FLOOR(age/10)*10"
         )
 
     def _number_key(self, column: Column) -> Key:
@@ -94,12 +96,14 @@ class GroupReader(ConditionReader):
             )
         if divisor.is_string or not float(divisor.this) > 0:
             raise UsageError(
-                f"FLOOR({attribute.name}/{self.text(divisor)}): the width of a bucket is a positive number; write FLOOR({attribute.name}/10)*10"
+                f"FLOOR({attribute.name}/{self.text(divisor)}): the width of a bucket is a positive number; "
+                f"write FLOOR({attribute.name}/10)*10"
             )
         size = float(divisor.this)
         if width is not None and float(width.this) != size:
             raise UsageError(
-                f"FLOOR({attribute.name}/{divisor.this})*{width.this}: both widths must be the same; write FLOOR({attribute.name}/{divisor.this})*{divisor.this}"
+                f"FLOOR({attribute.name}/{divisor.this})*{width.this}: both widths must be the same; "
+                f"write FLOOR({attribute.name}/{divisor.this})*{divisor.this}"
             )
         low, high = attribute.interval.low, attribute.interval.high
         if attribute.ruler is not None:
@@ -107,7 +111,8 @@ class GroupReader(ConditionReader):
         first, last = math.floor(low / size), math.floor(high / size)
         if last - first + 1 > MAX_GROUPS:
             raise UsageError(
-                f"FLOOR({attribute.name}/{divisor.this}) makes {last - first + 1:,} buckets, and at most {MAX_GROUPS:,} are answered; use wider ones"
+                f"FLOOR({attribute.name}/{divisor.this}) makes {last - first + 1:,} buckets, and at most {MAX_GROUPS:,} are answered; "
+                "use wider ones"
             )
         return BucketKey(attribute.name, size, width is not None, first, last)
 

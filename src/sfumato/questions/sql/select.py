@@ -96,7 +96,7 @@ class _Select(GroupReader, FigureReader):
         for name, node in items:
             key = keys.get(self.text(node))
             unique = _unique(name, [used for used, _ in out])
-            out.append((unique, self.asked(unique, node, grouped=bool(keys)) if key is None else key))
+            out.append((unique, self.figure(unique, node, grouped=bool(keys)) if key is None else key))
         if not any(isinstance(part, Asked) for _, part in out):
             raise UsageError(f"SELECT asks for no figure; add one, such as COUNT(*), among {FIGURES}")
         self._check_keys(list(keys.values()))
@@ -197,7 +197,8 @@ class _Select(GroupReader, FigureReader):
         sizes = [len(k.groups()) for k in keys if not isinstance(k, NumberKey)]
         if math.prod(sizes) > MAX_GROUPS:
             raise UsageError(
-                f"GROUP BY makes {math.prod(sizes):,} groups, and at most {MAX_GROUPS:,} are answered; use wider buckets, or fewer columns"
+                f"GROUP BY makes {math.prod(sizes):,} groups, and at most {MAX_GROUPS:,} are answered; use wider buckets, or fewer "
+                "columns"
             )
 
     def _whole(self, name: str, word: str) -> int | None:

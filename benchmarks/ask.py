@@ -220,7 +220,8 @@ def run(folder: Path, rows: int, releases: int, *, ranges: int, strengths: int) 
 
 def page(cells: Sequence[Cell], releases: int, ranges: int, rows: int, command: str) -> str:
     """Return the ledger, what misses first."""
-    weights = [c for c in cells if c.kind == "weights" and c.told]
+    weights = [c for c in cells if c.kind == "weights" and c.told >= 0.95 * releases]
+    rarely = [c for c in cells if c.kind == "weights" and 0 < c.told < 0.95 * releases]
     fitted = [c for c in cells if c.kind == "range" and c.told]
     out = [
         "# Coverage of answers",
@@ -259,6 +260,19 @@ def page(cells: Sequence[Cell], releases: int, ranges: int, rows: int, command: 
                 f"They are {np.median([np.mean([g / max(w, 1e-9) for w, g in c.widths]) for c in told]):.1f} times as wide (median)."
             )
         ]
+    if rarely:
+        held = np.average([c.coverage for c in rarely], weights=[c.told for c in rarely])
+        out += [
+            f"- {len(rarely)} cells are told in fewer than 95 % of releases: the noise hides the spread of a column, or a group is "
+            "small. They are left out above, since being told goes with large estimates; where they are told, "
+            f"{held:.1%} of their intervals hold."
+        ]
+    clipped = [c for c in weights if abs(c.bias) > 0.25 and abs(c.coverage - 0.95) <= chance]
+    out += [
+        f"- {len(clipped)} of the {sum(abs(c.bias) > 0.25 for c in weights)} cells with a bias above a quarter have the right coverage: "
+        "estimates are cut to what is possible (no negative count, share or variance), which moves their mean where the truth lies "
+        "near the end."
+    ]
     untold = sum(c.untold for c in cells)
     asked = sum(c.untold + c.told for c in cells)
     out += [f"- {untold:,} of {asked:,} figures were not told (a rare label, a variance below its noise).", ""]

@@ -177,9 +177,12 @@ def evaluate(asked: Asked, units: list[tuple[float, float]], *, exact: bool = Fa
 
 def _noisy(asked: Asked, values: FloatArray, noise: FloatArray, columns: Mapping[str, Column], rows: float) -> Estimate:
     units, statistic = _units(asked, columns), asked.statistic
+    crumbs = 1e-9 * max(rows, 1.0)  # what rounding leaves of a noise of nothing
     variances = np.diag(noise)
-    if (variances < 0).any() or not np.isfinite(noise).all():
+    if (variances < -crumbs).any() or not np.isfinite(noise).all():
         return Estimate.untold(TOO_FEW)
+    noise = np.where(np.outer(variances > crumbs, variances > crumbs), noise, 0.0)
+    variances = np.diag(noise)
     if statistic is Statistic.COUNT:
         return _within(values[0], math.sqrt(variances[0]), 0.0, rows, "weights")
     if statistic is Statistic.SUM:
@@ -251,13 +254,12 @@ def _smooth(asked: Asked, values: FloatArray, noise: FloatArray, units: list[tup
     out = _within(value, se, 0.0, math.inf, "weights")
     if asked.statistic is Statistic.VARIANCE:
         return out
-    if not value > 2 * se:
-        return replace(
-            Estimate.untold("the noise hides how far the values spread"), low=0.0, high=math.sqrt(out.high or 0.0)
-        )
-    root, ends = math.sqrt(value), [math.sqrt(max(e or 0.0, 0.0)) for e in (out.low, out.high)]
-    # E √v̂ = √v − Var(v̂)/(8 v^{3/2}) to second order.
-    return Estimate(root + se**2 / (8 * value * root), se / (2 * root), ends[0], ends[1], out.kind, out.by)
+    # The interval is that of the variance; E √v̂ = √v − Var(v̂)/(8 v^{3/2}) to second order, where v is sure.
+    root = math.sqrt(max(value, 0.0))
+    doubt = max(root, math.sqrt(se))
+    ends = [math.sqrt(max(end or 0.0, 0.0)) for end in (out.low, out.high)]
+    shift = se**2 / (8 * doubt**3) if value > 4 * se else 0.0
+    return Estimate(min(root + shift, ends[1]), se / (2 * doubt), ends[0], ends[1], out.kind, out.by)
 
 
 def _correlation(asked: Asked, values: FloatArray, noise: FloatArray, value: float, se: float) -> Estimate:

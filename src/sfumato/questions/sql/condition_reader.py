@@ -146,7 +146,7 @@ class ConditionReader:
                 )
             return IsMissing(self.column(node.this, where).name)
         if isinstance(node, exp.Between):
-            return self._between(node, where)
+            return self._range(node, where)
         if isinstance(node, exp.In):
             return self._membership(node, where)
         if isinstance(node, tuple(comparisons(exp))):
@@ -194,7 +194,7 @@ class ConditionReader:
             f"{attribute.name} IN ('{attribute.categories[0]}', …)"
         )
 
-    def _between(self, node: Any, where: str) -> Condition:
+    def _range(self, node: Any, where: str) -> Condition:
         if not isinstance(node.this, self.exp.Column):
             raise UsageError(f"{where} {self.text(node)}: BETWEEN is for a column, such as age BETWEEN 40 AND 60")
         attribute = self.column(node.this, where).attribute

@@ -41,7 +41,7 @@ class FigureReader(ConditionReader):
             self.column(node, "SELECT")
             how = "add it to GROUP BY" if grouped else f"write GROUP BY {node.name}"
             raise UsageError(
-                f"SELECT {node.name}: a release answers figures, not values of rows; {how}, or ask for a figure such as AVG({node.name})"
+                f"SELECT {node.name}: a release answers figures, not values of rows; {how}, or ask for one such as AVG({node.name})"
             )
         if isinstance(node, exp.Count):
             return self._count(name, node)

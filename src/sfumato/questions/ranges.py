@@ -20,14 +20,14 @@ from functools import cached_property
 
 import numpy as np
 
-from sfumato.channels import Transition
+from sfumato.channels import Discrete, Intervals, Transition
 from sfumato.counts import FloatArray, Grid
 from sfumato.errors import DataError
 from sfumato.questions.axes import Axis, Codes, make_axis
 from sfumato.questions.conditions import TRUE, Always, Both, Condition, Key, merge_ends
 from sfumato.questions.estimate import Certainty, Estimate
 from sfumato.questions.functions import NumberSet
-from sfumato.questions.layout import Cut, is_smooth
+from sfumato.questions.layout import Cut, is_binned, is_smooth
 from sfumato.questions.question import Asked, Statistic
 from sfumato.questions.statistics import TOO_FEW, Z
 from sfumato.questions.sums import CellSums, Numbers
@@ -332,7 +332,11 @@ class RangeLayout:
                 "the quantile is of rows that a range of a blurred column chooses; ask for shares of ranges"
             )
         figure = parts[0].blurred.distribution.quantile(self.asked.level)
-        return Estimate(float(figure), figure.se, figure.low, figure.high, by="fit of the column")
+        if not is_binned(self.column):
+            return Estimate.of(figure, "fit of the column")
+        low, high = bin_ends(self.column, figure.low, figure.high)
+        kind = Certainty.GUARANTEED if isinstance(self.column.channel, Intervals) else Certainty.LIKELY
+        return Estimate(float(figure), None, low, high, kind, "bins, values evenly inside; the ends are those of bins")
 
     def _moment(self, parts: Sequence[Part]) -> Estimate:
         """Return mean, sum or spread of the column's own numbers inside a set, from the fit."""
@@ -366,6 +370,19 @@ class RangeLayout:
             ends = [math.sqrt(max(variance + sign * Z * se, 0.0)) for sign in (-1, 1)]
             return Estimate.of(Figure(math.sqrt(variance), se / (2 * math.sqrt(variance)), *ends), "fit of the column")
         return Estimate.untold("the noise hides how far the values spread")
+
+
+def bin_ends(column: Column, low: float, high: float) -> tuple[float, float]:
+    """Return the ends of the bins that hold two values, in the unit of the column; the values where each is its own bin."""
+    assert isinstance(column.channel, Discrete)
+    grid, attribute = column.channel.bin_grid, column.attribute
+    if grid.edges is None:
+        return low, high
+    places = attribute.to_places(np.array([low, high]))
+    first = max(int(np.searchsorted(grid.edges, places[0], side="right")) - 1, 0)
+    last = min(int(np.searchsorted(grid.edges, places[1], side="left")), grid.size)
+    ends = attribute.to_values(grid.edges[[first, max(last, first + 1)]])
+    return float(ends[0]), float(ends[1])
 
 
 def likely_share(blurred: BlurredCounts, inside: NumberSet) -> tuple[Figure, tuple[float, float], str]:

@@ -256,7 +256,7 @@ def _smooth(asked: Asked, values: FloatArray, noise: FloatArray, units: list[tup
         return out
     # The interval is that of the variance; E √v̂ = √v − Var(v̂)/(8 v^{3/2}) to second order, where v is sure.
     root = math.sqrt(max(value, 0.0))
-    doubt = max(root, math.sqrt(se))
+    doubt = max(root, math.sqrt(se), 1e-300)
     ends = [math.sqrt(max(end or 0.0, 0.0)) for end in (out.low, out.high)]
     shift = se**2 / (8 * doubt**3) if value > 4 * se else 0.0
     return Estimate(min(root + shift, ends[1]), se / (2 * doubt), ends[0], ends[1], out.kind, out.by)

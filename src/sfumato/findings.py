@@ -144,14 +144,24 @@ WORDS = {
         "Release another selection of columns by a plan of your own, and judge it by an audit.",
     ),
     "SF113": (
-        "The goal is out of reach",
-        "Even the strongest noise that this law allows leaves more people to be found than the goal allows.",
-        "Choose another law, or withhold columns that point at people.",
+        "The goal is out of reach, or cannot be confirmed",
+        "Under the strongest noise more people are found than the goal allows, or the rows are too few for an audit to tell.",
+        "Choose another law, withhold columns that point at people, or leave the class out.",
     ),
     "SF114": (
         "A promise does not hold at any strength",
         "Quick attacks leave less of the column than its noise promises, because other columns tell it.",
         "Withhold the column, or the one that tells it; an audit names both.",
+    ),
+    "SF115": (
+        "The plan promises less than its noise",
+        "Other columns tell more of it than its noise promises. The plan states what quick attacks leave; an audit judges by that.",
+        "Withhold the columns that tell it, or promise the smaller figure.",
+    ),
+    "SF116": (
+        "A column is guessed whatever its noise",
+        "More than half of what was unknown of the column follows from other columns, such as a class that is released as it is.",
+        "Withhold the column, or the one that tells it; or publish with care.",
     ),
     # --- releases ---
     "SF201": (

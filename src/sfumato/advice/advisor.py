@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from sfumato.advice.goal import Goal
+from sfumato.advice.costs import describe_costs
+from sfumato.advice.goal import Goal, Share
 from sfumato.advice.rehearsal import Rehearsal
-from sfumato.channels import Channel, channel_class
-from sfumato.counts import Grid, IntArray
+from sfumato.advice.strengths import allowed_times, round_down, with_times
+from sfumato.advice.usefulness import order_by_cost
+from sfumato.auditing import BROKEN, LIMITS, Promise, read_groups
 from sfumato.engines import Engine, Local
-from sfumato.errors import UsageError
 from sfumato.findings import Note
-from sfumato.plans import DEFAULT_LAW, Plan, channel_for, noise_for, with_consent
+from sfumato.plans import DEFAULT_LAW, Plan, with_consent
+from sfumato.reconstruction import wilson
 from sfumato.releases import count_original, gather_sample
-from sfumato.schema import Attribute, Consent
-from sfumato.table import Column, require_original
+from sfumato.schema import Consent
+from sfumato.table import require_original
 from sfumato.text import format_number, join_names
 
 
@@ -52,7 +54,8 @@ def advise(
     Returns
     -------
     Plan
-        The same columns with the weakest noise that reaches the goal. Columns that had to be withheld, and what the plan costs,
+        The same columns with the weakest noise that reaches the goal, shuffled where neighbouring rows are alike. A column that
+        others tell more of than its noise promises has a smaller promise. Columns that had to be withheld, and what the plan costs,
         stand in its remarks.
 
     Examples
@@ -62,38 +65,13 @@ def advise(
     >>> plan.channels["petal_width"].privacy > 0.5
     True
     """
-    goal = goal or Goal()
     rehearsal = read_rehearsal(plan, table, encoding=encoding, seed=seed)
-    law = noise or DEFAULT_LAW
-    ladder = allowed_times(plan, law)
-    order = order_by_cost(plan, rehearsal)
-    margin, withheld = _fewest_withheld(plan, law, ladder[-1], order, rehearsal, goal)
-    kept = _without(plan, order[:withheld])
-    tried = [with_times(kept, law, times) for times in ladder]
-    last = len(ladder) - 1
-    weakest = min(_first(len(ladder), lambda i: _is_met(goal, rehearsal, tried[i], margin)), last)
-    holds = weakest + _first(last - weakest + 1, lambda i: not rehearsal.broken_promises(tried[weakest + i]))
-    chosen = tried[holds if holds <= last else weakest]
-    usual = rehearsal.share_found(with_times(plan, law, 1.0))
-    remarks = _explain(chosen, rehearsal, goal, usual, order[:withheld])
-    return replace(chosen, remarks=(*plan.remarks, *remarks))
-
-
-def _fewest_withheld(
-    plan: Plan, law: str, strongest: float, order: Sequence[str], rehearsal: Rehearsal, goal: Goal
-) -> tuple[float, int]:
-    """Return how many columns must go before the strongest noise reaches the goal, and with which margin it does.
-
-    In a table of few rows a known class alone may find people, and leave room for a smaller margin only.
-    """
-    for margin in (4.0, 2.0, 0.0):
-        withheld = _first(
-            len(order),
-            lambda n: _is_met(goal, rehearsal, with_times(_without(plan, order[:n]), law, strongest), margin),  # noqa: B023
-        )
-        if withheld < len(order):
-            return margin, withheld
-    return 0.0, 0
+    search = Search(_with_shuffle(plan, rehearsal), noise or DEFAULT_LAW, goal or Goal(), rehearsal)
+    kept, withheld, times = search.choose()
+    chosen = search.raise_given_away(kept, times)
+    promised = with_promises(chosen, rehearsal)
+    remarks = search.explain(promised, withheld)
+    return replace(promised, remarks=(*plan.remarks, *remarks))
 
 
 def read_rehearsal(
@@ -105,37 +83,209 @@ def read_rehearsal(
     """
     engine: Engine = Local(gathers=False)
     sample = gather_sample(count_original(table, plan, engine, encoding=encoding), max_rows)
-    return Rehearsal(require_original(sample.table, "advice"), sample.of, seed)
+    named = plan.schema.identifier
+    groups = None if named is None else read_groups(table, named.name, sample.rows, encoding, shared=True)
+    return Rehearsal(require_original(sample.table, "advice"), sample.of, seed, groups)
 
 
-def with_times(plan: Plan, law: str, times: float) -> Plan:
-    """Return the plan with this many times the law's usual strength on every column that is modified.
+def _with_shuffle(plan: Plan, rehearsal: Rehearsal) -> Plan:
+    """Return the plan with its rows shuffled where their order tells something, also of a table whose columns are known."""
+    if plan.shuffle or not (alike := rehearsal.columns_in_order(plan)):
+        return plan
+    return replace(plan, shuffle=True, ordered=tuple(n for n in plan.channels if n in {*alike, *plan.ordered}))
 
-    γ − 1 is what a substitution tells, so it is divided where an interval is multiplied.
+
+def with_promises(plan: Plan, rehearsal: Rehearsal) -> Plan:
+    """Return the plan with a smaller promise for each column of which attacks leave less than its noise promises.
+
+    What they leave is measured in two draws of the noise and taken at the lower end of its interval, less a twentieth.
     """
-    ((parameter, usual),) = channel_class(law).default.items()
-    value = usual * times if parameter == "privacy" else 1 + (usual - 1) / times
-    noise, companion = noise_for(law, None, {parameter: round_up(value) if parameter == "privacy" else value})
-    return replace(plan, channels={n: channel_for(noise, companion, plan.schema[n])[0] for n in plan.channels})
+    draws = [rehearsal.promises(plan, draw) for draw in range(2)]
+    spare = 0.95
+    promises = dict(plan.promises)
+    for judged in zip(*draws, strict=True):
+        left = spare * min(p.left_interval[0] for p in judged)
+        if any(judge_strictly(p).verdict == BROKEN for p in judged) and left > 0:
+            promises[judged[0].attribute] = round_down(left)
+    return replace(plan, promises=promises)
 
 
-def round_up(value: float) -> float:
-    """Round to two significant digits, upwards."""
-    step = 10.0 ** (math.floor(math.log10(value)) - 1)
-    return round(math.ceil(value / step - 1e-9) * step, 12)
+def judge_strictly(promise: Promise) -> Promise:
+    """Return the promise under narrower limits than those of an audit, so that an audit of another draw agrees."""
+    lone = (promise.left, promise.left)
+    return replace(promise, left_interval=lone, min_unbroken=0.75, min_own_law=0.95, min_gain=0.07)
 
 
-def allowed_times(plan: Plan, law: str) -> list[float]:
-    """Return the strengths to choose from, as multiples of the usual one: those that the law allows on every column."""
-    max_times, steps = 6.0, 24  # beyond, noise drowns a column, and doing without some columns costs less; steps of 8 %
-    ladder = [1.0]
-    for times in (max_times ** (i / steps) for i in range(1, steps + 1)):
-        try:
-            with_times(plan, law, times).bind()
-        except UsageError:
-            break
-        ladder.append(times)
-    return ladder
+def _gives_much_away(promise: Promise) -> bool:
+    """Return whether an audit may count the column as half given away, or as given away by its own released value."""
+    nearly = 0.9
+    if promise.unmeasured:
+        return False
+    strict = judge_strictly(promise)
+    by_itself = strict.own_law < strict.min_unbroken * strict.reference and strict.own_gain >= strict.min_gain
+    return promise.gain >= nearly * LIMITS.half_given_away or (by_itself and strict.verdict == BROKEN)
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """The search for a plan that reaches a goal, under one law.
+
+    Parameters
+    ----------
+    plan : Plan
+        The proposal at the usual strength.
+    law : str
+        The law of its noise.
+    goal : Goal
+        How many people may be found.
+    rehearsal : Rehearsal
+        Where plans are tried.
+    """
+
+    plan: Plan
+    law: str
+    goal: Goal
+    rehearsal: Rehearsal
+
+    @property
+    def people(self) -> int:
+        """How many people an audit looks for."""
+        max_people = 500
+        return min(self.rehearsal.rows, max_people)
+
+    def is_met(self, share: Share, *, surely: bool, confidence: float = 0.98) -> bool:
+        """Return whether an audit will find few enough people, or `surely` so that it confirms the goal."""
+        chance = 1 / self.rehearsal.rows
+        return self.goal.is_met_by(share, self.people, chance, surely=surely, confidence=confidence)
+
+    def choose(self) -> tuple[Plan, list[str], float]:
+        """Return the plan with the fewest columns withheld at which some strength reaches the goal, those columns, and the strength.
+
+        In a table of few rows a class that is released as it is may find so many that an audit cannot confirm the goal. Then it is
+        to find no more than the goal, or at least in every second release.
+        """
+        # Beyond six times the usual noise a column drowns, and doing without some columns costs less.
+        ladder = allowed_times(self.plan, self.law, step=1.08, most=6.0)
+        order = order_by_cost(self.plan, self.rehearsal)
+
+        tried: dict[tuple[int, float], Share] = {}
+
+        def is_met(withheld: int, times: float, *, surely: bool, confidence: float) -> bool:
+            if (withheld, times) not in tried:
+                plan = with_times(_without(self.plan, order[:withheld]), self.law, times)
+                tried[withheld, times] = self.rehearsal.people_found(plan)
+            return self.is_met(tried[withheld, times], surely=surely, confidence=confidence)
+
+        for wanted in (partial(is_met, surely=s, confidence=c) for s, c in ((True, 0.98), (False, 0.98), (False, 0.5))):
+            withheld = 0 if wanted(0, ladder[-1]) else _first(len(order), lambda n: wanted(n, ladder[-1]))  # noqa: B023
+            if withheld < len(order):
+                rung = _first(len(ladder), lambda i: wanted(withheld, ladder[i]))  # noqa: B023
+                return _without(self.plan, order[:withheld]), order[:withheld], ladder[min(rung, len(ladder) - 1)]
+        return self.plan, [], ladder[-1]
+
+    def raise_given_away(self, plan: Plan, times: float) -> Plan:
+        """Return the plan with more noise on columns that are guessed right far too often at the strength of the others.
+
+        A column that no noise hides, because another one tells it, keeps the strength of the others.
+        """
+        step, max_times = 1.5, 30.0  # a label among two needs far more than others
+        most = allowed_times(plan, self.law, step=step, most=max_times)[-1]
+        each = dict.fromkeys(plan.channels, times)
+        stuck: set[str] = set()
+        tried, draw, passed = plan, 0, 0
+        while passed < 2:  # draws of the noise in which no column is given away
+            tried = with_times(plan, self.law, each)
+            weak = [
+                p.attribute for p in self.rehearsal.promises(tried, draw) if p.attribute in each and _gives_much_away(p)
+            ]
+            weak = [n for n in weak if n not in stuck]
+            stuck |= {n for n in weak if each[n] >= most}
+            each |= {n: times if n in stuck else min(step * each[n], most) for n in weak}
+            draw, passed = 1 - draw, 0 if weak else passed + 1
+        return tried
+
+    def explain(self, plan: Plan, withheld: Sequence[str]) -> list[Note]:
+        """Say what the noise was chosen by, what it costs, what was withheld, and where the goal is out of reach."""
+        share = self.rehearsal.people_found(plan)
+        usual = self.rehearsal.people_found(with_times(self.plan, self.law, 1.0))
+        words = (
+            f"the noise was chosen so that at most {100 * self.goal.found:.3g} % of people are found again by somebody who knows all "
+            f"their true values: {share.value:.1%} in a rehearsal, {usual.value:.0%} with the usual strength. It costs: "
+            f"{describe_costs(plan, self.rehearsal)}"
+        )
+        out = [Note("SF111", words)]
+        if withheld:
+            words = (
+                f"{join_names(withheld)}: withheld, because all columns together point at people, and these cost least to do "
+                'without. Set consent = "modified" with noise to release one, and judge the release by an audit'
+            )
+            out.append(Note("SF112", words))
+        if words := self._describe_doubt(plan, share):
+            out.append(Note("SF113", words))
+        return out + list(self._describe_promises(plan))
+
+    def _describe_doubt(self, plan: Plan, share: Share) -> str:
+        """Say in words and figures why an audit may not confirm the goal; nothing where it will."""
+        if self.is_met(share, surely=True):
+            return ""
+        clear = [a.name for a in plan.schema if a.released and a.name not in plan.channels]
+        alone = (
+            f"; {join_names(clear)} alone, released as it is, finds {self.rehearsal.share_of_clear(plan):.1%}"
+            if clear
+            else ""
+        )
+        if not self.is_met(share, surely=False, confidence=0.5):
+            return f"no strength that this law allows reaches the goal: {share.value:.1%} of people are found in a rehearsal{alone}"
+        if not self.is_met(share, surely=False):
+            return (
+                f"an audit may say “do not publish”: it finds about {share.value:.1%} of {self.people} people, and by chance more than "
+                f"the goal in some releases{alone}"
+            )
+        high, chance = wilson(np.array([share.value]), self.people, 1.96)[1], 1 / self.rehearsal.rows
+        beyond = (float(high[0]) - chance) / (1 - chance)
+        return (
+            f"an audit may say “publish with care”: it finds about {share.value:.1%} of {self.people} people, and among so few it "
+            f"cannot rule out {beyond:.1%}{alone}"
+        )
+
+    def _describe_promises(self, plan: Plan) -> list[Note]:
+        """Say which columns promise less than their noise does, and which are guessed whatever their noise."""
+        out = []
+        judged = self.rehearsal.promises(plan)
+        stated = [_describe_promise(p) for p in judged if p.attribute in plan.promises]
+        if stated:
+            words = (
+                f"other columns tell more than the noise promises, so the plan promises less: {join_names(stated)}. "
+                "Withhold the columns that tell it to promise more"
+            )
+            out.append(Note("SF115", words))
+        if broken := [p.attribute for p in judged if p.verdict == BROKEN]:
+            words = f"{join_names(broken)}: attacks leave less than the noise promises, at any strength tried; read the audit"
+            out.append(Note("SF114", words))
+        if much := [p for p in judged if _gives_much_away(p)]:
+            each = [
+                f"{p.attribute} {p.guess.right:.0%}, {p.guess.without_release:.0%} without the release"
+                for p in much
+                if p.guess
+            ]
+            words = (
+                "an audit may say “publish with care”: other columns tell these whatever their noise, and they are guessed right so "
+                f"often: {join_names(each)}. Withhold them, or what tells them"
+            )
+            out.append(Note("SF116", words))
+        return out
+
+
+def _describe_promise(promise: Promise) -> str:
+    """Return ``education 9.1 of 12 labels``: the stated promise, and the law's own."""
+    unit = "" if not promise.unit else " labels"
+    return f"{promise.attribute} {format_number(promise.stated or 0.0, 3)} of {format_number(promise.promised or 0.0, 3)}{unit}"
+
+
+def _without(plan: Plan, names: Sequence[str]) -> Plan:
+    for name in names:
+        plan = with_consent(plan, name, Consent.WITHHOLD)
+    return plan
 
 
 def _first(size: int, holds: Callable[[int], bool]) -> int:
@@ -145,107 +295,3 @@ def _first(size: int, holds: Callable[[int], bool]) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle + 1, high)
     return low
-
-
-def order_by_cost(plan: Plan, rehearsal: Rehearsal) -> list[str]:
-    """Return the modified columns, the one whose loss costs least first: least information on the class per bit that identifies.
-
-    Without a class the columns that identify most come first, so that few are lost.
-    """
-    target = rehearsal.truth.target
-    useful = {n: 1.0 if target is None else shared_bits(rehearsal.truth[n], target) for n in plan.channels}
-    bits = {n: own_bits(rehearsal.truth[n]) for n in plan.channels}
-    return sorted(plan.channels, key=lambda n: useful[n] / max(bits[n], 1e-9))
-
-
-def own_bits(column: Column) -> float:
-    """H(X) in bits, on at most 20 cells: what the column tells of a person."""
-    return _entropy(np.bincount(_cells(column)))
-
-
-def shared_bits(column: Column, target: Column) -> float:
-    """I(X; class) in bits, less what chance alone shows: (cells − 1)(classes − 1)/2n nats."""
-    cells, classes = _cells(column), target.codes + 1
-    joint = np.bincount(cells * (classes.max() + 1) + classes)
-    chance = (len(np.unique(cells)) - 1) * (len(np.unique(classes)) - 1) / (2 * math.log(2) * max(len(cells), 1))
-    shared = _entropy(np.bincount(cells)) + _entropy(np.bincount(classes)) - _entropy(joint)
-    return max(shared - chance, 0.0)
-
-
-def _cells(column: Column) -> IntArray:
-    """Return a cell of each row: its label, or one of 20 quantiles; a missing value is a cell as well."""
-    if not column.attribute.kind.numeric:
-        return column.codes + 1
-    known = column.values[~np.isnan(column.values)]
-    cuts = np.unique(np.quantile(known, np.arange(1, 20) / 20)) if len(known) else np.zeros(0)
-    return np.where(np.isnan(column.values), 0, np.searchsorted(cuts, column.values, side="left") + 1)
-
-
-def _entropy(counts: IntArray) -> float:
-    shares = counts[counts > 0] / counts.sum()
-    return float(-(shares * np.log2(shares)).sum())
-
-
-def _without(plan: Plan, names: Sequence[str]) -> Plan:
-    for name in names:
-        plan = with_consent(plan, name, Consent.WITHHOLD)
-    return plan
-
-
-def _is_met(goal: Goal, rehearsal: Rehearsal, plan: Plan, margin: float) -> bool:
-    max_people = 500  # that an audit looks for
-    people = min(rehearsal.rows, max_people)
-    return goal.is_met_by(rehearsal.share_found(plan), people, 1 / rehearsal.rows, margin)
-
-
-def _explain(plan: Plan, rehearsal: Rehearsal, goal: Goal, usual: float, withheld: Sequence[str]) -> list[Note]:
-    """Say what the noise was chosen by, what it costs, what was withheld, and where the goal is out of reach."""
-    share = rehearsal.share_found(plan)
-    words = (
-        f"the noise was chosen so that at most {100 * goal.found:.3g} % of people are found again by somebody who knows all their "
-        f"true values: {share:.1%} in a rehearsal, {usual:.0%} with the usual strength. It costs: {_costs(plan, rehearsal)}"
-    )
-    out = [Note("SF111", words)]
-    if withheld:
-        words = (
-            f"{join_names(withheld)}: withheld, because all columns together point at people, and these cost least to do "
-            'without. Set consent = "modified" with noise to release one, and judge the release by an audit'
-        )
-        out.append(Note("SF112", words))
-    if broken := rehearsal.broken_promises(plan):
-        words = f"{join_names(broken)}: other columns tell more of it than its noise promises, at any strength tried; read the audit"
-        out.append(Note("SF114", words))
-    if share > goal.found + 1 / rehearsal.rows:
-        words = f"no strength that this law allows reaches the goal: {share:.1%} of people are found in a rehearsal"
-        out.append(Note("SF113", words))
-    return out
-
-
-def _costs(plan: Plan, rehearsal: Rehearsal) -> str:
-    """Return what a reader loses: of each value, and of a tree."""
-    laws = plan.bind()
-    numbers = [_describe_number(plan.schema[n], law) for n, law in laws.items() if plan.schema[n].kind.numeric]
-    labels = [_describe_label(plan.schema[n], law) for n, law in laws.items() if not plan.schema[n].kind.numeric]
-    parts = [join_names(some, 3) for some in (numbers, labels) if some]
-    accuracy = rehearsal.accuracies(plan)
-    if accuracy is not None:
-        true, blurred = accuracy
-        lost = max(100 * (true - blurred), 0.0)
-        parts.append(f"a tree loses {lost:.1f} points ({blurred:.1%} right, {true:.1%} on true values)")
-    return "; ".join(parts)
-
-
-def _describe_number(attribute: Attribute, law: Channel) -> str:
-    """Return ``age ± 18``; a person's value is never less certain than the domain."""
-    half = min(law.interval_width(0.95), attribute.interval.range) / 2
-    return f"{attribute.name} ± {format_number(half, 2)}"
-
-
-def _describe_label(attribute: Attribute, law: Channel) -> str:
-    """Return ``sex is the true one in 61 %``: the chance that the law keeps a label, all alike."""
-    size = len(attribute.labels)
-    if law.reports is not None:
-        return f"{attribute.name} as a report"
-    grid = Grid.categories(attribute.labels)
-    kept = float(np.mean(np.diag(law.transition(grid, law.observed_grid(grid)))))
-    return f"{attribute.name} is the true one in {kept:.0%} (by chance {1 / size:.0%})"

@@ -135,12 +135,14 @@ def comparison(
     inks: Sequence[str] = INKS,
     alone: bool = True,
     percent: bool = True,
+    width: int = svg.Frame.width,
 ) -> str:
     """Draw one bar per name, such as the accuracy of several ways to mine."""
     names: Sequence[str] = tuple(values)
     frame = svg.Frame(
         (-0.6, len(names) - 0.4),
         (0.0, 1.05 if percent else 1.1 * max(values.values())),
+        width=width,
         title=title,
         x_labels=names,
         percent=percent,
@@ -179,7 +181,14 @@ def _value(frame: svg.Frame, at: float, value: float, *, percent: bool) -> str:
     return f'<text x="{svg.format_pixel(frame.px(at))}" y="{svg.format_pixel(frame.py(value) - 5)}" text-anchor="middle">{text}</text>'
 
 
-def calibration(title: str, bins: Sequence[Mapping[str, Any]], *, below: str = "", alone: bool = True) -> str:
+def calibration(
+    title: str,
+    bins: Sequence[Mapping[str, Any]],
+    *,
+    below: str = "",
+    alone: bool = True,
+    width: int = svg.Frame.width,
+) -> str:
     """Draw the share that came true over the probability that was predicted, with 95 % intervals; both axes reach equally far.
 
     `below` is added to the title of the lower axis. Each of the `bins` has `predicted`, `observed`, `rows` and the ends of its `interval`. Probabilities that are true lie on
@@ -192,6 +201,7 @@ def calibration(title: str, bins: Sequence[Mapping[str, Any]], *, below: str = "
     frame = svg.Frame(
         (0.0, top),
         (0.0, top),
+        width=width,
         title=title,
         x_title=f"predicted probability{below}",
         y_title="share that came true",

@@ -17,8 +17,8 @@ from sfumato.schema import EPOCH
 from sfumato.text import escape
 
 STYLE = """
-.sf{font:12px system-ui,-apple-system,"Segoe UI",sans-serif;--ink:#1c2430;--muted:#8a94a3;--grid:#e4e8ee;--accent:#c2410c;
---second:#1d6fb8;--third:#3f8f4f;--fourth:#8a5cc2;--paper:#ffffff;color:var(--ink)}
+.sf{font:12px system-ui,-apple-system,"Segoe UI",sans-serif;--ink:#1c2430;--muted:#606b7a;--grid:#e4e8ee;--accent:#c2410c;
+--second:#1d6fb8;--third:#2f7d42;--fourth:#8a5cc2;--paper:#ffffff;color:var(--ink)}
 @media(prefers-color-scheme:dark){.sf{--ink:#e6e9ee;--muted:#8d97a5;--grid:#2e3641;--accent:#fb923c;--second:#60a5fa;
 --third:#6fcf84;--fourth:#b794f4;--paper:#12161c}}
 .sf text{fill:var(--ink)}.sf .tick{fill:var(--muted);font-size:11px}.sf .title{font-weight:600;font-size:13px}
@@ -160,7 +160,7 @@ class Frame:
 
     def _category_ticks(self, bottom: float) -> list[str]:
         labels = self.x_labels or ()
-        room = max(3, int((self.width - 64) / max(len(labels), 1) / 6.2))
+        room = max(3, int((self.width - 64) / max(len(labels), 1) / 5.8))
         every = max(1, math.ceil(len(labels) / 40))
         return [
             _tick(self.px(i), bottom + 15, f"{escape(_shorten(text, room))}<title>{escape(text)}</title>")

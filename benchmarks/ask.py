@@ -40,7 +40,7 @@ WANTED = {
 """Columns of each table: numbers with spikes, tails and few values; labels, the last with rare ones."""
 LAWS: dict[str, tuple[tuple[Channel, Channel], ...]] = {
     "gaussian": tuple(
-        (Gaussian(privacy=p), Substitution(gamma=g)) for p, g in ((0.25, 50.0), (0.5, 19.0), (1.0, 9.0), (2.0, 5.0))
+        (Gaussian(privacy=p), Substitution(gamma=g)) for p, g in ((0.5, 19.0), (1.0, 9.0), (0.25, 50.0), (2.0, 5.0))
     ),
     "uniform": tuple((Uniform(privacy=p), Substitution(gamma=g)) for p, g in ((0.5, 19.0), (1.0, 9.0))),
     "laplace": ((Laplace(privacy=0.5), Projective(gamma=19.0)), (Laplace(privacy=1.0), Projective(gamma=9.0))),
@@ -202,19 +202,20 @@ def _strength(law: Channel) -> str:
     return next(f"{name} {about[name]:g}" for name in ("privacy", "gamma", "epsilon") if name in about)
 
 
-def run(folder: Path, rows: int, releases: int, *, ranges: int, strengths: int) -> Iterator[Cell]:
-    """Measure every table and law."""
-    for place, name in enumerate(WANTED):
-        table = read_columns(folder, name, rows)
-        if table is None:
-            print(f"{name}: not in {folder}", file=sys.stderr)
-            continue
+def run(folder: Path, rows: int, releases: int, *, ranges: int, strengths: int) -> Iterator[list[Cell]]:
+    """Measure every law on every table; a run that is stopped has seen all tables and the first laws."""
+    tables = {name: read_columns(folder, name, rows) for name in WANTED}
+    for step in range(strengths):
         for number, laws in enumerate(LAWS.values()):
-            for step, law in enumerate(laws[:strengths]):
+            for place, (name, table) in enumerate(tables.items()):
+                if table is None or step >= len(laws):
+                    continue
+                law = laws[step]
                 begin, seed = time.process_time(), 1000 * place + 100 * number + step
-                yield from measure(table, name, law, unbiased_figures(table), releases, "weights", seed)
+                cells = measure(table, name, law, unbiased_figures(table), releases, "weights", seed)
                 if ranges:
-                    yield from measure(table, name, law, range_figures(table), ranges, "range", seed + 50)
+                    cells += measure(table, name, law, range_figures(table), ranges, "range", seed + 50)
+                yield cells
                 print(f"{name} {law[0].law} {_strength(law[0])}: {time.process_time() - begin:.0f} s", file=sys.stderr)
 
 
@@ -263,15 +264,15 @@ def page(cells: Sequence[Cell], releases: int, ranges: int, rows: int, command: 
     if rarely:
         held = np.average([c.coverage for c in rarely], weights=[c.told for c in rarely])
         out += [
-            f"- {len(rarely)} cells are told in fewer than 95 % of releases: the noise hides the spread of a column, or a group is "
+            (f"- {len(rarely)} cells are told in fewer than 95 % of releases: the noise hides the spread of a column, or a group is "
             "small. They are left out above, since being told goes with large estimates; where they are told, "
-            f"{held:.1%} of their intervals hold."
+            f"{held:.1%} of their intervals hold.")
         ]
     clipped = [c for c in weights if abs(c.bias) > 0.25 and abs(c.coverage - 0.95) <= chance]
     out += [
-        f"- {len(clipped)} of the {sum(abs(c.bias) > 0.25 for c in weights)} cells with a bias above a quarter have the right coverage: "
+        (f"- {len(clipped)} of the {sum(abs(c.bias) > 0.25 for c in weights)} cells with a bias above a quarter have the right coverage: "
         "estimates are cut to what is possible (no negative count, share or variance), which moves their mean where the truth lies "
-        "near the end."
+        "near the end.")
     ]
     untold = sum(c.untold for c in cells)
     asked = sum(c.untold + c.told for c in cells)
@@ -364,13 +365,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("-o", "--output", type=Path, help="write the page here")
     asked = parser.parse_args(arguments)
     releases = asked.releases or (200 if asked.quick else 500)
-    cells = list(run(asked.data, asked.rows, releases, ranges=asked.ranges, strengths=asked.strengths))
-    options = f"{'--quick ' if asked.quick else ''}{f'--releases {asked.releases} ' if asked.releases else ''}--ranges {asked.ranges} --rows {asked.rows} --strengths {asked.strengths}"
-    text = page(cells, releases, asked.ranges, asked.rows, f"python benchmarks/ask.py --data DIR {options}")
-    if asked.output:
-        asked.output.write_text(text, encoding="utf-8")
-    else:
-        print(text)
+    options = [f"--{name} {getattr(asked, name)}" for name in ("ranges", "strengths", "rows")]
+    command = f"python benchmarks/ask.py --data DIR --releases {releases} {' '.join(options)}"
+    cells: list[Cell] = []
+    for more in run(asked.data, asked.rows, releases, ranges=asked.ranges, strengths=asked.strengths):
+        cells += more
+        if asked.output:  # what is measured so far
+            asked.output.write_text(page(cells, releases, asked.ranges, asked.rows, command), encoding="utf-8")
+    if not asked.output:
+        print(page(cells, releases, asked.ranges, asked.rows, command))
     return 0
 
 

@@ -124,7 +124,7 @@ def test_laws_of_bins_bound_what_depends_on_the_place_inside_a_bin(law):
 
 def test_a_cut_at_the_edge_of_a_bin_is_told_as_well_as_a_label():
     row = ask_table(
-        through(sf.Intervals(edges=(0, 20, 40, 80)), None, 2),
+        through(sf.Intervals(edges=(0, 20, 40, 80)), None, 2, ("age",)),
         "SELECT COUNT_IF(age >= 40) AS older, COUNT_IF(age < 20) AS young FROM release",
     )[0]
     assert row["older"].kind is Certainty.EXACT

@@ -67,6 +67,11 @@ class Estimate:
     guaranteed: tuple[float, float] | None = None
     why: str = ""
 
+    def __post_init__(self) -> None:
+        for name in ("value", "se", "low", "high", "rows", "effective_rows"):
+            number = getattr(self, name)
+            object.__setattr__(self, name, None if number is None else float(number))
+
     @classmethod
     def exact(cls, value: float | None, rows: float) -> Estimate:
         """Return a figure without noise; None is NULL."""

@@ -115,7 +115,11 @@ def read_columns(folder: Path, name: str, rows: int) -> Table | None:
     known = {c.name: c for c in original.all_columns}
     chosen = [known[n] for n in (*numbers, *labels) if n in known]
     kept = np.random.default_rng(18).permutation(original.rows)[:rows]
-    plain = [replace(c, attribute=replace(c.attribute, role=Role.ATTRIBUTE, scale=None)) for c in chosen]
+    plain = []
+    for column in chosen:  # a proposed scale is left out, so that noise acts on the numbers themselves
+        attribute = column.attribute
+        values = attribute.to_values(column.values) if attribute.kind.numeric else column.values
+        plain.append(replace(column, attribute=replace(attribute, role=Role.ATTRIBUTE, scale=None), values=values))
     return Table(tuple(c.take(np.sort(kept)) for c in plain))
 
 
@@ -264,15 +268,19 @@ def page(cells: Sequence[Cell], releases: int, ranges: int, rows: int, command: 
     if rarely:
         held = np.average([c.coverage for c in rarely], weights=[c.told for c in rarely])
         out += [
-            (f"- {len(rarely)} cells are told in fewer than 95 % of releases: the noise hides the spread of a column, or a group is "
-            "small. They are left out above, since being told goes with large estimates; where they are told, "
-            f"{held:.1%} of their intervals hold.")
+            (
+                f"- {len(rarely)} cells are told in fewer than 95 % of releases: the noise hides the spread of a column, or a group is "
+                "small. They are left out above, since being told goes with large estimates; where they are told, "
+                f"{held:.1%} of their intervals hold."
+            )
         ]
     clipped = [c for c in weights if abs(c.bias) > 0.25 and abs(c.coverage - 0.95) <= chance]
     out += [
-        (f"- {len(clipped)} of the {sum(abs(c.bias) > 0.25 for c in weights)} cells with a bias above a quarter have the right coverage: "
-        "estimates are cut to what is possible (no negative count, share or variance), which moves their mean where the truth lies "
-        "near the end.")
+        (
+            f"- {len(clipped)} of the {sum(abs(c.bias) > 0.25 for c in weights)} cells with a bias above a quarter have the right coverage: "
+            "estimates are cut to what is possible (no negative count, share or variance), which moves their mean where the truth lies "
+            "near the end."
+        )
     ]
     untold = sum(c.untold for c in cells)
     asked = sum(c.untold + c.told for c in cells)

@@ -1,0 +1,1 @@
+"""Regression through the noise."""

@@ -12,7 +12,7 @@ from sfumato.counts import IntArray
 from sfumato.engines import Engine
 from sfumato.errors import DataError, UsageError
 from sfumato.io import BLOCK_ROWS
-from sfumato.releases import Release, as_release
+from sfumato.releases import CountedTable, Release, as_release
 from sfumato.table import Column, Table
 
 T = TypeVar("T")
@@ -44,6 +44,33 @@ class HeldRows:
             counted = count(part, np.arange(begin, begin + part.rows))
             total = counted if total is None else total + counted
         return total
+
+
+@dataclass(frozen=True)
+class _Flat:
+    """A count of rows whose target is a column like any other."""
+
+    count: Count[Any]
+
+    def __call__(self, table: Table, rows: IntArray) -> Any:
+        return self.count(Table(table.all_columns), rows)
+
+
+@dataclass(frozen=True, eq=False)
+class FoldedRows:
+    """Rows that an engine counts and nobody holds."""
+
+    counted: CountedTable
+
+    @property
+    def table(self) -> Table:
+        """Columns, laws and labels."""
+        return Table(self.counted.table.all_columns)
+
+    def fold(self, count: Count[T]) -> T:
+        """Return the sum of the counts of all rows."""
+        out: T = self.counted.fold(_Flat(count))
+        return out
 
 
 def _slice(table: Table, begin: int, end: int) -> Table:
@@ -94,8 +121,8 @@ class Source:
             return HeldRows(Table(tuple(by_name[name] for name in names)))
         assert self.release is not None
         if self.engine.gathers:
-            return HeldRows(self.release.read_table(list(names)))
-        return self.release.count_table(self.engine, list(names))
+            return HeldRows(Table(self.release.read_table(list(names)).all_columns))
+        return FoldedRows(self.release.count_table(self.engine, list(names)))
 
 
 def in_either_order(first: Any, second: Any) -> tuple[Any, Any]:

@@ -7,9 +7,11 @@ is a polynomial in its numbers with coefficients for each combination of its lab
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import product
 
 import numpy as np
 
@@ -197,6 +199,15 @@ class Cluster:
             flat = flat * len(states.table) + states.cells(table[states.name].values[rows])
         return ClusterRows(self, flat, [table[p.column.name].values[rows] for p in self.powers])
 
+    def corners(self, function: Polynomial) -> FloatArray:
+        """Return a function at both ends of every number, for all combinations of labels."""
+        ends = list(product((0.0, 1.0), repeat=len(self.powers)))
+        out = np.zeros((len(ends), self.size))
+        for powers, coefficients in function.items():
+            at = [math.prod(u**k for u, k in zip(end, powers, strict=True)) for end in ends]
+            out += np.outer(at, coefficients)
+        return out.ravel()
+
     def by_cell(self, function: FloatArray) -> FloatArray:
         """Return the weight of a function of the labels at each combination of released cells, shape (…, cells)."""
         shape = [s.table.shape[1] for s in self.states]
@@ -275,14 +286,14 @@ class Clusters:
         functions: list[list[tuple[int, Polynomial]]] = [[] for _ in groups]
         intercept = next((i for i, t in enumerate(design.terms) if not t.factors), None)
         unit = (0.0, 1.0)
-        for i, product in enumerate(factors):
-            if not product:
+        for i, parts in enumerate(factors):
+            if not parts:
                 continue
-            group = place_of[product[0].column]
+            group = place_of[parts[0].column]
             states, powers = axes[group]
             function = None
-            alone = len(product) == 1 and product[0].level is None
-            for factor in product:
+            alone = len(parts) == 1 and parts[0].level is None
+            for factor in parts:
                 numeric = factor.level is None
                 low, width = _span(factor, states, powers)
                 centre, scale = 0.0, 1.0
@@ -359,7 +370,7 @@ def _axes(
 ) -> tuple[tuple[States, ...], tuple[Powers, ...]]:
     """Return how each column of a group is read."""
     states, powers = [], []
-    place = {f.column: f.place for product in factors for f in product}
+    place = {f.column: f.place for parts in factors for f in parts}
     for name in group:
         column = columns[name]
         if not column.attribute.kind.numeric:

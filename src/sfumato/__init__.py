@@ -19,7 +19,7 @@ HOMES = (
     ("sfumato.description", ("describe",)),
     ("sfumato.certificates", ("certify",)),
     ("sfumato.mining", ("reconstruct", "mine", "predict", "evaluate", "cluster")),
-    ("sfumato.questions", ("fit",)),
+    ("sfumato.questions", ("fit", "associate")),
     ("sfumato.auditing", ("compare", "audit")),
     ("sfumato.tradeoffs", ("tradeoff", "compare_plans")),
     ("sfumato.generators", ("generate",)),
@@ -35,7 +35,7 @@ HOMES = (
     ("sfumato.randomness", ("SecretKey",)),
     ("sfumato.reconstruction", ("Distribution", "Figure")),
     ("sfumato.mining", ("Reconstruction", "Reconstructions", "Model", "Evaluation")),
-    ("sfumato.questions", ("RegressionFit",)),
+    ("sfumato.questions", ("RegressionFit", "Crosstab", "Correlations", "Itemsets")),
     ("sfumato.mining.estimators", ("PerturbedTreeClassifier",)),
     ("sfumato.auditing", ("audit_epsilon", "Comparison", "Audit")),
     ("sfumato.tradeoffs", ("Tradeoff", "PlanComparison")),
@@ -89,7 +89,14 @@ if TYPE_CHECKING:  # `as` tells type checkers that a name is handed on
     from sfumato.mining.estimators import PerturbedTreeClassifier as PerturbedTreeClassifier
     from sfumato.papers import Results as Results, reproduce as reproduce
     from sfumato.plans import Plan as Plan
-    from sfumato.questions import RegressionFit as RegressionFit, fit as fit
+    from sfumato.questions import (
+        Correlations as Correlations,
+        Crosstab as Crosstab,
+        Itemsets as Itemsets,
+        RegressionFit as RegressionFit,
+        associate as associate,
+        fit as fit,
+    )
     from sfumato.randomness import SecretKey as SecretKey
     from sfumato.reconstruction import Distribution as Distribution, Figure as Figure
     from sfumato.releases import (

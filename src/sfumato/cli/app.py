@@ -23,6 +23,7 @@ VERBS = {
     "verify": "Check a release against its signature.",
     "describe": "What a release says about itself: laws, privacy in every unit, cautions.",
     "certify": "Prove the laws of a release: exact tables and amplification, for anyone to check.",
+    "associate": "Which columns go together: a table with its test, correlations, itemsets and rules.",
     "fit": "A regression on the true values behind a release.",
     "reconstruct": "The true distributions behind a release, with their uncertainty.",
     "mine": "Grow a decision tree from a release.",

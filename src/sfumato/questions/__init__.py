@@ -9,3 +9,4 @@ Start with weights. Laws come from `channels`, fits from `reconstruction`; nothi
 from sfumato.questions.functions import Function, NumberSet, OfLabels, OfNumbers, Piece, unit_of
 from sfumato.questions.weights import ColumnWeights, NoWeightError, Reading, Weight, joint_powers, noise_covariance
 from sfumato.questions.regression import RegressionFit, fit
+from sfumato.questions.associations import Correlations, Crosstab, Itemsets, associate

@@ -13,3 +13,6 @@ Start with linear. Weights of one column come from the room around; nothing here
 
 from sfumato.questions.regression.outcome import RegressionFit
 from sfumato.questions.regression.regress import FAMILIES, fit
+from sfumato.questions.regression.clusters import Powers, States
+from sfumato.questions.regression.formula import level_names
+from sfumato.questions.regression.held_rows import Rows, Source, check_some_rows, parts

@@ -139,6 +139,12 @@ class Powers:
         """Whether there is no noise in it."""
         return self.column.channel is None
 
+    def weigh(self, values: FloatArray, power: int) -> FloatArray:
+        """Return the weight of u^power; the power itself where there is no noise."""
+        if self.exact:
+            return np.asarray(self.scaled(values) ** power)
+        return self.weights[power - 1](values)
+
     def scaled(self, values: FloatArray) -> FloatArray:
         """Return released values in the unit of u, where noise is added to u itself."""
         low, width = self.column.attribute.interval.low, self.column.attribute.interval.range or 1.0
@@ -251,10 +257,7 @@ class ClusterRows:
         return self._powers[powers]
 
     def _own(self, place: int, power: int) -> FloatArray:
-        numbers = self.cluster.powers[place]
-        if numbers.exact:
-            return np.asarray(numbers.scaled(self.numbers[place]) ** power)
-        return numbers.weights[power - 1](self.numbers[place])
+        return self.cluster.powers[place].weigh(self.numbers[place], power)
 
 
 @dataclass(frozen=True, eq=False)

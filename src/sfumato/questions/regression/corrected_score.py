@@ -18,7 +18,7 @@ import numpy as np
 
 from sfumato.counts import FloatArray, IntArray, Sums
 from sfumato.errors import DataError
-from sfumato.questions.held_rows import Rows, parts
+from sfumato.questions.regression.held_rows import Rows, parts
 from sfumato.questions.regression.clusters import Clusters, multiply
 from sfumato.questions.regression.exponentials import ClusterWaves, ComplexArray, Wave, check_exponential
 from sfumato.questions.regression.families import Mean, exponential_mean, logistic_mean

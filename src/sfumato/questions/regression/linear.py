@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.counts import FloatArray, IntArray, Sums
-from sfumato.questions.held_rows import parts
+from sfumato.questions.regression.held_rows import parts
 from sfumato.questions.regression.clusters import Clusters, ClusterRows, Polynomial, combine, multiply
 from sfumato.table import Table
 

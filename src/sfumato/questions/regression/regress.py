@@ -12,7 +12,7 @@ from sfumato.counts import FloatArray
 from sfumato.engines import Engine, Local
 from sfumato.errors import DataError, UsageError
 from sfumato.findings import Note
-from sfumato.questions.held_rows import Rows, Source, check_some_rows, in_either_order
+from sfumato.questions.regression.held_rows import Rows, Source, check_some_rows, in_either_order
 from sfumato.questions.regression import corrected_score
 from sfumato.questions.regression.clusters import Clusters
 from sfumato.questions.regression.formula import Design

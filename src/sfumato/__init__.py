@@ -19,7 +19,7 @@ HOMES = (
     ("sfumato.description", ("describe",)),
     ("sfumato.certificates", ("certify",)),
     ("sfumato.mining", ("reconstruct", "mine", "predict", "evaluate", "cluster")),
-    ("sfumato.questions", ("fit", "associate")),
+    ("sfumato.questions", ("fit", "associate", "power")),
     ("sfumato.auditing", ("compare", "audit")),
     ("sfumato.tradeoffs", ("tradeoff", "compare_plans")),
     ("sfumato.generators", ("generate",)),
@@ -35,7 +35,7 @@ HOMES = (
     ("sfumato.randomness", ("SecretKey",)),
     ("sfumato.reconstruction", ("Distribution", "Figure")),
     ("sfumato.mining", ("Reconstruction", "Reconstructions", "Model", "Evaluation")),
-    ("sfumato.questions", ("RegressionFit", "Crosstab", "Correlations", "Itemsets")),
+    ("sfumato.questions", ("RegressionFit", "Crosstab", "Correlations", "Itemsets", "Power")),
     ("sfumato.mining.estimators", ("PerturbedTreeClassifier",)),
     ("sfumato.auditing", ("audit_epsilon", "Comparison", "Audit")),
     ("sfumato.tradeoffs", ("Tradeoff", "PlanComparison")),
@@ -93,9 +93,11 @@ if TYPE_CHECKING:  # `as` tells type checkers that a name is handed on
         Correlations as Correlations,
         Crosstab as Crosstab,
         Itemsets as Itemsets,
+        Power as Power,
         RegressionFit as RegressionFit,
         associate as associate,
         fit as fit,
+        power as power,
     )
     from sfumato.randomness import SecretKey as SecretKey
     from sfumato.reconstruction import Distribution as Distribution, Figure as Figure

@@ -27,6 +27,7 @@ VERBS = {
     "fit": "A regression on the true values behind a release.",
     "reconstruct": "The true distributions behind a release, with their uncertainty.",
     "mine": "Grow a decision tree from a release.",
+    "power": "Planning without data: rows for an error, or the error of rows.",
     "predict": "Apply a model to true values.",
     "evaluate": "Scores of a model on true values, beside guessing.",
     "audit": "Privacy promised beside privacy left after real attacks, as a report.",

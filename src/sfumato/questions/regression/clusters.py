@@ -8,7 +8,7 @@ is a polynomial in its numbers with coefficients for each combination of its lab
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import product
@@ -101,6 +101,9 @@ class States:
     def _of(cls, column: Column, tables: Sequence[Weight], values: FloatArray) -> States:
         cells = [w for w in tables if isinstance(w, CellWeight)]
         table = np.stack([w.table[:-1] for w in cells], axis=1)
+        if column.attribute.missing is not Missing.CATEGORY:
+            # Every row has one of the states. Σw − 1 has the mean 0 whatever the true state is, so its share may be taken off each.
+            table = table - (table.sum(axis=1, keepdims=True) - 1) / table.shape[1]
         span = unit_of(column.attribute) if column.attribute.kind.numeric else (0.0, 1.0)
         return cls(column.name, cells[0].grid, table, values, span, column.channel is None)
 
@@ -142,7 +145,9 @@ class Powers:
     def weigh(self, values: FloatArray, power: int) -> FloatArray:
         """Return the weight of u^power; the power itself where there is no noise."""
         if self.exact:
-            return np.asarray(self.scaled(values) ** power)
+            attribute = self.column.attribute
+            low, width = unit_of(attribute)
+            return np.asarray(((attribute.to_values(values) - low) / width) ** power)
         return self.weights[power - 1](values)
 
     def scaled(self, values: FloatArray) -> FloatArray:
@@ -274,6 +279,8 @@ class Clusters:
     """Columns of numbers that are known up to their bin."""
     unit: tuple[float, float]
     """The response is unit[0] + unit[1] × the scaled response."""
+    missing: Mapping[str, float]
+    """Of columns released as true whose missing values are a category, the code of these."""
 
     @classmethod
     def of(cls, design: Design, columns: Sequence[Column], *, linear: bool = True) -> Clusters:
@@ -325,7 +332,12 @@ class Clusters:
             for s in c.states
             if by_name[s.name].attribute.kind.numeric and s.name not in design.by_level and not _atoms(by_name[s.name])
         )
-        return cls(design, tuple(clusters), intercept, back * unit[1] if linear else back, binned, unit)
+        missing = {
+            c.name: float(len(c.attribute.categories))
+            for c in columns
+            if c.channel is None and c.attribute.missing is Missing.CATEGORY
+        }
+        return cls(design, tuple(clusters), intercept, back * unit[1] if linear else back, binned, unit, missing)
 
     @property
     def size(self) -> int:
@@ -336,10 +348,8 @@ class Clusters:
         """Return the rows that have a value in every column of the formula."""
         out: BoolArray = np.ones(table.rows, dtype=bool)
         for name in self.design.columns:
-            column = table[name]
-            out &= ~np.isnan(column.values)
-            if column.channel is None and column.attribute.missing is Missing.CATEGORY:
-                out &= column.values < len(column.attribute.categories)
+            values = table[name].values
+            out &= ~np.isnan(values) & ~(values >= self.missing.get(name, math.inf))
         return out
 
 

@@ -181,7 +181,7 @@ class _Moments:
 
     def check(self, rows: Rows, clusters: Clusters) -> None:
         """Raise DataError where the smallest eigenvalue of M is not surely above 0: the rows cannot tell the coefficients."""
-        sizes = np.sqrt(np.maximum(np.diag(self.matrix), 1e-300))
+        sizes = np.sqrt(np.maximum(np.diag(self.matrix), 1 / max(self.n, 1.0)))
         values, vectors = np.linalg.eigh(self.matrix / np.outer(sizes, sizes))
         along = vectors[:, 0]
         direction = Direction(along / sizes, np.zeros(len(along)))

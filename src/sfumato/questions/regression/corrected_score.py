@@ -128,7 +128,7 @@ def solve(rows: Rows, clusters: Clusters, family: str) -> Solution:
     family
         `binomial` or `poisson`.
     """
-    max_iterations, tolerance, near, longest = 30, 1e-10, 0.5, 2.0
+    max_iterations, tolerance, near, longest, patience = 30, 1e-10, 0.5, 2.0, 8
     binary = family == "binomial"
     for cluster in clusters.clusters:
         check_exponential(cluster, clusters.size)
@@ -140,6 +140,7 @@ def solve(rows: Rows, clusters: Clusters, family: str) -> Solution:
         sums = rows.fold(Score(clusters, waves, beta, mean, binary)).arrays
         n = float(sums["present"][0])
         if kept is None or not binary:
+            before = size
             size = choose_size(mean, sums["growth"] / n, n) if binary and noisy else len(mean.kappa)
         score = sums["linear"] - (mean.mean[:size, None] * sums["score"][:size]).sum(axis=0).real
         slope = (mean.slope[:size, None, None] * sums["slope"][:size]).sum(axis=0).real
@@ -147,7 +148,7 @@ def solve(rows: Rows, clusters: Clusters, family: str) -> Solution:
             step = np.linalg.solve(slope, score)
         except np.linalg.LinAlgError:
             step = np.full(len(beta), np.nan)
-        if not np.isfinite(step).all():
+        if not np.isfinite(step).all() or (iteration > patience and np.linalg.eigvalsh(slope)[0] <= 0):
             break
         length = float(np.abs(step).max())
         if length < tolerance:
@@ -155,8 +156,8 @@ def solve(rows: Rows, clusters: Clusters, family: str) -> Solution:
         beta = beta + step * min(1.0, longest / length)
         if kept is None:
             mean = _mean_for(clusters, beta, binary=binary)
-            if length < near:
-                kept = size = _same_reach(mean, size, sums, n, binary=binary)
+            if length < near or iteration == patience:  # two numbers of waves may take turns for ever
+                kept = size = _same_reach(mean, min(size, before or size), sums, n, binary=binary)
     raise DataError(
         f"{clusters.design.formula!r}: these rows cannot tell the coefficients: their noise is too strong, or the terms tell the "
         "response without any error; leave terms out, or use more rows"

@@ -12,3 +12,6 @@ from sfumato.questions.functions import Function, NumberSet, OfLabels, OfNumbers
 from sfumato.questions.reply import ask, reply
 from sfumato.questions.sql import parse_question
 from sfumato.questions.weights import ColumnWeights, NoWeightError, Reading, Weight, joint_powers, noise_covariance
+from sfumato.questions.regression import RegressionFit, fit
+from sfumato.questions.associations import Correlations, Crosstab, Itemsets, associate
+from sfumato.questions.planning import Power, power

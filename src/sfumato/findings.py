@@ -582,6 +582,7 @@ WORDS = {
         "smoothness was chosen from the release, and holds in about 93 of 100 ranges on average over columns. The guaranteed one "
         "assumes nothing of the column: it holds every share that some column has which agrees with the released values."),
         "Use the guaranteed interval where a decision depends on this one range.",
+    ),
     "SF551": (
         "Rows of one entity share their noise",
         "Some entities have several rows, and equal values of one entity carry equal noise, which does not average out.",

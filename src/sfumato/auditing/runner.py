@@ -117,18 +117,19 @@ def audit(
     released = {c.name: c.values for c in case.view.columns}
     unchanged = case.rows[exposed_rows.unchanged_rows(case.truth, released, case.view.guided)]
     attributes = [c.attribute for c in case.view.columns]
-    described = _describe(made)
     useful = dict(measure_utility(case.view, case.truth, seed))
     if not engine.gathers:
         useful["all_rows"] = count_distances(made, original, engine, encoding)
         if case.view.rows < (of := made.manifest.data.rows):
             notes["rows"] = f"attacks saw {case.view.rows:,} of {of:,} rows, chosen by a hash of their numbers"
+    promises = tuple(judge_promises(case, findings, remedies_taken(made.manifest), _stated_promises(made)))
+    described = _describe(made)
     return Audit(
         name=case.view.name,
         rows=case.view.rows,
         findings=tuple(findings),
         people=count_found(findings),
-        promises=tuple(judge_promises(case, findings, remedies_taken(made.manifest), _stated_promises(made))),
+        promises=promises,
         exposure=replace(exposure, worst=case.rows[exposure.worst]),
         utility=useful,
         privacy=_privacy(described, case.view),

@@ -209,7 +209,7 @@ def _promises(about: Mapping[str, Any]) -> str:
         [
             name,
             p["mechanism"],
-            f"{_number(p['interval_width_95'])}",
+            _number(p["interval_width_95"] if p.get("stated") is None else p["stated"]),
             f"{_number(p['without_release'])}",
             _format_left(p),
             *(_format_guess(p["guessed_right"])),

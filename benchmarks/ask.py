@@ -111,6 +111,11 @@ def read_columns(folder: Path, name: str, rows: int) -> Table | None:
         warnings.simplefilter("ignore")
         plan = sf.Plan.propose(str(path))
         original = read_original(str(path), plan)
+    return choose_columns(original, name, rows)
+
+
+def choose_columns(original: Table, name: str, rows: int) -> Table:
+    """Return the wanted columns of some rows, numbers in their own unit."""
     numbers, labels = WANTED[name]
     known = {c.name: c for c in original.all_columns}
     chosen = [known[n] for n in (*numbers, *labels) if n in known]

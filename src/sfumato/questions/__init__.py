@@ -1,9 +1,14 @@
 """Ask a release anything that can be told through its noise, each figure with its error.
 
-functions   what can be asked of one column's true value
-weights     what a released value says, without bias, of such a function
+functions, weights     what a released value says, without bias, of a function of the true one
+sql, question          a SELECT, and what it asks for
+conditions             three-valued logic over cells of true values
+axes, layout, sums     which columns are cut into classes, and the one fold that a figure needs
+statistics, estimate   from sums to figures with errors
+ranges, value_counts   ranges of blurred numbers; quantiles of true ones
+reply, answer          the whole way, and what comes of it
 
-Start with weights. Laws come from `channels`, fits from `reconstruction`; nothing here knows trees, attacks or owners.
+Start with reply.ask, then weights. Laws come from `channels`, fits from `reconstruction`; nothing here knows trees or attacks.
 """
 
 from sfumato.questions.answer import Answer

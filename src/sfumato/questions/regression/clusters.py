@@ -311,7 +311,9 @@ class Clusters:
                     centre = 0.5 if middle and alone and factor.power == 1 else 0.0
                     scale = width if centre else max(abs(low), abs(low + width))
                 elif numeric and linear:
-                    centre, scale, unit = 0.5, width, (low + 0.5 * width, width)
+                    centre = 0.5 if middle else 0.0
+                    scale = width if middle else max(abs(low), abs(low + width))
+                    unit = (low + 0.5 * width if middle else 0.0, scale)
                 one = _factor_function(factor, states, powers, centre, scale)
                 function = one if function is None else multiply(function, one)
                 if numeric and i < p:

@@ -6,6 +6,7 @@ table of a few made-up rows, never data: what it says of the columns of the desi
 
 from __future__ import annotations
 
+import keyword
 import re
 import warnings
 from collections.abc import Mapping, Sequence
@@ -124,8 +125,10 @@ def _parse(formula: str) -> tuple[Any, Any]:
 
     if formula.count("~") != 1:
         raise UsageError(f"{formula!r} is not a formula; write RESPONSE ~ TERM + TERM, such as 'salary ~ age + C(region)'")
+    # A name such as class is a word of Python, which formulaic cannot read inside of C( ). Labels are coded without it, too.
+    words = "|".join(keyword.kwlist)
     try:
-        parsed = Formula(formula)
+        parsed = Formula(re.sub(rf"\bC\(\s*({words})\s*\)", r"\1", formula))
         left, right = list(parsed.lhs), list(parsed.rhs)
     except (FormulaicError, AttributeError, TypeError, SyntaxError):
         raise UsageError(f"{formula!r} cannot be read; {SUBSET}") from None

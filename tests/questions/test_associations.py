@@ -54,7 +54,11 @@ def test_pearson_by_hand() -> None:
     assert chi_square(np.array([[30.0, 20.0], [10.0, 40.0]]), np.eye(2), np.eye(2)).statistic == pytest.approx(50 / 3)
 
 
-@pytest.mark.parametrize(("attribute", "law"), [(B, S), (B, sf.Projective(gamma=19)), (BLANK, S)], ids=lambda x: getattr(x, "law", x.name if hasattr(x, "name") else ""))
+@pytest.mark.parametrize(
+    ("attribute", "law"),
+    [(B, S), (B, sf.Projective(gamma=19)), (BLANK, S)],
+    ids=lambda x: getattr(x, "law", x.name if hasattr(x, "name") else ""),
+)
 def test_independent_columns_are_called_related_in_one_of_twenty(attribute: sf.Attribute, law: Channel) -> None:
     """500 fresh tables; outside these ends once in 10,000 times if the level is .05, .04 or .06 at the ends of its claim."""
     wrong, tables, rows = 0, 500, 600
@@ -74,7 +78,12 @@ def test_counts_and_v_of_the_true_table_are_held() -> None:
         for number in range(100):
             result = sf.associate(Table(tuple(blur(c, S, number) for c in columns)), "a", "b")
             v.append(result.v.low <= truth.v <= result.v.high)
-            counts.append([[f.low <= t <= f.high for f, t in zip(*rows, strict=True)] for rows in zip(result.counts, truth.counts, strict=True)])
+            counts.append(
+                [
+                    [f.low <= t <= f.high for f, t in zip(*rows, strict=True)]
+                    for rows in zip(result.counts, truth.counts, strict=True)
+                ]
+            )
         assert np.mean(v) >= binom.ppf(1e-4, 100, 0.93) / 100
         assert np.mean(counts, axis=0).min() >= binom.ppf(1e-5, 100, 0.95) / 100
 
@@ -89,7 +98,9 @@ def numbers(rows: int = 1500) -> list[Column]:
     return [Column(a, None, v.clip(-5, 8)) for a, v in zip(NUMBERS, values, strict=True)]
 
 
-@pytest.mark.parametrize("law", [sf.Gaussian(privacy=0.5), sf.Uniform(privacy=0.5), sf.SquareWave(epsilon=4)], ids=lambda w: w.law)
+@pytest.mark.parametrize(
+    "law", [sf.Gaussian(privacy=0.5), sf.Uniform(privacy=0.5), sf.SquareWave(epsilon=4)], ids=lambda w: w.law
+)
 def test_correlations_of_the_true_table_are_held(law: Channel) -> None:
     columns = numbers()
     truth = sf.associate(Table(tuple(columns)))
@@ -116,8 +127,10 @@ def baskets(rows: int = 2000) -> list[Column]:
     bread = np.where(milk, rng.random(rows) < 0.8, rng.random(rows) < 0.3)
     butter = np.where(milk & bread, rng.random(rows) < 0.7, rng.random(rows) < 0.1)
     beer, ice = rng.random(rows) < 0.2, rng.random(rows) < 0.05
-    names = dict(milk=milk, bread=bread, butter=butter, beer=beer, ice=ice)
-    return [Column(sf.Attribute(n, LABELS, sf.Categories(("no", "yes"))), None, v.astype(float)) for n, v in names.items()]
+    names = {"milk": milk, "bread": bread, "butter": butter, "beer": beer, "ice": ice}
+    return [
+        Column(sf.Attribute(n, LABELS, sf.Categories(("no", "yes"))), None, v.astype(float)) for n, v in names.items()
+    ]
 
 
 def test_itemsets_without_noise_are_counted() -> None:
@@ -141,7 +154,9 @@ def test_supports_and_confidences_of_the_true_table_are_held_and_nothing_frequen
     confidences = {(r.given, r.then): float(r.confidence) for r in truth.rules}
     held, sure, lost, releases = [], [], 0, 40
     for number in range(releases):
-        result = sf.associate(Table(tuple(blur(c, S, number) for c in columns)), itemsets=True, min_support=0.2, min_confidence=0.0)
+        result = sf.associate(
+            Table(tuple(blur(c, S, number) for c in columns)), itemsets=True, min_support=0.2, min_confidence=0.0
+        )
         there = {one.items: one.support for one in result.itemsets}
         lost += sum(items not in there for items, share in supports.items() if share > 0.3)
         held += [f.low <= supports[items] <= f.high for items, f in there.items() if items in supports]

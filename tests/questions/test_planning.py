@@ -29,7 +29,11 @@ def normal(seed: int, rows: int = ROWS, sd: float = 15.0) -> np.ndarray:
     return np.random.default_rng(seed).normal(50, sd, rows).clip(0, 100)
 
 
-@pytest.mark.parametrize("law", [sf.Gaussian(privacy=0.5), sf.Uniform(privacy=1.0), sf.SquareWave(epsilon=3.0), sf.Laplace(privacy=0.5)], ids=lambda w: w.law)
+@pytest.mark.parametrize(
+    "law",
+    [sf.Gaussian(privacy=0.5), sf.Uniform(privacy=1.0), sf.SquareWave(epsilon=3.0), sf.Laplace(privacy=0.5)],
+    ids=lambda w: w.law,
+)
 def test_the_error_of_a_mean_is_the_planned_one(law) -> None:
     wish = {k: v for k, v in law.to_dict().items() if k in ("privacy", "epsilon")}
     planned = sf.power("mean", rows=ROWS, noise=law.law, options=wish, domain=(0, 100), sd=15)
@@ -46,7 +50,9 @@ def test_the_error_of_a_share_and_a_count_is_the_planned_one(labels: int) -> Non
     planned = sf.power("share", rows=ROWS, noise="substitution", options={"gamma": 19}, share=0.3, labels=labels)
     codes = (np.arange(ROWS) >= 0.3 * ROWS).astype(float)
     weight = ColumnWeights.of(Column(attribute, law, np.empty(0))).weigh(OfLabels((1.0, *[0.0] * labels)))
-    estimates = [weight(Column(attribute, None, codes).through(law, key(n, "l")).values).mean() for n in range(RELEASES)]
+    estimates = [
+        weight(Column(attribute, None, codes).through(law, key(n, "l")).values).mean() for n in range(RELEASES)
+    ]
     assert spread(estimates, planned) == pytest.approx(1, abs=0.15)
     counted = sf.power("count", rows=ROWS, noise="substitution", options={"gamma": 19}, share=0.3, labels=labels)
     assert counted.error == pytest.approx(ROWS * planned.error)
@@ -61,18 +67,24 @@ def test_the_error_of_a_correlation_is_the_planned_one(rho: float) -> None:
     y = rho * x + np.sqrt(1 - rho**2) * rng.normal(0, 1, rows)
     columns = [Column(a, None, (50 + 15 * v).clip(0, 100)) for a, v in ((X, x), (Y, y))]
     estimates = [
-        float(sf.associate(Table(tuple(c.through(law.on(c.attribute), key(n, c.name)) for c in columns)))["x", "y"]) for n in range(80)
+        float(sf.associate(Table(tuple(c.through(law.on(c.attribute), key(n, c.name)) for c in columns)))["x", "y"])
+        for n in range(80)
     ]
     assert spread(estimates, planned) == pytest.approx(1, abs=0.33)
 
 
 def test_the_error_of_a_coefficient_is_the_planned_one() -> None:
     rows, law = 3000, sf.Gaussian(privacy=0.4)
-    planned = sf.power("coefficient", rows=rows, noise="gaussian", privacy=0.4, domain=(0, 100), sd=15, slope=0.5, residual=8)
+    planned = sf.power(
+        "coefficient", rows=rows, noise="gaussian", privacy=0.4, domain=(0, 100), sd=15, slope=0.5, residual=8
+    )
     x = normal(3, rows)
     y = (25 + 0.5 * x + np.random.default_rng(4).normal(0, 8, rows)).clip(0, 100)
     columns = [Column(a, None, v) for a, v in ((X, x), (Y, y))]
-    fits = [sf.fit("y ~ x", Table(tuple(c.through(law.on(c.attribute), key(n, c.name)) for c in columns)))["x"] for n in range(80)]
+    fits = [
+        sf.fit("y ~ x", Table(tuple(c.through(law.on(c.attribute), key(n, c.name)) for c in columns)))["x"]
+        for n in range(80)
+    ]
     assert spread([float(f) for f in fits], planned) == pytest.approx(1, abs=0.33)
     assert np.median([f.se for f in fits]) == pytest.approx(planned.error / 1.96, rel=0.15)
     assert np.median([f.population_error for f in fits]) == pytest.approx(planned.population_error / 1.96, rel=0.15)
@@ -87,7 +99,11 @@ def test_the_error_of_a_difference_is_the_planned_one() -> None:
     columns = [Column(X, None, normal(5, rows)), Column(group, None, codes)]
     laws = [law.on(X), swap.on(group)]
     fits = [
-        float(sf.fit("x ~ C(group)", Table(tuple(c.through(w, key(n, c.name)) for c, w in zip(columns, laws, strict=True))))["C(group)[T.b]"])
+        float(
+            sf.fit(
+                "x ~ C(group)", Table(tuple(c.through(w, key(n, c.name)) for c, w in zip(columns, laws, strict=True)))
+            )["C(group)[T.b]"]
+        )
         for n in range(80)
     ]
     assert spread(fits, planned) == pytest.approx(1, abs=0.33)

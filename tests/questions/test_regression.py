@@ -113,7 +113,16 @@ def test_without_noise_least_squares_are_least_squares() -> None:
     [
         ("y ~ x*z", lambda c: (c["x"], c["z"], c["x"] * c["z"])),
         ("y ~ x + I(x**2)", lambda c: (c["x"], c["x"] ** 2)),
-        ("y ~ x*C(group)", lambda c: (c["x"], c["group"] == 1, c["group"] == 2, c["x"] * (c["group"] == 1), c["x"] * (c["group"] == 2))),
+        (
+            "y ~ x*C(group)",
+            lambda c: (
+                c["x"],
+                c["group"] == 1,
+                c["group"] == 2,
+                c["x"] * (c["group"] == 1),
+                c["x"] * (c["group"] == 2),
+            ),
+        ),
         ("y ~ C(group, Treatment('b'))", lambda c: (c["group"] == 0, c["group"] == 2)),
     ],
 )
@@ -131,7 +140,9 @@ def test_without_an_intercept_every_label_has_a_coefficient() -> None:
     assert np.allclose([float(f) for f in fitted.coefficients.values()], means)
 
 
-@pytest.mark.parametrize(("formula", "family"), [("yes ~ x + z + C(group)", "binomial"), ("count ~ x + z + C(group)", "poisson")])
+@pytest.mark.parametrize(
+    ("formula", "family"), [("yes ~ x + z + C(group)", "binomial"), ("count ~ x + z + C(group)", "poisson")]
+)
 def test_without_noise_the_score_is_zero(formula: str, family: str) -> None:
     x, z, group = (PEOPLE[n].values for n in ("x", "z", "group"))
     d = design_matrix(x, z, group == 1, group == 2)
@@ -202,7 +213,11 @@ def test_noise_that_was_drawn_together_is_taken_out_together() -> None:
     held = []
     for number in range(40):
         noisy = law.perturb(SecretKey(bytes([number] * 32)), Rows(0, len(values)), values)
-        table = Table(tuple(Column(PEOPLE[n].attribute, law.marginal(PEOPLE[n].attribute), noisy[:, i]) for i, n in enumerate(names)))
+        table = Table(
+            tuple(
+                Column(PEOPLE[n].attribute, law.marginal(PEOPLE[n].attribute), noisy[:, i]) for i, n in enumerate(names)
+            )
+        )
         held.append([f.low <= truth[t] <= f.high for t, f in sf.fit("y ~ x + z", table).coefficients.items()])
     assert np.mean(held, axis=0).min() >= least_held(40, 3)
 

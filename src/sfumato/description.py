@@ -329,10 +329,15 @@ def _attribute(column: ReleasedColumn, method: Mapping[str, Any] | None) -> dict
         words = {"in_words": "see the audit" if guided else "0", "epsilon_in_words": f"∞ ({reason})"}
     else:
         privacy = figures(channel, attribute)
+        if column.promise is not None:
+            privacy |= {"promise": column.promise}
         if column.missing_public:
             privacy |= {"missing_public": True, "missing_reason": VISIBLE_GAPS, "next_step": HIDE_GAPS}
         privacy |= _example(column, privacy)
-        words = {"in_words": _width_words(column, privacy), "epsilon_in_words": _epsilon_words(column, privacy)}
+        words = {
+            "in_words": _width_words(column, privacy) + _promise_words(column),
+            "epsilon_in_words": _epsilon_words(column, privacy),
+        }
     return about | {"privacy": privacy | words}
 
 
@@ -344,6 +349,12 @@ def _example(column: ReleasedColumn, privacy: Mapping[str, Any]) -> dict[str, An
     half = privacy["interval_width_95"] / 2
     low, value, high = ruler.to_values(np.array([0.5 - half, 0.5, 0.5 + half])).tolist()
     return {"interval_95_example": {"released": value, "low": max(low, ruler.low), "high": min(high, ruler.high)}}
+
+
+def _promise_words(column: ReleasedColumn) -> str:
+    if column.promise is None:
+        return ""
+    return f"; {format_number(column.promise, 3)} promised, since other columns tell more"
 
 
 def _width_words(column: ReleasedColumn, privacy: dict[str, Any]) -> str:

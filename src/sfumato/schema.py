@@ -29,6 +29,13 @@ MAX_EXACT_INTEGER = 2**53
 """Beyond this a float64 no longer holds every integer, so a value could change without any noise."""
 
 
+def check_promise(name: str, promise: object) -> float:
+    """Return a promised interval; raise UsageError unless it is a number above 0."""
+    if isinstance(promise, bool) or not isinstance(promise, int | float) or not 0 < promise < math.inf:
+        raise UsageError(f"{name}: promise = {promise!r} must be a number above 0, the width of an interval")
+    return float(promise)
+
+
 class Kind(StrEnum):
     """How the values of a column are read: `REAL`, `INTEGER`, `DATE`, `CATEGORICAL` or `ORDINAL`.
 

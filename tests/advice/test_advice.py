@@ -8,7 +8,9 @@ import pytest
 
 import sfumato as sf
 from sfumato.advice import Goal, advise
-from sfumato.advice.advisor import order_by_cost, read_rehearsal, round_up, shared_bits
+from sfumato.advice.advisor import read_rehearsal
+from sfumato.advice.costs import order_by_cost, shared_bits
+from sfumato.advice.search import round_down, round_up
 from sfumato.attacks import View
 from sfumato.auditing import find_people
 from sfumato.errors import UsageError
@@ -28,6 +30,11 @@ def people_found(table, plan, key):
         if plan.schema[c.name].released
     )
     return find_people(View(columns), {c.name: c.values for c in truth.all_columns}, targets=1000)
+
+
+def broken_promises(rehearsal, plan):
+    """Name the columns of which quick attacks leave less than is promised."""
+    return [p.attribute for p in rehearsal.promises(plan) if p.verdict == "broken"]
 
 
 @pytest.fixture(scope="module")
@@ -66,8 +73,8 @@ def test_noise_is_raised_until_promises_hold():
     """On iris at the usual strength other columns tell petals better than their noise promises."""
     plan = Plan.propose("iris")
     rehearsal = read_rehearsal(plan, "iris")
-    assert rehearsal.broken_promises(plan)
-    assert not rehearsal.broken_promises(sf.plan("iris", goal="found=90%"))
+    assert broken_promises(rehearsal, plan)
+    assert not broken_promises(rehearsal, sf.plan("iris", goal="found=90%"))
 
 
 def test_a_named_strength_is_followed_and_a_goal_beside_it_is_refused():
@@ -139,3 +146,8 @@ def test_other_words_are_refused_with_the_next_step(text):
 @pytest.mark.parametrize(("value", "rounded"), [(0.5, 0.5), (0.501, 0.51), (2.388, 2.4), (12.1, 13.0)])
 def test_strengths_are_rounded_up_to_two_digits(value, rounded):
     assert round_up(value) == pytest.approx(rounded)
+
+
+@pytest.mark.parametrize(("value", "rounded"), [(0.5, 0.5), (0.509, 0.5), (2.388, 2.3), (12_950, 12_000)])
+def test_promises_are_rounded_down_to_two_digits(value, rounded):
+    assert round_down(value) == pytest.approx(rounded)

@@ -20,6 +20,8 @@ from sfumato.attacks import (
 )
 from sfumato.attacks._likelihood import Likelihood
 from sfumato.attacks.linkage import meeting_chance
+from sfumato.auditing.case import Case
+from sfumato.auditing.trial import try_attack
 from sfumato.channels import Gaussian, Substitution
 from sfumato.errors import UsageError
 from sfumato.randomness import Rows, SecretKey
@@ -178,6 +180,19 @@ def test_the_nearest_row_is_nearest_by_gowers_distance(mixed):
         assert distances[found[row]] == pytest.approx(distances.min(), abs=1e-5)
 
 
+@pytest.mark.parametrize("seed", [0, 1, 5])
+def test_ties_fall_by_chance_for_the_very_people_that_the_audit_chose(seed):
+    """Four rows are alike each time, so a quarter of the people is found; their own rows must not come first among equals."""
+    n = 2000
+    true = {name: np.repeat(np.random.default_rng(7).integers(0, 50, n // 4), 4) * 1.0 for name in "ab"}
+    true["a"] = np.repeat(np.arange(n // 4), 4) * 1.0
+    columns = [Column(Attribute(m, Kind.INTEGER, Interval(0, 500)), None, v) for m, v in true.items()]
+    case = Case.in_memory(View(tuple(columns)), true, targets=400, seed=seed)
+    for kind in (NearestLinkage, LikelihoodLinkage):
+        (finding,), _ = try_attack(kind, case)
+        assert finding.success == pytest.approx(0.25, abs=4 * np.sqrt(0.25 * 0.75 / 400)), kind.name
+
+
 def test_a_control_never_finds_the_row_that_was_struck(mixed):
     view, truth = mixed
     rows = np.arange(300)
@@ -220,6 +235,34 @@ def test_inference_is_the_weighted_sum_of_posteriors(mixed):
         assert found["c"].pick[i] == np.argmax(posterior)
 
 
+@pytest.mark.parametrize("sigma", [0.5, 4.0, 15.0, 60.0])
+@pytest.mark.parametrize("struck", [False, True])
+def test_a_secret_taken_out_of_the_sum_over_all_columns_is_a_sum_without_it(sigma, struck):
+    rng = np.random.default_rng(3)
+    n = 200
+    true = {name: rng.normal(50, 12, n).clip(0, 100).round() for name in "ab"} | {"c": rng.integers(0, 4, n) * 1.0}
+    true["a"][::7], true["c"][::9] = np.nan, np.nan
+    columns = []
+    for name, values in true.items():
+        number = name != "c"
+        domain = Interval(0, 100) if number else Categories(LABELS)
+        attribute = Attribute(name, Kind.INTEGER if number else Kind.CATEGORICAL, domain)
+        law = Gaussian(sigma=sigma) if number else Substitution(gamma=3.0)
+        columns.append(Column(attribute, None, values).through(law.on(attribute), KEY.derive(name)))
+    view = View(tuple(columns))
+    rows = np.flatnonzero(~np.isnan(true["a"]) & ~np.isnan(true["c"]))[:40]
+    targets = Targets({name: values[rows] for name, values in true.items()}, rows if struck else None)
+    claims = {r.attribute: r for r in LikelihoodInference(targets, ("a", "b", "c")).run(view).recoveries}
+    for secret, recovery in claims.items():
+        belief = view.beliefs[secret]
+        others = Targets({name: v for name, v in targets.known.items() if name != secret}, targets.without)
+        logs = Likelihood.of(view, others).logs(slice(0, len(rows))).astype(float)
+        there = belief.codes >= 0
+        weights = np.exp(logs[:, there] - logs[:, there].max(axis=1, keepdims=True))
+        posterior = weights @ belief.posterior[belief.codes[there]] / weights.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(recovery.mean, posterior @ belief.grid.centres, atol=2e-3)
+
+
 def test_a_secret_that_nothing_else_tells_is_inferred_from_the_own_row_only():
     rng = np.random.default_rng(5)
     x, secret = rng.random(2000), rng.integers(0, 4, 2000).astype(float)
@@ -260,3 +303,16 @@ def test_a_class_of_one_label_has_no_leaf_to_infer_from():
     target = Attribute("class", Kind.CATEGORICAL, Categories(("only",)), role=Role.TARGET)
     view = View((Column(attribute, None, np.linspace(0, 1, 50)), Column(target, None, np.zeros(50))), "class")
     assert LeafClass(Targets({"x": np.zeros(3)})).run(view).skipped
+
+
+def test_rows_at_the_same_distance_win_by_chance_also_where_the_attacked_people_were_chosen_under_the_same_seed():
+    """Ten rows of each label: the nearest row is the person's own one time in ten."""
+    codes = np.repeat(np.arange(200), 10).astype(float)
+    label = Attribute("label", Kind.CATEGORICAL, Categories(tuple(f"{i:03}" for i in range(200))))
+    view = View((Column(label, None, codes),))
+    shares = []
+    for seed in range(5):
+        people = np.random.default_rng(seed).permutation(len(codes))[:500]  # as an audit chooses them
+        picks = NearestLinkage(Targets({"label": codes[people]}), seed=seed).run(view)
+        shares.append((picks == people).mean())
+    assert np.mean(shares) == pytest.approx(0.1, abs=0.03)  # 4.6 standard deviations; it was 0.4

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sfumato.attacks import ColumnPosterior, RowOrder, View
-from sfumato.attacks.row_order import _fits, agreement, half_widths, smooth_rows, window_sums
+from sfumato.attacks.row_order import WindowSums, _fits, agreement, half_widths, smooth_rows, window_sums
 from sfumato.auditing.rates import central_width
 from sfumato.channels import CHANNELS, Gaussian, Intervals, Laplace, Projective, SquareWave, Substitution, Uniform
 from sfumato.randomness import Rows, SecretKey
@@ -157,7 +157,7 @@ def test_cumulative_sums_give_the_mean_and_the_line_of_the_neighbours(half):
     values = rng.normal(size=61)
     present = rng.random(61) < 0.8
     values[~present] = 0.0
-    for sloped, around in _fits(values, present, half):
+    for sloped, around in _fits(WindowSums(present, values), half):
         for i in range(61):
             near = [j for j in range(max(0, i - half), min(61, i + half + 1)) if j != i and present[j]]
             if not near:
@@ -171,7 +171,7 @@ def test_cumulative_sums_give_the_mean_and_the_line_of_the_neighbours(half):
 def test_the_line_is_exact_far_down_a_long_table():
     n = 300_000
     values = np.linspace(-1, 1, n)
-    for _, around in _fits(values, np.ones(n, bool), 8):
+    for _, around in _fits(WindowSums(np.ones(n, bool), values), 8):
         np.testing.assert_allclose(around[8:-8], values[8:-8], atol=1e-9)
 
 
@@ -193,8 +193,8 @@ def test_agreement_is_that_of_all_pairs_and_of_standard_size_by_chance():
     pairs = [(i, j) for i in range(300) for j in range(i + 1, min(300, i + 6))]
     variance = np.trace(np.linalg.matrix_power(np.diag(shares) - np.outer(shares, shares), 2))
     expected = sum(e[i] @ e[j] for i, j in pairs) / np.sqrt(len(pairs) * variance)
-    assert agreement(codes, 5) == pytest.approx(expected)
-    many = np.array([agreement(rng.permutation(codes), 5) for _ in range(400)])
+    assert agreement(codes, (5,)) == pytest.approx(expected)
+    many = np.array([agreement(rng.permutation(codes), (5,)) for _ in range(400)])
     assert abs(many.mean()) < 0.3
     assert 0.8 < many.std() < 1.2
 

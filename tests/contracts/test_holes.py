@@ -322,7 +322,7 @@ def test_hole_11_no_step_of_a_release_looks_through_all_columns_for_each(tmp_pat
     calls = []
     for columns in (150, 300):
         table = pa.table({f"c{i}": np.arange(40.0) // 2 for i in range(columns)})
-        plan = sf.plan(table)
+        plan = sf.plan(table, privacy=0.5)
         count = 0
 
         def count_line(_frame: object, event: str, _argument: object) -> object:
@@ -382,7 +382,7 @@ def test_hole_13_a_pipe_or_a_device_is_not_waited_for(tmp_path: Path, kind: str)
         lambda: sf.Plan.load(tmp_path / "plan.toml"),
         lambda: sf.plan(tmp_path / "t.csv"),
         lambda: sf.plan(tmp_path / "t.parquet"),
-        lambda: sf.release("iris", None, tmp_path / "r", key=tmp_path / "k"),
+        lambda: sf.release("iris", None, tmp_path / "r", key=tmp_path / "k", privacy=0.5),
     ):
         with pytest.raises(SfumatoError):
             read()

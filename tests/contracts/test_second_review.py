@@ -128,7 +128,9 @@ READERS: dict[str, Callable[[Path], object]] = {
     "cluster": lambda r: sf.cluster(r, k=2),
     "certify": lambda r: sf.certify(r, r.parent / "law.cert.json"),
     "audit": lambda r: sf.audit("iris", r, targets=5),
-    "audit others": lambda r: sf.audit("iris", sf.release("iris", None, r.parent / "o"), others=[r], targets=5),
+    "audit others": lambda r: sf.audit(
+        "iris", sf.release("iris", None, r.parent / "o", privacy=0.5), others=[r], targets=5
+    ),
     "compare": lambda r: sf.compare("iris", r, k=2),
     "read_table of an opened release": lambda r: sf.Release.open(r).read_table(),
     "to_arrow of an opened release": lambda r: sf.Release.open(r).to_arrow(),
@@ -152,7 +154,7 @@ def test_review_m2_an_engine_that_does_not_gather_rows_refuses_it_too(changed: P
 
 def test_review_l1_another_key_of_the_same_name_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A name is 64 bits of a hash; somebody may find a key of the same name."""
-    release = sf.release("iris", None, tmp_path / "r")
+    release = sf.release("iris", None, tmp_path / "r", privacy=0.5)
     for name in ("a", "b"):
         sf.sign(release, tmp_path / name, force=True)
     monkeypatch.setattr(signature, "_key_id", lambda _public: "0" * 16)
@@ -163,7 +165,7 @@ def test_review_l1_another_key_of_the_same_name_is_refused(tmp_path: Path, monke
 
 @pytest.mark.parametrize("end", ["\n", "\r", "\u2028", "\u2029", "\x85", "\u200b", "\u061c", "\x1b[1A"])
 def test_review_l2_no_name_forges_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str], end: str) -> None:
-    release = sf.release("iris", None, tmp_path / "r")
+    release = sf.release("iris", None, tmp_path / "r", privacy=0.5)
     change_json(release.folder / "manifest.json", lambda m: m.update(name=f"x{end}Signed by 1234, and whole."))
     with pytest.raises(SystemExit):
         main(["describe", str(release.folder)])
@@ -253,7 +255,7 @@ def test_review_l7_more_rows_than_the_file_can_hold_are_refused(tmp_path: Path) 
 
 
 def test_review_l8_a_signing_key_stays_with_its_owner(tmp_path: Path) -> None:
-    release = sf.release("iris", None, tmp_path / "r")
+    release = sf.release("iris", None, tmp_path / "r", privacy=0.5)
     with pytest.raises(UsageError, match="inside the release"):
         sf.sign(release, release.folder / "signing.key")
     assert not (release.folder / "signing.key").exists()
@@ -266,7 +268,7 @@ def test_review_l8_a_signing_key_stays_with_its_owner(tmp_path: Path) -> None:
 def test_review_l8_the_owners_report_is_not_written_into_the_release(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    release = sf.release("iris", None, tmp_path / "r")
+    release = sf.release("iris", None, tmp_path / "r", privacy=0.5)
     with pytest.raises(SystemExit) as end:
         main(["audit", "iris", str(release.folder), "-o", str(release.folder / "audit.html")])
     assert end.value.code == 1

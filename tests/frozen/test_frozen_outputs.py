@@ -414,6 +414,7 @@ def parts_of_audit(folder: Path, about: Any) -> dict[str, Any]:
         "verdict",
         "decision",
         "findings",
+        "filing",
         "release",
         "edition",
         "rows",

@@ -194,7 +194,7 @@ def test_standard_input_is_read_twice_and_leaves_nothing_behind(tmp_path: Path) 
     tables = one_table(tmp_path)
     before = sorted(p.name for p in tmp_path.iterdir())
     for name in ("german.csv", "t.parquet", "t.jsonl", "t.xlsx", "t.feather"):
-        ran = run("release", "-", "-o", f"from-{name}", "--target", "class", "--key", "k", "--again", folder=tmp_path,
+        ran = run("release", "-", "-o", f"from-{name}", "--target", "class", "--privacy", "0.5", "--key", "k", "--again", folder=tmp_path,
                   stdin=Path(tables[name]).read_bytes())  # fmt: skip
         assert ran.returncode == 0, ran.stderr.decode()
         shutil.rmtree(tmp_path / f"from-{name}")

@@ -48,6 +48,7 @@ def test_mean_and_spread_in_percent():
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_paper_is_reproduced_quickly_by_one_command(paper, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("sfumato.papers.dowd2006.SIZES", (5, 20, 60))  # of twelve N, each a hundred fits: all are alike
+    monkeypatch.setattr("sfumato.papers.dowd2006.FUNCTIONS", (2, 5))  # of five, each a dozen trees
     with pytest.raises(SystemExit) as stop:
         main(["reproduce", paper, "-o", str(tmp_path / paper), "--workers", "1", "--json"])
     assert stop.value.code == 0

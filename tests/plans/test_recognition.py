@@ -8,14 +8,18 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from tests.support.columns_of_people import MadeColumn, corpus, full, rare_words
+from tests.support.made_ids import digits as made_digits
+from tests.support.made_ids import ean, isin
+from tests.support.owners_columns import births, is_released, owners_corpus, owners_plan
 
 import sfumato as sf
 from sfumato import datasets
 from sfumato.io import open_table, read_blocks
 from sfumato.plans import Plan
-from sfumato.plans.identity_values import fold, is_address, is_card, is_full_name, is_iban
+from sfumato.plans.identity_values import fold, is_address, is_card, is_full_name, is_iban, is_ip, is_titled_name
 from sfumato.plans.person_names import GIVEN_NAMES, SURNAMES
 from sfumato.plans.profile import SAMPLE_SIZE, profile
+from sfumato.plans.recognition import recognise
 from sfumato.schema import Consent
 
 CORPUS = list(corpus())
@@ -41,6 +45,21 @@ def test_direct_identifiers_are_withheld_and_look_alikes_are_not() -> None:
     harmless = [c.name for c in CORPUS if not c.direct]
     alarms = [n for n in harmless if n not in released]
     assert len(alarms) <= 0.02 * len(harmless), alarms
+
+
+def test_columns_as_owners_write_them_are_told_apart(tmp_path: Path) -> None:
+    seen = [c for c in owners_corpus() if not c.held_out][::3]
+    missed = [c.name for c in seen if c.direct and is_released(c, tmp_path)]
+    alarms = [c.name for c in seen if not c.direct and not is_released(c, tmp_path)]
+    assert len(missed) <= 0.02 * sum(c.direct for c in seen), missed
+    assert len(alarms) <= 0.02 * sum(not c.direct for c in seen), alarms
+
+
+def test_a_date_of_birth_is_released_with_a_note_however_it_is_called(tmp_path: Path) -> None:
+    for made in births():
+        plan = owners_plan(made, tmp_path)
+        assert plan.schema[plan.schema.names[0]].released
+        assert [line for line in plan.remarks if line.code == "SF272"], made.name
 
 
 @pytest.mark.parametrize("name", datasets.names())
@@ -109,6 +128,53 @@ def test_an_address_has_a_street_and_a_number(text: str, expected: bool) -> None
 )
 def test_a_full_name_is_words_with_capitals(text: str, expected: bool) -> None:
     assert is_full_name(text) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Dr. Weber", True),
+        ("J. R. Smith", True),
+        ("Smith, J.", True),
+        ("E. coli", False),
+        ("Weber", False),
+    ],
+)
+def test_titles_and_initials_make_a_name(text: str, expected: bool) -> None:
+    assert is_titled_name(text) is expected
+
+
+def holds(values: list[str], name: str = "F1") -> str | None:
+    """Return what a column of these values under this name is taken for."""
+    recognition = recognise(profile(read_blocks(open_table(pa.table({name: values}))))[name])
+    return recognition[0].what if recognition else None
+
+
+def test_digits_that_are_right_for_goods_are_no_ids_of_people() -> None:
+    draws = np.random.default_rng(3)
+    assert holds([ean("40" + made_digits(draws, 10)) for _ in range(60)]) is None
+    assert holds([isin(draws) for _ in range(60)]) is None
+    assert holds([made_digits(draws, 13) for _ in range(60)]) == "ids of people"
+
+
+def test_a_batch_named_by_its_month_is_no_id_of_people() -> None:
+    assert holds([f"B{year}-{month:02d}" for year in range(2019, 2024) for month in range(1, 13)]) is None
+    assert holds([f"B{n:05d}7" for n in range(0, 60_000, 1009)]) == "ids of people"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("198.51.100.7:8080", True),
+        ("198.51.100.0/24", True),
+        ("[2a02::1]:443", True),
+        ("10.0.19041.1", False),
+        ("42", False),
+        ("8:15", False),
+    ],
+)
+def test_an_ip_address_may_have_a_port(text: str, expected: bool) -> None:
+    assert is_ip(text) is expected
 
 
 def test_the_look_at_a_column_is_bounded_however_many_values_it_has() -> None:

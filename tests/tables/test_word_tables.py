@@ -76,6 +76,16 @@ def test_the_normal_table_is_the_same_everywhere() -> None:
     assert (starts % 2 == 0).all()
 
 
+def test_beyond_the_last_cell_the_normal_table_draws_nothing_and_many_values_are_looked_up_as_one_is() -> None:
+    normal = half_normal()
+    far = (len(normal.upto) - 1) / CELLS_PER_SIGMA
+    ends = np.array([-np.inf, -far, -far + 1e-9, 0.0, far - 1e-9, far, np.inf])
+    assert normal.cdf(ends)[[0, 1, 3, 5, 6]].tolist() == [0.0, 0.0, 0.5, 1.0, 1.0]
+    z = np.random.default_rng(0).normal(0, 6, (70, 500))
+    for function in (normal.cdf, normal.cdf_integral):
+        assert np.array_equal(function(z)[3, ::7], [function(np.array([one]))[0] for one in z[3, ::7]])
+
+
 def test_the_normal_table_is_the_series_of_the_error_function_rounded() -> None:
     """2Φ(z) − 1 = √(2/π) Σ (−1)ᵏ z²ᵏ⁺¹/(2ᵏ k! (2k+1)), to 70 digits."""
     starts = half_normal().table.starts

@@ -24,6 +24,8 @@ from sfumato.errors import UsageError
 from sfumato.table import group_by_joint_law
 
 LogArray = NDArray[np.float32]
+Part = slice | IntArray
+"""Some of the targets."""
 IMPOSSIBLE = -60.0
 """The logarithm that stands for "cannot be": finite, so that a column can be taken out of a sum again."""
 
@@ -109,7 +111,7 @@ class JointLogs:
         inverse = np.asarray(np.linalg.inv(root), dtype=np.float64)
         return _View(rows, kept, inverse, centre, (y - centre) @ inverse.T, volume)
 
-    def of(self, part: slice) -> LogArray:
+    def of(self, part: Part) -> LogArray:
         """For some targets, against all rows."""
         mine = self._gaps[0][part]
         out = np.full((len(mine), len(self.released)), self.worst, np.float32)
@@ -225,8 +227,11 @@ class JointSecret:
 class ColumnLogs(Protocol):
     """log P(released | true) of one column."""
 
-    def of(self, part: slice) -> LogArray:
+    def of(self, part: Part) -> LogArray:
         """For some targets, against all rows."""
+
+    def by_cell(self, part: Part) -> LogArray | None:
+        """For some targets, against every released cell; None where rows of a cell are not alike."""
 
     def pairs(self, targets: IntArray, rows: IntArray) -> LogArray:
         """For target i against row i only."""
@@ -234,7 +239,7 @@ class ColumnLogs(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class _Blurred:
-    """Through a channel: a table over (true cell, released cell), looked up; absence is seen as it is."""
+    """Through a channel, or a few labels as they are: a table over (true cell, released cell); absence is seen as it is."""
 
     table: LogArray
     known: IntArray
@@ -252,11 +257,50 @@ class _Blurred:
         known[missing] = size_p
         return cls(table, known, np.where(belief.codes < 0, size_s, belief.codes))
 
-    def of(self, part: slice) -> LogArray:
+    def of(self, part: Part) -> LogArray:
         return np.take(self.table[self.known[part]], self.released, axis=1)
+
+    def by_cell(self, part: Part) -> LogArray | None:
+        return self.table[self.known[part], :-1]
 
     def pairs(self, targets: IntArray, rows: IntArray) -> LogArray:
         return self.table[self.known[targets], self.released[rows]]
+
+
+@dataclass(frozen=True, eq=False)
+class _Packed:
+    """Several blurred columns as one, over the combinations of their released cells: one look-up in the place of several."""
+
+    columns: tuple[_Blurred, ...]
+    released: IntArray
+
+    @classmethod
+    def groups(cls, columns: Sequence[_Blurred]) -> list[_Packed]:
+        """Put columns together, those of few cells first, as far as a table over their combinations stays small."""
+        max_cells = 2000
+        groups: list[list[_Blurred]] = []
+        size = max_cells
+        for column in sorted(columns, key=lambda c: c.table.shape[1]):
+            size *= column.table.shape[1]
+            if size > max_cells:
+                groups.append([])
+                size = column.table.shape[1]
+            groups[-1].append(column)
+        return [cls._of(tuple(group)) for group in groups]
+
+    @classmethod
+    def _of(cls, columns: tuple[_Blurred, ...]) -> _Packed:
+        released = columns[0].released
+        for column in columns[1:]:
+            released = released * column.table.shape[1] + column.released
+        return cls(columns, released)
+
+    def of(self, part: Part) -> LogArray:
+        """For some targets, against all rows."""
+        first, *rest = (column.table[column.known[part]] for column in self.columns)
+        for own in rest:
+            first = (first[:, :, None] + own[:, None, :]).reshape(len(own), -1)
+        return np.take(first, self.released, axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,11 +318,17 @@ class _Labels:
         assert belief.ranked is not None
         return cls(belief.ranked.kernel, np.where(missing, -1, known), belief.codes)
 
-    def of(self, part: slice) -> LogArray:
+    def of(self, part: Part) -> LogArray:
         known = self.known[part]
         inside = self.kernel.T.inside(np.maximum(known, 0))
         logs = self._logs(np.take(inside, np.maximum(self.released, 0), axis=1))
         return self._with_gaps(logs, known[:, None] < 0, self.released[None, :] < 0)
+
+    def by_cell(self, part: Part) -> LogArray | None:
+        known = self.known[part]
+        return self._with_gaps(
+            self._logs(self.kernel.T.inside(np.maximum(known, 0))), known[:, None] < 0, np.zeros((1, 1), dtype=bool)
+        )
 
     def pairs(self, targets: IntArray, rows: IntArray) -> LogArray:
         known, released = self.known[targets], self.released[rows]
@@ -305,9 +355,12 @@ class _Clear:
     known: FloatArray
     released: FloatArray
 
-    def of(self, part: slice) -> LogArray:
-        equal = self.known[part, None] == self.released[None, :]
+    def of(self, part: Part) -> LogArray:
+        equal = self.known[part][:, None] == self.released[None, :]
         return np.where(equal, np.float32(0.0), np.float32(IMPOSSIBLE))
+
+    def by_cell(self, part: Part) -> LogArray | None:  # noqa: ARG002 - taken out of a sum, it leaves nothing exact
+        return None
 
     def pairs(self, targets: IntArray, rows: IntArray) -> LogArray:
         return np.where(self.known[targets] == self.released[rows], np.float32(0.0), np.float32(IMPOSSIBLE))
@@ -319,8 +372,11 @@ class _Evidence:
 
     logs: LogArray
 
-    def of(self, part: slice) -> LogArray:  # noqa: ARG002 - all targets alike
+    def of(self, part: Part) -> LogArray:  # noqa: ARG002 - all targets alike
         return self.logs[None, :]
+
+    def by_cell(self, part: Part) -> LogArray | None:  # noqa: ARG002 - of all columns together
+        return None
 
     def pairs(self, targets: IntArray, rows: IntArray) -> LogArray:  # noqa: ARG002
         return self.logs[rows]
@@ -370,7 +426,7 @@ class Likelihood:
             column = view[name]
             if column.channel is not None and column.channel.joint in joints:
                 continue
-            if beliefs[name].clear:
+            if beliefs[name].clear and (column.attribute.kind.numeric or beliefs[name].ranked is not None):
                 absent = -1e300  # absence equals absence, and NaN equals nothing
                 columns[name] = _Clear(*(np.where(np.isnan(v), absent, v) for v in (values, column.values)))
             else:
@@ -386,6 +442,13 @@ class Likelihood:
         """Return log P(y | x)/P(y) in the place of log P(y | x), given log P(y) of each row."""
         return replace(self, columns={**self.columns, "": _Evidence(-evidence.astype(np.float32))})
 
+    @cached_property
+    def _summands(self) -> tuple[ColumnLogs | JointLogs | _Packed, ...]:
+        """What adds up to the sum of all columns, with as few look-ups as can be."""
+        blurred = [c for c in self.columns.values() if isinstance(c, _Blurred)]
+        others = [c for c in self.columns.values() if not isinstance(c, _Blurred)]
+        return (*_Packed.groups(blurred), *others, *self.joints)
+
     def parts(self) -> Iterator[slice]:
         """The targets, a few at a time."""
         step = max(1, 500_000 // max(self.rows, 1))  # targets × rows
@@ -395,12 +458,12 @@ class Likelihood:
     def logs(self, part: slice) -> LogArray:
         """Targets × rows; in a control the target's own row is struck out."""
         out = np.zeros((part.stop - part.start, self.rows), np.float32)
-        for column in (*self.columns.values(), *self.joints):
+        for column in self._summands:
             out += column.of(part)
         self.strike(out, part)
         return out
 
-    def without(self, name: str, together: LogArray, part: slice) -> LogArray:
+    def without(self, name: str, together: LogArray, part: Part) -> LogArray:
         """What `logs` gave, had the column `name` not been known."""
         logs = together
         if name in self.columns:
@@ -413,16 +476,21 @@ class Likelihood:
             self.strike(logs, part)
         return logs
 
+    def factor(self, name: str, part: Part, cells: IntArray) -> LogArray | None:
+        """Return what the column adds to the sum for each target and released cell of it; None where it is not by cell."""
+        logs = self.columns[name].by_cell(part) if name in self.columns else None
+        return None if logs is None else logs[:, cells]
+
     def joint_of(self, name: str) -> JointLogs | None:
         """The columns whose noise goes with that of `name`, beside which it is known or not."""
         return next((j for j in self.joints if name in j.law.names), None)
 
-    def strike(self, logs: LogArray, part: slice) -> None:
+    def strike(self, logs: LogArray, part: Part) -> None:
         """Take the rows out that a control is to do without."""
         if self.targets.without is not None:
             logs[np.arange(len(logs)), self.targets.without[part]] = -np.inf
 
     def pairs(self, targets: IntArray, rows: IntArray) -> FloatArray:
         """Target i against row i."""
-        known = (*self.columns.values(), *self.joints)
+        known: tuple[ColumnLogs | JointLogs, ...] = (*self.columns.values(), *self.joints)
         return sum((c.pairs(targets, rows).astype(np.float64) for c in known), np.zeros(len(rows)))

@@ -89,6 +89,16 @@ class View:
         """Whether a column is released as it is: no law and no guided method changed it."""
         return self[name].channel is None and name not in self.guided
 
+    @cached_property
+    def tree_growth(self) -> tuple[bool, Any]:
+        """How a miner would grow a tree of the class and cut it back (`choose_growth`): as well for some of the rows as for all."""
+        from sfumato.trees import choose_growth
+
+        table = self.classes()
+        if table is None:
+            raise UsageError("the release has no class of labels; a tree needs one")
+        return choose_growth(table, "byclass")
+
     def take(self, rows: BoolArray | IntArray) -> View:
         """Some of the rows."""
         part = replace(self, columns=tuple(c.take(rows) for c in self.columns))

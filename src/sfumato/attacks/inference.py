@@ -7,7 +7,7 @@ So each attack has a control, the same attack on a release without the person, o
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from sfumato.attacks.known_rows import LearnsLaw
 from sfumato.attacks.linkage import Space
 from sfumato.counts import FloatArray, IntArray
 from sfumato.table import Column, Table
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 @dataclass(frozen=True)
@@ -44,23 +47,19 @@ class LikelihoodInference(SecretAttack):
         """Return one recovery per secret, with one guess per target."""
         beliefs = self.beliefs(view)
         likelihood = Likelihood.of(view, self.targets, beliefs)
-        shares = {s: _Shares.of(beliefs[s]) for s in self.secrets}
-        together_with = {s: _joint_secret(view, likelihood, s) for s in self.secrets}
+        secrets = [_Secret.of(view, beliefs[name], likelihood) for name in self.secrets]
         guesses: dict[str, list[tuple[FloatArray, FloatArray]]] = {s: [] for s in self.secrets}
         for part in likelihood.parts():
             together = likelihood.logs(part)
-            for secret in self.secrets:
-                weights = posterior_weights(likelihood.without(secret, together, part))
-                mixed = shares[secret].mix(weights)
-                joint = together_with[secret]
-                posterior = mixed if joint is None else joint.mix(weights, part, mixed)
-                grid = beliefs[secret].grid
-                pick = best_guesses(grid, posterior, beliefs[secret].tolerance)
-                guesses[secret].append((posterior @ grid.centres, pick))
+            by_row = np.ascontiguousarray(posterior_weights(together).T, dtype=np.float64)
+            for secret in secrets:
+                posterior = secret.posterior(part, together, by_row)
+                pick = best_guesses(secret.belief.grid, posterior, secret.belief.tolerance)
+                guesses[secret.name].append((posterior @ secret.belief.grid.centres, pick))
         recoveries = []
-        for secret, parts in guesses.items():
+        for name, parts in guesses.items():
             mean, pick = (np.concatenate(kind) for kind in zip(*parts, strict=True))
-            recoveries.append(Recovery(secret, mean, pick))
+            recoveries.append(Recovery(name, mean, pick))
         return Claim(tuple(recoveries))
 
 
@@ -74,38 +73,62 @@ class LearnedInference(LikelihoodInference, LearnsLaw):
     knowledge: ClassVar[frozenset[Knowledge]] = frozenset({Knowledge.KNOWN_PEOPLE, Knowledge.KNOWN_ROWS})
 
 
-def _joint_secret(view: View, likelihood: Likelihood, secret: str) -> JointSecret | None:
-    joint = likelihood.joint_of(secret)
-    return None if joint is None else JointSecret.of(view.beliefs[secret], joint, view[secret].values)
-
-
 @dataclass(frozen=True, eq=False)
-class _Shares:
-    """Rows in the order of their released secret, so that weights add up by cell in one sweep."""
+class _Secret:
+    """A column that is the secret, and the rows by their released cell of it."""
 
     belief: Belief
-    order: IntArray
-    starts: IntArray
+    likelihood: Likelihood
+    joint: JointSecret | None
     cells: IntArray
+    sums: csr_array
 
     @classmethod
-    def of(cls, belief: Belief) -> _Shares:
-        known = np.flatnonzero(belief.codes >= 0)
-        order = known[np.argsort(belief.codes[known], kind="stable")]
-        cells, starts = np.unique(belief.codes[order], return_index=True)
-        return cls(belief, order, starts.astype(np.int64), cells)
+    def of(cls, view: View, belief: Belief, likelihood: Likelihood) -> _Secret:
+        from scipy.sparse import csr_array
 
-    def mix(self, weights: LogArray) -> FloatArray:
-        """Σ_rows w(row) P(p | s(row)), normalised over the rows whose secret is there."""
+        known = np.flatnonzero(belief.codes >= 0)
+        cells, place = np.unique(belief.codes[known], return_inverse=True)
+        sums = csr_array((np.ones(len(known)), (place, known)), shape=(len(cells), len(belief.codes)))
+        name = belief.column.name
+        together = likelihood.joint_of(name)
+        joint = None if together is None else JointSecret.of(view.beliefs[name], together, view[name].values)
+        return cls(belief, likelihood, joint, cells.astype(np.int64), sums)
+
+    @property
+    def name(self) -> str:
+        return self.belief.column.name
+
+    def posterior(self, part: slice, together: LogArray, by_row: FloatArray) -> FloatArray:
+        """Return P(secret | all other columns) for some targets; `by_row` are the weights of rows with the secret known.
+
+        Rows of one released cell c have the factor P(c | x) of the secret in common. So their weights without it are Σ w / P(c | x),
+        and no row is looked at again, unless a factor is so small that rows which count without it are lost in the sum with it.
+        """
+        min_factor = -30.0  # logarithm; rows e⁻²⁵ as likely as the likeliest one still count then
+        factor = self.likelihood.factor(self.name, part, self.cells)
+        lost = np.ones(len(together), dtype=bool) if factor is None else (factor < min_factor).any(axis=1)
+        by_cell = np.zeros((len(together), len(self.cells)))
+        if factor is not None and not lost.all():
+            by_cell = (self.sums @ by_row).T * np.exp(min_factor - np.maximum(factor, min_factor), dtype=np.float64)
+        weights = np.zeros((0, 0), np.float32)
+        if lost.any():
+            targets = np.arange(part.start, part.stop)[lost]
+            weights = posterior_weights(self.likelihood.without(self.name, together[lost], targets))
+            by_cell[lost] = (self.sums @ weights.T).T
+        plain = self._mix(by_cell)
+        return plain if self.joint is None else self.joint.mix(weights, part, plain)  # joint laws have no factors
+
+    def _mix(self, by_cell: FloatArray) -> FloatArray:
+        """Return Σ_cells w(cell) P(p | cell), normalised over the rows whose secret is there."""
         if not len(self.cells):
-            return np.full((len(weights), self.belief.grid.size), 1.0 / self.belief.grid.size)
-        by_cell = np.add.reduceat(weights[:, self.order], self.starts, axis=1).astype(np.float64)
+            return np.full((len(by_cell), self.belief.grid.size), 1.0 / self.belief.grid.size)
         total = by_cell.sum(axis=1, keepdims=True)
         by_cell = np.where(total > 1e-30, by_cell / np.maximum(total, 1e-300), 1.0 / len(self.cells))
         if self.belief.ranked is None:
             return np.asarray(by_cell @ self.belief.posterior[self.cells])
         # P(p | s) = K[s, p] π_p/P(s), so that the sum over s is one product with the law for each target.
-        by_law = np.zeros((len(weights), len(self.belief.evidence)))
+        by_law = np.zeros((len(by_cell), len(self.belief.evidence)))
         by_law[:, self.cells] = by_cell / np.maximum(self.belief.evidence[self.cells], 1e-300)
         return np.asarray((by_law @ self.belief.kernel) * self.belief.prior)
 
@@ -150,16 +173,17 @@ class LeafClass(SecretAttack):
 
     def run(self, view: View) -> Claim:
         """Return one guess per target."""
-        from sfumato.trees import byclass
+        from sfumato.trees import draft_published
 
+        kept = np.ones(view.rows, dtype=bool)
         if self.targets.without is not None:
-            kept = np.ones(view.rows, dtype=bool)
             kept[self.targets.without] = False
-            view = view.take(kept)
         table = view.classes()
-        if table is None or len(np.unique(table.codes[table.codes >= 0])) < 2:
+        if table is None or len(np.unique(table.codes[kept & (table.codes >= 0)])) < 2:
             return Claim(skipped="the release has no class of two or more labels")
-        tree = byclass(table)
+        common_start, pruner = view.tree_growth
+        table = table.take(kept)
+        tree = draft_published(table, "byclass", common_start=common_start).cut(pruner)
         people = Table(tuple(Column(c.attribute, None, self.targets.known[c.name]) for c in table.columns))
         guess: FloatArray = tree.predict_codes(people).astype(np.float64)
         return Claim((Recovery(str(view.target), guess, guess),), {"leaves": tree.leaves})

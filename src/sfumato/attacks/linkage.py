@@ -32,7 +32,8 @@ class Space:
     @classmethod
     def of(cls, view: View, targets: Mapping[str, FloatArray], names: Sequence[str], seed: int) -> Space:
         """The named columns; numbers are divided by their range over release and targets together."""
-        order = np.random.default_rng(seed).permutation(view.rows)
+        # Not the seed itself: people are chosen under it, and their own rows would come first among equals.
+        order = np.random.default_rng((seed, 7919)).permutation(view.rows)
         numbers, labels = [], []
         for name in names:
             column = view[name].as_true()
@@ -109,6 +110,11 @@ class Links:
         own = self.likelihood.pairs(np.arange(len(rows)), rows)
         return np.where(own >= self.best - NEAR, 1.0 / self.ties, 0.0)
 
+    def credit_beside(self, own: FloatArray, whose: IntArray) -> FloatArray:
+        """The chance that a row of this log-likelihood ratio is picked beside the rows that were looked through."""
+        best, ties = self.best[whose], self.ties[whose]
+        return np.where(own > best + NEAR, 1.0, np.where(own >= best - NEAR, 1.0 / (ties + 1), 0.0))
+
     def probability(self, rows: IntArray) -> FloatArray:
         """The posterior probability that the given row is the target's."""
         own = self.likelihood.pairs(np.arange(len(rows)), rows)
@@ -127,8 +133,7 @@ class LikelihoodLinkage(LinkAttack):
 
     def run(self, view: View) -> Links:
         """Return the posterior in short."""
-        beliefs = self.beliefs(view)
-        likelihood = Likelihood.of(view, self.targets, beliefs).against(log_evidence(view, self.targets.known, beliefs))
+        likelihood = self.ratios(view)
         size = self.targets.size
         best, logsum, effective = np.empty(size), np.empty(size), np.empty(size)
         ties = np.empty(size, np.int64)
@@ -144,6 +149,11 @@ class LikelihoodLinkage(LinkAttack):
             spread = np.einsum("ij,ij->i", weights, shifted, dtype=np.float64)
             effective[part] = np.exp(np.log(total) - spread / total)
         return Links(likelihood, best, ties, logsum, effective)
+
+    def ratios(self, view: View) -> Likelihood:
+        """Return log P(y | x)/P(y) of targets and rows."""
+        beliefs = self.beliefs(view)
+        return Likelihood.of(view, self.targets, beliefs).against(log_evidence(view, self.targets.known, beliefs))
 
     def credit(self, links: Links, own: IntArray) -> FloatArray:
         """Return the chance that the likeliest pick is the target's own row."""
@@ -214,7 +224,7 @@ class Assignment(LinkAttack):
         beliefs = {n: replace(b, column=part[n]) for n, b in self.beliefs(view).items()}
         likelihood = Likelihood.of(part, self.targets, beliefs)
         cost = np.concatenate([-likelihood.logs(part) for part in likelihood.parts()])
-        order = np.random.default_rng(self.seed).permutation(cost.shape[1])
+        order = np.random.default_rng((self.seed, 7411)).permutation(cost.shape[1])
         return rows[order[np.asarray(linear_sum_assignment(cost[:, order])[1], dtype=np.int64)]]
 
     def chance(self, rows: int) -> float:

@@ -7,8 +7,9 @@ it leaves out, so a random order says nothing. Sums over windows take time linea
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -56,8 +57,9 @@ def smooth_rows(values: FloatArray) -> Smoothed | None:
     centred = np.where(present, values - mean, 0.0)
     best: Smoothed | None = None
     most, sureness = 0.0, 0.0
+    sums = WindowSums(present, centred)
     for half in half_widths(len(values)):
-        for sloped, around in _fits(centred, present, half):
+        for sloped, around in _fits(sums, half):
             there = present & ~np.isnan(around)
             if there.sum() < MIN_ROWS:
                 continue
@@ -81,32 +83,61 @@ def _correlation(first: FloatArray, second: FloatArray) -> float:
     return float(first @ second) / scale if scale > 0 else 0.0
 
 
-def _fits(values: FloatArray, present: np.ndarray, half: int) -> Iterator[tuple[bool, FloatArray]]:
+@dataclass(frozen=True, eq=False)
+class WindowSums:
+    """Sums over the rows from the first one on: of ones, offsets and values, so that any window's sums are two look-ups.
+
+    Whole numbers stay whole: the differences of their sums are exact however long the table is.
+    """
+
+    present: np.ndarray
+    values: FloatArray
+
+    def _upto(self, terms: np.ndarray) -> np.ndarray:
+        return np.concatenate([np.zeros(1, terms.dtype), np.cumsum(terms)])
+
+    @cached_property
+    def _terms(self) -> dict[str, np.ndarray]:
+        there, rows = self.present.astype(np.int64), np.arange(len(self.values), dtype=np.int64)
+        own = {"1": there, "j": there * rows, "jj": there * rows * rows}
+        return own | {"z": self.values, "jz": self.values * rows}
+
+    @cached_property
+    def _sums(self) -> dict[str, np.ndarray]:
+        return {name: self._upto(terms) for name, terms in self._terms.items()}
+
+    def around(self, name: str, half: int) -> np.ndarray:
+        """Return the sum of one kind of terms over the neighbours of every row, the row itself left out."""
+        sums, size = self._sums[name], len(self.values)
+        out = np.empty(size, sums.dtype)
+        inner = max(size - half - 1, 0)  # rows whose window does not reach the last row
+        high, low = min(half, size), max(size - half, 0)
+        out[:inner] = sums[half + 1 : half + 1 + inner]
+        out[inner:] = sums[-1]
+        out[high:] -= sums[:low]
+        out -= self._terms[name]
+        return out
+
+
+def _fits(sums: WindowSums, half: int) -> Iterator[tuple[bool, FloatArray]]:
     """The mean of the neighbours, and from some size on the line through them, at the row that they surround.
 
     With offsets d = j − i: the mean is Σz/k, the line at d = 0 is (Σd² Σz − Σd Σdz)/(k Σd² − (Σd)²).
     """
     min_half = 8  # of a window that may hold a slope as well as a mean
-    rows = np.arange(len(values), dtype=np.int64)
-    low, high = np.maximum(rows - half, 0), np.minimum(rows + half + 1, len(values))
-    there = present.astype(np.int64)
-
-    def total(terms: np.ndarray) -> np.ndarray:
-        cumulative = np.concatenate([np.zeros(1, terms.dtype), np.cumsum(terms)])
-        return np.asarray(cumulative[high] - cumulative[low] - terms)
-
-    number = total(there)
+    rows = np.arange(len(sums.values), dtype=np.int64)
+    number, total = sums.around("1", half), sums.around("z", half)
     with np.errstate(divide="ignore", invalid="ignore"):
-        mean = np.where(number > 0, total(values) / number, np.nan)
+        mean = np.where(number > 0, total / number, np.nan)
         yield False, mean
         if half < min_half:
             return
-        first = total(there * rows) - rows * number
-        # Whole numbers: the differences of their sums are exact however long the table is.
-        second = total(there * rows * rows) - 2 * rows * total(there * rows) + rows * rows * number
-        moment = total(values * rows) - rows * total(values)
+        places = sums.around("j", half)
+        first = places - rows * number
+        second = sums.around("jj", half) - 2 * rows * places + rows * rows * number
+        moment = sums.around("jz", half) - rows * total
         spread = number * second.astype(np.float64) - first.astype(np.float64) ** 2
-        line = (second * total(values) - first * moment) / spread
+        line = (second * total - first * moment) / spread
         yield True, np.where((number > 2) & (spread > 0), line, mean)
 
 
@@ -125,8 +156,8 @@ def window_sums(table: FloatArray, codes: IntArray, rows: IntArray, half: int) -
     return out
 
 
-def agreement(codes: IntArray, half: int) -> float:
-    """Return how far rows agree with their neighbours beyond chance, in standard deviations.
+def agreement(codes: IntArray, halves: Sequence[int]) -> float:
+    """Return how far rows agree with their neighbours beyond chance, in standard deviations, at the width that shows it most.
 
     Over the P pairs at most `half` apart, e_i · e_j with e the indicator less the shares has mean 0 and variance
     tr Σ² = Σp² − 2Σp³ + (Σp²)² in an order that chance has made, and pairs are uncorrelated.
@@ -135,19 +166,24 @@ def agreement(codes: IntArray, half: int) -> float:
     n = len(codes)
     if n < MIN_ROWS:
         return 0.0
-    half = min(half, n - 1)
     shares = np.bincount(codes) / n
     square = float((shares**2).sum())
     variance = square - 2 * float((shares**3).sum()) + square**2
+    if variance <= 0:
+        return 0.0
     rows = np.arange(n, dtype=np.int64)
-    keys = np.sort(codes * (2 * n) + rows)
-    same = np.searchsorted(keys, codes * (2 * n) + np.minimum(rows + half, n - 1), side="right")
-    same = same - np.searchsorted(keys, codes * (2 * n) + rows, side="right")
-    after = np.minimum(half, n - 1 - rows)
-    before = np.minimum(half, rows)
-    pairs = float(after.sum())
-    excess = float(same.sum()) - float(((after + before) * shares[codes]).sum()) + pairs * square
-    return excess / float(np.sqrt(pairs * variance)) if variance > 0 else 0.0
+    places = codes * (2 * n) + rows
+    keys = np.sort(places)
+    upto_own = np.searchsorted(keys, places, side="right")
+
+    def excess(half: int) -> float:
+        same = np.searchsorted(keys, places - rows + np.minimum(rows + half, n - 1), side="right") - upto_own
+        after, before = np.minimum(half, n - 1 - rows), np.minimum(half, rows)
+        pairs = float(after.sum())
+        agreeing = float(same.sum()) - float(((after + before) * shares[codes]).sum()) + pairs * square
+        return agreeing / float(np.sqrt(pairs * variance))
+
+    return max(excess(min(half, n - 1)) for half in halves)
 
 
 MAX_BANDS = 32
@@ -317,7 +353,7 @@ def recover_runs(belief: Belief) -> tuple[Conditional | None, dict[str, Any]]:
     max_tried = 6000  # rows on which windows are compared
     max_numbers = 30_000_000  # rows × labels whose priors are held; of a larger table rows in equal steps are attacked
     codes = belief.codes
-    if max(agreement(codes, half) for half in (1, 8, 64, 512)) < MIN_Z:
+    if agreement(codes, (1, 8, 64, 512)) < MIN_Z:
         return None, {}
     known = np.flatnonzero(codes >= 0)
     tried = known[np.linspace(0, len(known) - 1, min(max_tried, len(known))).astype(np.int64)]

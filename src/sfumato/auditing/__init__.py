@@ -16,9 +16,11 @@ Start with runner.py. Nothing here is imported by an attack: only this room sees
 """
 
 from sfumato.auditing.comparison import Comparison, compare
-from sfumato.auditing.decision import Decision, Limits, Verdict, decide
+from sfumato.auditing.decision import LIMITS, Decision, Limits, Verdict, decide
 from sfumato.auditing.epsilon import audit_epsilon
 from sfumato.auditing.people import PeopleFound, find_people
+from sfumato.auditing.per_person import read_groups
 from sfumato.auditing.promises import BROKEN, Promise, judge_columns
 from sfumato.auditing.result import Audit
 from sfumato.auditing.runner import audit
+from sfumato.auditing.utility import measure_distances

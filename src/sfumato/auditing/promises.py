@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,9 @@ from sfumato.attacks import (
     ConditionalPosterior,
     InformedPosterior,
     NaiveReading,
+    PersonRows,
     Remedy,
+    RowGroups,
     RowOrder,
     Scope,
     View,
@@ -323,7 +325,12 @@ def judge_promises(
 
 
 def judge_columns(
-    view: View, truth: Mapping[str, FloatArray], *, stated: Mapping[str, float] = NOTHING_STATED, seed: int = 0
+    view: View,
+    truth: Mapping[str, FloatArray],
+    *,
+    stated: Mapping[str, float] = NOTHING_STATED,
+    groups: RowGroups | None = None,
+    seed: int = 0,
 ) -> list[Promise]:
     """Judge the promise of every column by quick attacks on a release that is held in memory.
 
@@ -335,6 +342,8 @@ def judge_columns(
         The true values of the same rows by column.
     stated : mapping of str to float
         Smaller figures that the owner promises in the place of the laws' own.
+    groups : RowGroups, optional
+        Which rows are one person's, where people have several.
     seed : int
         Under the same seed the figures repeat.
 
@@ -355,8 +364,16 @@ def judge_columns(
     >>> [(p.attribute, p.promised, p.verdict) for p in judge_columns(View((released,)), {"age": true.values})]
     [('age', 50.0, 'narrowed')]
     """
-    case = Case.in_memory(view, dict(truth), targets=1, seed=seed)
-    quick = (NaiveReading, ColumnPosterior, InformedPosterior, ConditionalPosterior, RowOrder, BayesEstimate)
+    case = replace(Case.in_memory(view, dict(truth), targets=1, seed=seed), groups=groups)
+    quick = (
+        NaiveReading,
+        ColumnPosterior,
+        InformedPosterior,
+        ConditionalPosterior,
+        RowOrder,
+        PersonRows,
+        BayesEstimate,
+    )
     return judge_promises(case, [f for kind in quick for f in try_attack(kind, case)[0]], stated=stated)
 
 

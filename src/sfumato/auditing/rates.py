@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
-from sfumato.counts import FloatArray
+from sfumato.counts import FloatArray, IntArray
 from sfumato.errors import UsageError
 from sfumato.reconstruction import wilson as wilson_bands
 from sfumato.text import format_number
@@ -78,16 +79,23 @@ def bootstrap(
     """
     if not len(values):
         raise UsageError("a bootstrap needs at least one value; none was given")
-    rng = np.random.default_rng(seed)
-    groups = min(1000, len(values))  # rows are exchangeable, and groups are cheap
-    shuffled = values[rng.permutation(len(values))]
-    sizes = np.diff(np.linspace(0, len(values), groups + 1).astype(np.int64))
-    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    sums = np.add.reduceat(shuffled, starts)
-    drawn = rng.integers(0, groups, (draws, groups))
-    means = sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1)
+    order, starts, drawn = _draw_groups(len(values), seed, draws)
+    sums = np.add.reduceat(values[order], starts)
+    means = (drawn @ sums) / (drawn @ np.diff(starts, append=len(values)))
     low, high = np.quantile(statistic(means), [0.025, 0.975])
     return float(low), float(high)
+
+
+@lru_cache(maxsize=4)
+def _draw_groups(rows: int, seed: int, draws: int) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return an order of the rows, where its groups begin, and how often each group is drawn in each draw."""
+    rng = np.random.default_rng(seed)
+    groups = min(1000, rows)  # rows are exchangeable, and groups are cheap
+    order = rng.permutation(rows)
+    starts = np.linspace(0, rows, groups + 1).astype(np.int64)[:-1]
+    drawn = rng.integers(0, groups, (draws, groups)) + groups * np.arange(draws)[:, None]
+    times = np.bincount(drawn.ravel(), minlength=draws * groups).reshape(draws, groups)
+    return order, starts, times.astype(np.float64)
 
 
 def mean_interval(values: FloatArray, *, seed: int) -> tuple[float, float]:

@@ -33,6 +33,7 @@ from sfumato.auditing.public_edition import (
 from sfumato.auditing.score import Finding
 from sfumato.errors import UsageError
 from sfumato.findings import Note, explain
+from sfumato.report import file_release
 from sfumato.text import join_names
 
 
@@ -106,6 +107,12 @@ WHOLE = "Some rows are released as they are in every modified column, and no oth
 UNMOVED = Note(
     "SF405", "Leave these rows out (leaf-swap: small=suppress), merge rare labels, or perturb more of the columns."
 )
+SAMPLE = (
+    "In the whole release few people are found, but somebody who is told which rows are theirs can match more of them."
+)
+MATCHED = Note(
+    "SF404", "Keep it from others which people a part of the rows belongs to, such as the sample of a survey."
+)
 LINKED = Note("SF404", "Withhold columns that others may know, release fewer of them as they are, or add noise.")
 
 
@@ -145,6 +152,8 @@ class Audit:
     limits: Limits = LIMITS
     conditions: tuple[Condition, ...] = ()
     """What a pipeline must not let pass."""
+    described: Mapping[str, Any] = field(default_factory=dict)
+    """What the release says about itself, when it was audited and with which version, for the record that is filed."""
     decided: Decision | None = None
     """The decision, where the figures here are rounded and can no longer tell."""
 
@@ -176,12 +185,17 @@ class Audit:
     @property
     def failures(self) -> list[str]:
         """A sentence for each condition that the release fails."""
+        decision = self.headline.decision
+        verdict = f"the verdict is “{decision.in_words}”"
         figures = {
-            "found": (100 * self.people.beyond_chance, "% of people are found beyond chance"),
-            "risk": (self.headline.risk, "is the risk"),
-            "broken": (float(len(self.broken)), "promises are broken"),
-            "care": (float(self.headline.decision.severity), "0 is fit, 1 with care, 2 do not publish"),
-            "do-not-publish": (float(self.headline.decision.severity), "0 is fit, 1 with care, 2 do not publish"),
+            "found": (
+                100 * self.people.beyond_chance,
+                "{value} % of people are found beyond chance; at most {limit} % may be",
+            ),
+            "risk": (self.headline.risk, "the risk is {value}; at most {limit} may be"),
+            "broken": (float(len(self.broken)), "{value} promises are broken; none may be"),
+            "care": (float(decision.severity), f"{verdict}; it must be “{Decision.FIT.in_words}”"),
+            "do-not-publish": (float(decision.severity), verdict),
         }
         return [words for c in self.conditions if (words := c.failure(figures))]
 
@@ -200,7 +214,12 @@ class Audit:
 
     @property
     def _linked(self) -> list[Finding]:
-        """Attacks that find people; they break no promise, since no interval of a value speaks of rows."""
+        """Attacks that find people in the release; they break no promise, since no interval of a value speaks of rows."""
+        return [f for f in self._matched if f.baseline <= self.people.chance]
+
+    @property
+    def _matched(self) -> list[Finding]:
+        """The same, with those that are told which rows to look at."""
         return [f for f in self.findings if f.unit == PEOPLE and f.gains and f.advantage >= self.limits.people_found]
 
     def alarms(self, edition: str = "owner") -> list[dict[str, Any]]:
@@ -214,9 +233,12 @@ class Audit:
         hidden = [p for p in self.promises if p.verdict != CLEAR]
         if given := [p for p in hidden if p.gain >= self.limits.half_given_away]:
             out.append(make_given_away_alarm(given))
-        if linked := self._linked:
-            rates = [f"{f.title}: {f.success:.1%} (by chance {shorten(100 * f.baseline)} %)" for f in linked]
+        if self._linked:
+            rates = [f"{f.title}: {f.success:.1%} (by chance {shorten(100 * f.baseline)} %)" for f in self._matched]
             out.append(make_alarm(FOUND, "People can be found in the release by those who know them.", LINKED, rates))
+        elif matched := self._matched:
+            rates = [f"{f.title}: {f.success:.1%} (by chance {shorten(100 * f.baseline)} %)" for f in matched]
+            out.append(make_alarm("narrowed", SAMPLE, MATCHED, rates))
         if self.whole:
             out.append(make_alarm(FOUND, WHOLE, UNMOVED, [] if edition == "public" else [name_rows(self.whole)]))
         out += group_alarms("narrowed", [p for p in self.promises if p.verdict == NARROWED])
@@ -269,7 +291,8 @@ class Audit:
             "seed": self.seed,
             "seconds": round(self.seconds, 2),
         }
-        return round_to_three_digits(about) if is_public else about
+        about = round_to_three_digits(about) if is_public else about
+        return about | {"filing": file_release(about, self.described) if self.described else []}
 
     def _coarse(self) -> Audit:
         """Return the same audit in figures that no count can be read from."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,7 @@ def audit(
     released = {c.name: c.values for c in case.view.columns}
     unchanged = case.rows[exposed_rows.unchanged_rows(case.truth, released, case.view.guided)]
     attributes = [c.attribute for c in case.view.columns]
+    described = _describe(made)
     useful = dict(measure_utility(case.view, case.truth, seed))
     if not engine.gathers:
         useful["all_rows"] = count_distances(made, original, engine, encoding)
@@ -126,10 +128,10 @@ def audit(
         rows=case.view.rows,
         findings=tuple(findings),
         people=count_found(findings),
-        promises=tuple(judge_promises(case, findings, remedies_taken(made.manifest))),
+        promises=tuple(judge_promises(case, findings, remedies_taken(made.manifest), _stated_promises(made))),
         exposure=replace(exposure, worst=case.rows[exposure.worst]),
         utility=useful,
-        privacy=_privacy(made, case.view),
+        privacy=_privacy(described, case.view),
         domains={a.name: a.interval.range if a.kind.numeric else float(len(a.categories)) for a in attributes},
         notes=notes,
         seed=seed,
@@ -138,7 +140,13 @@ def audit(
         repeats=None if again is None else again.to_dict(case.view, given, findings),
         whole=tuple((unchanged + 1).tolist()),
         conditions=conditions,
+        described=described,
     )
+
+
+def _stated_promises(made: Release) -> dict[str, float]:
+    """Return the smaller intervals that the owner promises in the place of the laws' own."""
+    return {c.attribute.name: c.promise for c in made.manifest.columns if c.promise is not None}
 
 
 def _group_rows(
@@ -179,15 +187,24 @@ def _attack(case: Case, progress: Progress | None) -> tuple[list[Finding], dict[
     return findings, notes
 
 
-def _privacy(made: Release, view: View) -> dict[str, Any]:
+def _describe(made: Release) -> dict[str, Any]:
+    """Return what the release says about itself, with its data, the day and the version that audits it."""
+    from sfumato import __version__
+    from sfumato.description import describe_manifest
+
+    about = describe_manifest(made.manifest)
+    today = date.today()  # noqa: DTZ011 - the day where the officer is
+    audited = f"{today.day} {today:%B %Y}"
+    return about | {"data": made.manifest.data.to_dict(), "audited": audited, "version": __version__}
+
+
+def _privacy(about: Mapping[str, Any], view: View) -> dict[str, Any]:
     """Return the figures of the laws alone, and what each column tells with its reconstructed distribution as prior.
 
     That is I(X;Z), 1 − 2^(−I) and Π = 2^h(X|Z) (Agrawal & Aggarwal 2001).
     """
-    from sfumato.description import describe_manifest
     from sfumato.privacy import measure_information
 
-    about = describe_manifest(made.manifest)
     told: dict[str, dict[str, Any]] = {}
     for name, belief in view.beliefs.items():
         if (channel := belief.column.channel) is not None:

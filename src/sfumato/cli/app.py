@@ -26,6 +26,7 @@ VERBS = {
     "associate": "Which columns go together: a table with its test, correlations, itemsets and rules.",
     "fit": "A regression on the true values behind a release.",
     "reconstruct": "The true distributions behind a release, with their uncertainty.",
+    "ask": "A question in SQL, answered from a release with error bars.",
     "mine": "Grow a decision tree from a release.",
     "power": "Planning without data: rows for an error, or the error of rows.",
     "predict": "Apply a model to true values.",

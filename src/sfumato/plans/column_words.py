@@ -66,22 +66,23 @@ NATIONAL_ID = whole(
     "insee", "secu", "tin", "tax_?(id|no|number|payer)", "fiscal", "steuer_?(id|nr|nummer|identifikationsnummer)",
     "nhs(_?(no|number))?", "identity_?(card|no|number)",
 ) + (
-    "|social_?sec|sozialvers|securite_sociale|seguridad_social|codice_?fiscale|national_?(id|insurance)|passport|reisepass|passeport"
+    "|soc[a-z]*_?sec|sec[a-z]*_?soc|seg[a-z]*_?soc|sozial?_?vers|codice_?fiscale|national_?(id|insurance)|passport|reisepass|passeport"
     "|pasaporte|ausweis|carte_identite|documento_(de_)?identidad|fue?hrerschein|driv(er|ing)s?_?licen[cs]e|permis_(de_)?conduire"
     "|carnet_(de_)?conducir"
 )  # fmt: skip
 PLATE = whole("((number|licen[cs]e)_?)?plates?", "plaque", "placa", "matricula", "registration_?(no|number)") + (
     "|kennzeichen|immatriculation"
 )
-PHONE = "phone|telefon|(^|_)(tel|fax|cell)(_|$)|mobil|handy|portable|movil|celular|rufnummer"
+PHONE = "phone|telefon|(^|_)(tel|tlf|tfno|fax|cell)(_|$)|mobil|handy|portable|movil|celular|rufnummer"
 ADDRESS = whole(
     "address(_?(line)?_?[0-9])?", "adresse", "anschrift", "street(_name)?", "strasse", "str", "direccion", "domicilio", "calle",
     "rue", "voie", "domicile", "wohnadresse", "(street|post|postal|mailing|billing|shipping|home)_?addresse?s?", "strassen?_?name",
 )  # fmt: skip
 PLACE = whole(
-    "lat", "latitude", "latitud", "lon", "lng", "longitude", "longitud", "gps(_?[xy])?", "geo_?(lat|lon|lng)",
+    "lat", "latitude", "latitud", "lon", "lng", "(geo|gps|home|start|end|map)_long", "longitude", "longitud", "gps(_?[xy])?",
+    "geo_?(lat|lon|lng)",
     "coord[a-z]*(_[xy])?", "breitengrad", "laengengrad", "langengrad",
-)  # fmt: skip
+) + "|^long$"  # fmt: skip
 PERSON_ID = "|".join(
     (
         number_of(A_PERSON),
@@ -89,8 +90,21 @@ PERSON_ID = "|".join(
         rf"^((record|row)_?)?id$|^(identifiant|kennung|legajo|({A_PERSON})(in|innen)?)$",
     )
 )
-LOGIN = "^(login|user|user_?name|benutzer|benutzername|nutzername|usuario|utilisateur|alias|handle|screen_?name)$"
+LOGIN = (
+    "^(login|user|user_?name|nick_?name|nick|konto_?name|account_?name|(user|login|windows|ad)_(id|kennung|login)|benutzer"
+    "|identifiant|kennung|identificador|benutzername|nutzername|usuario|utilisateur|alias|handle|screen_?name)$"
+)
 CASE_ID = number_of(A_CASE) + "|aktenzeichen|geschaeftszeichen"
+SOME_ID = "(^|_)(id|ident|no|nr|nro|num|number|nummer|numero|kennung|key|ref)(_?[0-9])?$|^(id|no|nr|nro|num|numero|n|nummer|number)_"
+"""Numbers of anything; `THING_ID` tells those of goods apart."""
+THING_ID = whole(
+    "art", "artikel", "article", "articulo", "item", "part", "teil", "teile", "product", "produkt", "produit", "producto", "prod",
+    "material", "mat", "sku", "lot", "batch", "charge", "lote", "cas", "ean", "gtin", "isbn", "flight", "flug", "vol", "vuelo",
+    "room", "raum", "model", "modell", "modele", "modelo", "line", "linie", "ligne", "linea", "station", "shop", "store", "branch",
+    "filiale", "sucursal", "tienda", "zip", "postal", "atc", "icd", "loinc", "snomed", "tariff", "tarif", "gl", "ledger", "cost",
+    "version", "question", "frage", "node", "cell", "block", "tract", "school", "company", "firm", "firma", "vat", "ust", "tva",
+)  # fmt: skip
+"""Numbers of goods, places and firms."""
 PERSON_NAME = whole(
     "(first|last|given|family|sur|full|middle|maiden|fore|nick|birth)_?names?", "[fl]_?name", "surnames?", "initials",
     "contact_?(person|name)", "(vor|nach|zu|familien|geburts|ruf|voll)_?namen?s?", "prenoms?", "noms?_(et_)?prenoms?",
@@ -98,7 +112,7 @@ PERSON_NAME = whole(
     "nombres_(y_)?apellidos?", rf"({A_PERSON})(s|n|en)?_?(name|namen|nom|nombre)",
     rf"(name|nom|nombre)_((de|du|del|of|des|der|la|le|l|the)_)*({A_PERSON})",
 )  # fmt: skip
-SOME_NAME = rf"^(name|namen|names|nom|noms|nombre|nombres|{A_PERSON})(in|innen)?_?[0-9]?$"
+SOME_NAME = rf"^(name|namen|names|nom|noms|nombre|nombres)_?[0-9]?$|(^|_)({A_PERSON})(in|innen)?_?[0-9]?$"
 FREE_TEXT = whole(
     "notes?", "comments?", "remarks?", "bemerkung(en)?", "kommentare?", "notizen?", "anmerkung(en)?", "freitext", "remarques?",
     "commentaires?", "observacion(es)?", "comentarios?", "notas?", "free_?text", "anamnese", "message", "nachricht",
@@ -116,7 +130,8 @@ THING = whole(
 COMBINED = whole(
     "zip", "zip_?code", "postcode", "postal_?code", "plz", "postleitzahl", "code_postal", "codigo_postal", "born"
 ) + (
-    "|birth_?(date|day)|(date|day)_of_birth|^dob$|geburts_?(datum|tag)|^geb_?dat|date_(de_)?naissance|fecha_(de_)?nacimiento"
+    "|birth_?(date|day)|(date|day)_of_birth|^dob$|geburts_?(datum|tag)|^geb_?dat|geb_?(d|am|tag)$|geboren"
+    "|d(ate|at|t)?_?(de_)?naiss?(ance)?(_|$)|(^|_)nee?(_e)?_le$|(fecha|fec|f)_?(de_)?nac(imiento|im)?(_|$)|(^|_)(dt|d)_?birth"
     "|time_?stamp|(^|_)date_?time(_|$)"
 )
 """Columns that point at a person only together with others: a birth date, a postal code, a moment."""

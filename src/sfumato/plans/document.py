@@ -22,7 +22,7 @@ from sfumato.plans.proposal import (
     remarks,
     tie_to_people,
 )
-from sfumato.schema import Attribute, Consent, Role, Schema
+from sfumato.schema import Attribute, Consent, Role, Schema, check_promise
 from sfumato.text import join_names
 
 DEFAULT_LAW = "gaussian"
@@ -45,6 +45,8 @@ scale     for real numbers that a few large values stretch: the noise is a share
           "sqrt", "cbrt", {{ name = "log", unit = 100 }} (or "asinh", with negative values; even below the unit), or
           {{ name = "quantile", values = [...] }} with quantiles of a public table
 clip      true moves values beyond the ends of the domain to them
+promise   the smaller 95 % interval that the owner promises, in the column's unit (or labels), where attacks through other
+          columns leave less than the noise says; it is published, and an audit judges by it
 missing_values   texts that mean "no value"; missing = "category" lets absence take part in substitution
 """
 
@@ -76,6 +78,8 @@ class Plan:
         What a person should know of a proposed plan: columns withheld, texts taken as missing, doubts.
     reading : Reading, optional
         How the table is read, where it is not a plain one.
+    promises : mapping of str to float
+        By column, the smaller 95 % interval that the owner promises in the place of the law's own.
 
     Examples
     --------
@@ -97,6 +101,7 @@ class Plan:
     ordered: tuple[str, ...] = field(default=(), compare=False)
     remarks: tuple[Note, ...] = field(default=(), compare=False)
     reading: Reading | None = field(default=None, compare=False)
+    promises: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         modified = [a.name for a in self.schema if a.consent is Consent.MODIFIED]
@@ -112,16 +117,23 @@ class Plan:
             )
         if beyond := [n for n in self.channels if n not in modified]:
             raise UsageError(f'{join_names(beyond)}: has noise but is not to be modified; set consent = "modified"')
+        if beyond := [n for n in self.promises if n not in self.channels]:
+            raise UsageError(f"{join_names(beyond)}: promise is for a column with noise of its own; leave it out")
         if not [a for a in self.schema if a.released]:
             raise UsageError("the plan releases no column; let at least one be true or modified")
 
     def bind(self) -> dict[str, Channel]:
-        """Bind the law of each modified column; raise UsageError for one that would change nothing."""
+        """Bind the law of each modified column; raise UsageError for one that would change nothing, or hides less than promised."""
         from sfumato.privacy import refuse_unchanged
 
         laws = {name: self.channels[name].on(self.schema[name]) for name in self.channels}
         for name, law in laws.items():
             refuse_unchanged(law, self.schema[name])
+            if (promise := self.promises.get(name, 0.0)) > (width := law.interval_width(0.95)):
+                raise UsageError(
+                    f"{name}: promise = {promise:g} is more than its noise hides, an interval of {width:.4g}; promise less, or ask "
+                    "for more privacy"
+                )
         return laws
 
     def to_dict(self) -> dict[str, Any]:
@@ -131,6 +143,8 @@ class Plan:
             entry = attribute.to_dict()
             if attribute.name in self.channels:
                 entry["noise"] = self.channels[attribute.name].to_dict()
+            if attribute.name in self.promises:
+                entry["promise"] = self.promises[attribute.name]
             if (absent := self.absent.get(attribute.name, ("",))) != ("",):
                 entry["missing_values"] = list(absent)
             columns.append(entry)
@@ -146,13 +160,13 @@ class Plan:
             raise UsageError(
                 f"a plan has no section {join_names(sorted(unknown))}; it has [release], [reading] and [[column]]"
             )
-        attributes, channels, absent = [], {}, {}
+        attributes, channels, absent, promises = [], {}, {}, {}
         entries = data.get("column", [])
         if not isinstance(entries, list) or not all(isinstance(e, Mapping) for e in entries):
             raise UsageError("a plan's columns must be written as [[column]] sections")
         for column in entries:
             entry = dict(column)
-            noise, words = entry.pop("noise", None), entry.pop("missing_values", None)
+            noise, words, promise = (entry.pop(field, None) for field in ("noise", "missing_values", "promise"))
             attribute = Attribute.from_dict(entry)
             attributes.append(attribute)
             if noise is not None:
@@ -164,6 +178,8 @@ class Plan:
                     channels[attribute.name] = Channel.from_dict(noise)
                 except UsageError as error:
                     raise UsageError(f"{attribute.name}: {error}") from None
+            if promise is not None:
+                promises[attribute.name] = check_promise(attribute.name, promise)
             if words is not None:
                 if not isinstance(words, list) or not all(isinstance(w, str) for w in words):
                     raise UsageError(f'{attribute.name}: missing_values must be a list of texts, such as ["", "?"]')
@@ -180,8 +196,9 @@ class Plan:
         if not isinstance(shuffle := about.get("shuffle", False), bool):
             raise UsageError(f"shuffle = {shuffle!r} in [release] must be true or false")
         reading = Reading.from_dict(data["reading"]) if "reading" in data else None
+        schema = Schema(tuple(attributes))
         return cls(
-            Schema(tuple(attributes)), channels, absent, name or None, method=method, shuffle=shuffle, reading=reading
+            schema, channels, absent, name or None, method=method, shuffle=shuffle, reading=reading, promises=promises
         )
 
     @classmethod
@@ -412,4 +429,5 @@ def with_consent(plan: Plan, name: str, consent: Consent) -> Plan:
     """Return the plan with another answer for one column."""
     attributes = tuple(replace(a, consent=consent) if a.name == name else a for a in plan.schema)
     channels = {n: c for n, c in plan.channels.items() if n != name or consent is Consent.MODIFIED}
-    return replace(plan, schema=Schema(attributes), channels=channels)
+    promises = {n: p for n, p in plan.promises.items() if n in channels}
+    return replace(plan, schema=Schema(attributes), channels=channels, promises=promises)

@@ -24,16 +24,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 
-from sfumato.channels import Discrete, Projective, Transition, TwoLevels, label_operator
+from sfumato.channels import Channel, Discrete, Projective, Transition, TwoLevels, label_operator
 from sfumato.counts import FloatArray, Grid, IntArray, lattice_range, snap
 from sfumato.errors import UsageError
 from sfumato.questions.functions import Function, OfLabels, OfNumbers, unit_of
-from sfumato.schema import Missing
+from sfumato.schema import Attribute, Missing
 from sfumato.table import Column
 
 
@@ -385,55 +385,64 @@ class SmoothWeights(ColumnWeights):
         interval = self.column.attribute.interval
         return Space(interval.low, interval.high - interval.low, self.column.attribute.ruler)
 
-    @cached_property
-    def law_on_points(self) -> tuple[FloatArray, Grid, FloatArray]:
-        """True values at which the law is looked at, the released cells, and P(released | true)."""
-        points, channel, attribute = 65, self.column.channel, self.column.attribute
-        assert channel is not None
-        low, high = attribute.interval.low, attribute.interval.high
-        step = attribute.step or channel.step or 0.0
-        true = np.linspace(low, high, points)
-        true = np.unique(snap(true, step))
-        inside = (true >= low - 1e-9 * step) & (true <= high + 1e-9 * step)
-        true = true[inside] if np.count_nonzero(inside) > 1 else true
-        if attribute.step and channel.step and channel.step > attribute.step:
-            true = np.unique(snap(true, channel.step))
-        observed = widen(channel.observed_grid(Grid(edges=np.linspace(low, high, points))), channel.step or 0.0)
-        return true, observed, Transition.of(channel, Grid(atoms=true), observed).matrix.dense()
-
     def _weigh(self, function: Function) -> Weight:
         assert isinstance(function, OfNumbers)
         if function.inside is not None:
             raise self._none("a range of values")
         if function.power == 0:
             return SmoothWeight(reading=Reading.EXACT, space=Space(0, 1), coefficients=(1.0,), missing=function.missing)
-        coefficients = self._coefficients(function.power)
+        assert self.column.channel is not None
+        coefficients = power_coefficients(self.column.channel, self.column.attribute, function.power)
         if coefficients is None:
             raise self._none(f"power {function.power} of its values")
         return SmoothWeight(
             reading=Reading.UNBIASED, space=self.space, coefficients=coefficients, missing=function.missing
         )
 
-    def _coefficients(self, power: int) -> tuple[float, ...] | None:
-        """Return B⁻ᵀc of u^power, from the law at some true values; None where the law maps the functions to others."""
-        tolerance = 2e-4
-        size = self.space.size(power)
-        if size is None or power > MAX_POWER:
-            return None
-        true, observed, kernel = self.law_on_points
-        before = self.space.functions(true, size)
-        mapped = self.space.functions(observed.centres, size) @ kernel
-        low, width = unit_of(self.column.attribute)
-        wanted = ((self.column.attribute.to_values(true) - low) / width) ** power
-        if len(true) < size and self.space.ruler is None:  # on few values a power is a polynomial of a lower degree
-            size = len(true)
-            before, mapped = before[:size], mapped[:size]
-        shift, *_ = np.linalg.lstsq(before.T, mapped.T)
-        function, *_ = np.linalg.lstsq(before.T, wanted)
-        coefficients, *_ = np.linalg.lstsq(shift, function)
-        if not np.abs(coefficients @ mapped - wanted).max() <= tolerance:
-            return None
-        return tuple(coefficients.tolist())
+
+@lru_cache(maxsize=256)
+def power_coefficients(channel: Channel, attribute: Attribute, power: int) -> tuple[float, ...] | None:
+    """Return B⁻ᵀc of u^power, from the law at some true values; None where the law maps the functions to others.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> age = sf.Attribute("age", sf.Kind.INTEGER, sf.Interval(0, 100))
+    >>> [round(c, 6) for c in power_coefficients(sf.Gaussian(privacy=0.5).on(age), age, 1)]
+    [0.5, 0.5]
+    """
+    tolerance, low, width = 2e-4, *unit_of(attribute)
+    interval = attribute.interval
+    space = Space(interval.low, interval.high - interval.low, attribute.ruler)
+    size = space.size(power)
+    if size is None or power > MAX_POWER:
+        return None
+    true, released, kernel = law_on_points(channel, attribute)
+    if attribute.ruler is None:  # on few values a power is a polynomial of a lower degree
+        size = min(size, len(true))
+    before, mapped = space.functions(true, size), space.functions(released, size) @ kernel
+    wanted = ((attribute.to_values(true) - low) / width) ** power
+    shift, *_ = np.linalg.lstsq(before.T, mapped.T)
+    function, *_ = np.linalg.lstsq(before.T, wanted)
+    coefficients, *_ = np.linalg.lstsq(shift, function)
+    if not np.abs(coefficients @ mapped - wanted).max() <= tolerance:
+        return None
+    return tuple(coefficients.tolist())
+
+
+@lru_cache(maxsize=16)
+def law_on_points(channel: Channel, attribute: Attribute) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return some true values that the law can see, released ones, and P(released | true)."""
+    points, interval = 65, attribute.interval
+    step = attribute.step or channel.step or 0.0
+    grid = np.linspace(interval.low, interval.high, points)
+    true = np.unique(snap(grid, step))
+    inside = (true >= interval.low - 1e-9 * step) & (true <= interval.high + 1e-9 * step)
+    true = true[inside] if np.count_nonzero(inside) > 1 else true
+    if attribute.step and channel.step and channel.step > attribute.step:
+        true = np.unique(snap(true, channel.step))
+    observed = widen(channel.observed_grid(Grid(edges=grid)), channel.step or 0.0)
+    return true, observed.centres, Transition.of(channel, Grid(atoms=true), observed).matrix.dense()
 
 
 def widen(grid: Grid, step: float) -> Grid:

@@ -13,7 +13,7 @@ from typing import Any
 from sfumato.channels import CHANNELS, Channel, CorrelatedGaussian, rejoin
 from sfumato.errors import GET_RELEASE_AGAIN, DataError, SfumatoError
 from sfumato.io import Written, parse_json, read_document
-from sfumato.schema import Attribute, Missing, Schema
+from sfumato.schema import Attribute, Missing, Schema, check_promise
 from sfumato.text import join_names
 
 VERSION = 1
@@ -38,6 +38,8 @@ class ReleasedColumn:
     guided: str | None = None
     absent: tuple[str, ...] = ("",)
     """Texts that stood for a missing value in the original."""
+    promise: float | None = None
+    """The smaller 95 % interval that the owner promises in the place of the law's own."""
 
     @property
     def clear(self) -> bool:
@@ -53,7 +55,8 @@ class ReleasedColumn:
         """Return plain data."""
         mechanism = {"law": self.guided or NONE} if self.channel is None else self.channel.to_dict()
         words = {} if self.absent == ("",) else {"missing_values": list(self.absent)}
-        return self.attribute.to_dict() | words | {"mechanism": mechanism, "missing_cells": self.missing}
+        promise = {} if self.promise is None else {"promise": self.promise}
+        return self.attribute.to_dict() | words | {"mechanism": mechanism, "missing_cells": self.missing} | promise
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ReleasedColumn:
@@ -61,6 +64,7 @@ class ReleasedColumn:
         entry = dict(data)
         mechanism, missing = entry.pop("mechanism"), int(entry.pop("missing_cells"))
         absent = tuple(str(w) for w in entry.pop("missing_values", [""]))
+        promise = entry.pop("promise", None)
         law = str(mechanism["law"])
         channel = Channel.from_dict(mechanism) if law in CHANNELS else None
         guided = law if channel is None and law != NONE else None
@@ -72,7 +76,11 @@ class ReleasedColumn:
             if not channel.is_bound or bound.ends != channel.ends or not same_step:
                 raise ValueError(f"{attribute.name}: the law is bound to another domain than that of the column")
             _check_size(attribute, channel)
-        return cls(attribute, channel, missing, guided, absent)
+        if promise is not None:
+            promise = check_promise(attribute.name, promise)
+            if channel is None or promise > channel.interval_width(0.95) * (1 + 1e-9):
+                raise ValueError(f"{attribute.name}: it promises an interval of {promise:g}, more than its law hides")
+        return cls(attribute, channel, missing, guided, absent, promise)
 
 
 @dataclass(frozen=True)

@@ -380,7 +380,13 @@ class RowDraft(Draft):
     def manifest(self, written: Written, tally: Tally, earlier: tuple[str, ...]) -> Manifest:
         """State the law of every column."""
         columns = tuple(
-            ReleasedColumn(c.encoder.attribute, c.channel, tally.missing.get(c.name, 0), absent=c.encoder.absent)
+            ReleasedColumn(
+                c.encoder.attribute,
+                c.channel,
+                tally.missing.get(c.name, 0),
+                absent=c.encoder.absent,
+                promise=self.plan.promises.get(c.name),
+            )
             for c in self.own.columns
         )
         return Manifest(

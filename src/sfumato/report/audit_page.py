@@ -2,36 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from html import unescape
 from typing import Any
 
 from sfumato.findings import explain
 from sfumato.report import charts, page, score_tables
-from sfumato.report.audit_charts import STYLE, attack_chart, distance_chart, exposure_chart, promise_chart, width_chart
-from sfumato.text import escape
+from sfumato.report.audit_charts import (
+    NARROW,
+    STYLE,
+    attack_chart,
+    choose_ink,
+    distance_chart,
+    exposure_chart,
+    promise_chart,
+    width_chart,
+)
+from sfumato.text import escape, format_number
 
 PAGE_STYLE = """
-.alarm{border-left:5px solid #c81e1e;background:#fef2f2;padding:10px 16px;border-radius:8px;margin:10px 0;max-width:none}
+.decision{border:2px solid var(--care);border-left-width:10px;background:var(--care-sheet);border-radius:10px;padding:12px 18px;margin:14px 0}
+.decision b{display:block;font-size:22px;color:var(--care)}.decision p{max-width:none}
+.decision.do-not-publish{border-color:var(--bad);background:var(--bad-sheet)}.decision.do-not-publish b{color:var(--bad)}
+.decision.fit{border-color:var(--fit);background:var(--fit-sheet)}.decision.fit b{color:var(--fit)}
+.alarm{border-left:5px solid var(--bad);background:var(--bad-sheet);padding:10px 16px;border-radius:8px;margin:10px 0}
 .alarm b{display:block;font-size:17px}.alarm .code{font-size:13px;font-weight:400}.alarm p{max-width:none;margin:6px 0}
-.alarm i{font-style:normal;font-size:14px;display:inline-block;padding:1px 9px;margin:2px 6px 2px 0;border-radius:99px;
-background:#fff;border:1px solid #ecd5d5;font-variant-numeric:tabular-nums}
-.alarm span{color:#5b6572;font-size:15px}.alarm.narrowed{border-left-color:#c2740a;background:#fff8ec}
-.alarm.clear{border-left-color:#8a94a3;background:#f1f3f6}.alarm.good{border-left-color:#2f7d4a;background:#eefaf1}
-.verdict{display:inline-block;font-size:13px;font-weight:600;padding:1px 9px;border-radius:99px;color:#fff;background:#c81e1e}
-.verdict.kept{background:#2f7d4a}.verdict.narrowed{background:#b0690a}.verdict.clear{background:#77818f}
-.wide{background:#fff;border:1px solid #e4e8ee;border-radius:12px;padding:16px 18px;margin:16px 0;overflow-x:auto}
-.wide svg{max-width:100%;height:auto;min-width:760px}.scroll{overflow-x:auto}
-td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}details{margin:12px 0}
-.figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(220px,1fr))}
-summary{cursor:pointer;font-weight:600}.figure.bad b{color:#c81e1e}.figure.ok b{color:#2f7d4a}
-@media(prefers-color-scheme:dark){.alarm i{background:#12161c;border-color:#4a2a2a}
-.alarm{background:#2d1212}.alarm.narrowed{background:#2a1d0c}
-.alarm.clear{background:#1a2029}.alarm.good{background:#10251a}
-.alarm span{color:#a9b3c0}.wide{background:#12161c;border-color:#2a323d}
-.figure.bad b{color:#f87171}.figure.ok b{color:#6fcf84}}
+.alarm i{font-style:normal;font-size:14px;display:inline-block;padding:1px 9px;margin:2px 6px 2px 0;border-radius:12px;
+background:var(--sheet);border:1px solid var(--rule);font-variant-numeric:tabular-nums}
+.alarm span{color:var(--soft);font-size:15px}.alarm.narrowed{border-left-color:var(--care);background:var(--care-sheet)}
+.alarm.clear{border-left-color:var(--calm);background:var(--calm-sheet)}.alarm.good{border-left-color:var(--fit);background:var(--fit-sheet)}
+.verdict{display:inline-block;font-size:13px;font-weight:600;padding:1px 9px;border-radius:99px;color:var(--on-badge);background:var(--bad);
+white-space:nowrap}.verdict.kept{background:var(--fit)}.verdict.narrowed{background:var(--care)}.verdict.clear{background:var(--calm)}
+.figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(220px,100%),1fr))}
+.figure.bad b{color:var(--bad)}.figure.ok b{color:var(--fit)}
+nav ul{list-style:none;display:flex;flex-wrap:wrap;gap:4px 18px;padding:0;margin:12px 0;font-size:15px}
+.blank{display:block;max-width:76ch;margin:10px 0;color:var(--soft);font-size:15px}
+.blank input{display:block;width:100%;box-sizing:border-box;font:inherit;color:var(--text);background:var(--sheet);border:0;
+border-bottom:1px solid var(--soft);padding:6px 4px;border-radius:0}
+@media print{.alarm,.decision{break-inside:avoid}.alarm,.decision,.verdict,thead th,.sf rect{print-color-adjust:exact;-webkit-print-color-adjust:exact}
+.record{break-before:page}.blank input{background:none}}
 """
 
 
+BARS = {"original": "original", "release": "reconstructed", "naive": "naive"}
+"""What the bars of trees are called, and their names in the data."""
 GRAVE = ("broken", "people found", "nothing hidden", "given away")
 NOTHING_FOUND = "Every attack below found nothing beyond what the laws and the distributions leave."
 
@@ -39,24 +54,56 @@ NOTHING_FOUND = "Every attack below found nothing beyond what the laws and the d
 def audit_page(about: Mapping[str, Any]) -> str:
     """The page of an audit, from its plain data; the edition decides what may be in it."""
     public = about["edition"] == "public"
-    lead = (
-        f"{about['headline']['in_words']} {about['verdict']} {about['rows']:,} records, attacked with everything the manifest tells"
-        + ("; this edition says nothing about single people." if public else ".")
+    lead = f"{about['rows']:,} records, attacked with everything the manifest tells" + (
+        "; this edition says nothing about single people." if public else "."
     )
-    return page.page(
-        f"Audit of {about['release']}" if about["release"] else "Audit",
-        lead,
-        f"<style>{STYLE}{PAGE_STYLE}</style>",
-        _alarms(about["findings"]),
-        _figures(about),
+    parts = [
         _promises(about),
         _attacks(about),
         "" if public else _people(about),
         _usefulness(about["utility"]),
         _laws(about),
+        _record(about["filing"]) if about["filing"] else "",
         _codes(about["findings"]),
         _reading(about),
+    ]
+    titles = [unescape(title) for part in parts for title in re.findall(r"<h2>(.*?)</h2>", part)]
+    return page.page(
+        f"Audit of {about['release']}" if about["release"] else "Audit",
+        lead,
+        f"<style>{STYLE}{PAGE_STYLE}</style>",
+        _decision(about),
+        _alarms(about["findings"]),
+        _figures(about),
+        page.contents(titles),
+        *parts,
     )
+
+
+def _decision(about: Mapping[str, Any]) -> str:
+    """Return the verdict in plain words, with the worst fact and the remedy."""
+    headline = about["headline"]
+    return (
+        f'<div class="decision {about["decision"]}"><b>{escape(headline["verdict"])}</b>'
+        f"<p>{escape(headline['fact'])} {escape(headline['remedy'])}</p><p>{escape(about['verdict'])}</p></div>"
+    )
+
+
+def _record(sections: Sequence[Mapping[str, Any]]) -> str:
+    """Return the record that an officer files: what is known, and a line for what only people know."""
+    out = page.paragraph(
+        "After the outline of NIST SP 800-188. The sentences follow from the release and this audit; the lines are for what neither can "
+        "know. Type into them before you print the page, or write on paper."
+    )
+    for part in sections:
+        out += f"<h3>{escape(part['title'])}</h3>" + "".join(map(page.paragraph, part["statements"]))
+        if "table" in part:
+            out += page.table(part["table"]["head"], part["table"]["rows"])
+        out += "".join(
+            f'<label class="blank">{escape(words)}<input type="text" autocomplete="off"></label>'
+            for words in part["to_fill_in"]
+        )
+    return page.section("Record to file", out).replace("<section ", '<section class="record" ', 1)
 
 
 def _alarms(alarms: Sequence[Mapping[str, Any]]) -> str:
@@ -101,7 +148,7 @@ def _figures(about: Mapping[str, Any]) -> str:
     broken = promises["broken"]
     stated = promises["kept"] + promises["narrowed"] + broken
     links = [f for f in about["attacks"] if f["unit"] == "share of people found"]
-    out = [_figure(f"{risk:.0%}", "of what was unknown is given away by the worst attack", risk > 0.2, risk < 0.05)]
+    out = [_figure(f"{risk:.0%}", "of what was unknown is given away by the worst attack", risk >= 0.5, risk < 0.05)]
     if stated and not promises["no promise"]:
         words = "promised intervals kept against every attack"
         out.append(_figure(f"{promises['kept']} of {stated}", words, broken > 0, not broken))
@@ -129,31 +176,30 @@ def _figure(value: str, words: str, bad: bool = False, good: bool = False) -> st
     return f'<div class="figure {kind}"><b>{escape(value)}</b><span>{escape(words)}</span></div>'
 
 
-def _wide(drawing: str) -> str:
-    return f'<div class="wide">{drawing}</div>'
+def _wide(draw: Callable[..., str], *args: Any) -> str:
+    """Return a chart across the page, drawn for a wide one and for a narrow one; nothing where there is nothing to draw."""
+    broad = draw(*args)
+    return f'<div class="wide">{page.responsive(broad, draw(*args, narrow=True))}</div>' if broad else ""
 
 
-def _table(headers: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int] = ()) -> str:
-    return f'<div class="scroll">{page.table(headers, rows, numbers)}</div>'
+def _card(draw: Callable[..., str], *args: Any, **options: Any) -> str:
+    return page.responsive(*(draw(*args, **options, alone=False, width=width) for width in (520, NARROW)))
 
 
-def _badge(verdict: str, gain: float = 0.0) -> page.Markup:
-    kind = {
-        "broken": "",
-        "in the clear": "clear",
-        "no promise": "clear",
-        "not measured": "clear",
-        "inferred": "narrowed",
-    }.get(verdict, verdict)
-    if verdict == "kept" and gain >= 0.5:  # a small promise, and most of the value is given away
-        kind = "narrowed"
-    return page.Markup(f'<span class="verdict {kind}">{escape(verdict)}</span>')
+def _badge(promise: Mapping[str, Any]) -> page.Markup:
+    kind = {"bad": "", "amber": "narrowed", "good": "kept"}.get(choose_ink(promise), "clear")
+    return page.Markup(f'<span class="verdict {kind}">{escape(promise["verdict"])}</span>')
 
 
 def _format_left(p: Mapping[str, Any]) -> str:
     if p["left"] is None:
         return "–"
     return f"{_number(p['left'])}  ({_number(p['left_interval'][0])} to {_number(p['left_interval'][1])})"
+
+
+def _format_guess(guess: Mapping[str, Any] | None) -> tuple[str, str]:
+    """Return how often a value is guessed right with the release, and without it."""
+    return ("–", "–") if guess is None else (f"{guess['share']:.0%}", f"{guess['without_release']:.0%}")
 
 
 def _promises(about: Mapping[str, Any]) -> str:
@@ -166,7 +212,8 @@ def _promises(about: Mapping[str, Any]) -> str:
             f"{_number(p['interval_width_95'])}",
             f"{_number(p['without_release'])}",
             _format_left(p),
-            _badge(p["verdict"], (p["guessed_right"] or {}).get("gain", 0.0)),
+            *(_format_guess(p["guessed_right"])),
+            _badge(p),
             p.get("not_measured_because") or (p["attack"] if p["verdict"] != "in the clear" else ""),
         ]
         for name, p in promised.items()
@@ -177,13 +224,24 @@ def _promises(about: Mapping[str, Any]) -> str:
         page.paragraph(
             "For each attribute the width of the interval (or the number of labels) that holds the true value with 95 %: as "
             "the law promises it, and as it is after the strongest attack. No law can promise more than people differ by; the "
-            "upright mark shows how much that is."
+            "upright mark shows how much that is. Guessed right: how often the best guess of a value is right (the same label, or a "
+            "number to within 5 % of the range) by somebody who knows the row, and how often the best guess without the release is."
         ),
-        _wide(promise_chart(promised, sizes)) if blurred else "",
-        _table(
-            ["attribute", "law", "promised", "without release", "left (95 % interval)", "verdict", "by"],
+        _wide(promise_chart, promised, sizes) if blurred else "",
+        page.table(
+            [
+                "attribute",
+                "law",
+                "promised",
+                "without release",
+                "left (95 % interval)",
+                "guessed right",
+                "without release",
+                "verdict",
+                "by",
+            ],
             rows,
-            (2, 3, 4),
+            (2, 3, 4, 5, 6),
         ),
     )
 
@@ -215,14 +273,14 @@ def _attacks(about: Mapping[str, Any]) -> str:
             "best guess without the release; the control is the same attack on people who are not in it. What exceeds both was "
             "given away by the release."
         ),
-        _wide(attack_chart(hidden)) if hidden else "",
+        _wide(attack_chart, hidden) if hidden else "",
         "<details><summary>All figures</summary>"
-        + _table(
+        + page.table(
             ["attack", "on", "success", "95 % interval", "baseline", "control", "trials", "unit"], rows, (2, 3, 4, 5, 6)
         )
         + "</details><details><summary>What each attack assumes</summary>"
-        + _table(["attack", "assumes", "granted"], assumed)
-        + (_table(["not run", "because"], skipped) if skipped else "")
+        + page.table(["attack", "assumes", "granted"], assumed)
+        + (page.table(["not run", "because"], skipped) if skipped else "")
         + "</details>",
     )
 
@@ -246,10 +304,12 @@ def _people(about: Mapping[str, Any]) -> str:
             f"{records['bits_median']:.1f}, and {records['share_over']:.1%} carry more than enough: anyone who knows all of "
             "such a person has a good chance to find the row."
         ),
-        _wide(exposure_chart(records)),
-        _wide(widths) if (widths := width_chart(about["promised"], about["domains"])) else "",
+        _wide(exposure_chart, records),
+        _wide(width_chart, about["promised"], about["domains"]),
         "<details open><summary>The most exposed records (this edition only)</summary>"
-        + _table(["row", "bits", "found with probability", "hidden among", "given away most by"], rows, (0, 1, 2, 3))
+        + page.table(
+            ["row", "bits", "found with probability", "hidden among", "given away most by"], rows, (0, 1, 2, 3)
+        )
         + "</details>",
     )
 
@@ -258,12 +318,11 @@ def _usefulness(utility: Mapping[str, Any]) -> str:
     drawings, parts = [], []
     if utility["trees"]:
         trees = utility["trees"]
-        bars = {way: trees["accuracy"][way] for way in ("original", "reconstructed", "naive")}
-        bars["majority class"] = trees["majority"]
-        title = f"Accuracy on {trees['test_rows']:,} true records held out"
-        drawings.append(charts.comparison(title, bars, inks=charts.TRUE_FIRST, alone=False))
+        bars = {way: trees["accuracy"][key] for way, key in BARS.items()} | {"majority": trees["majority"]}
+        title = f"Accuracy on {trees['test_rows']:,} rows held out"
+        drawings.append(_card(charts.comparison, title, bars, inks=charts.TRUE_FIRST))
         if calibration := trees["scores"]["reconstructed"].get("calibration"):
-            drawings.append(score_tables.draw_calibration(calibration, alone=False))
+            drawings.append(_card(score_tables.draw_calibration, calibration))
         likeness = trees["similarity"]["reconstructed"]
         parts.append(
             f"The tree from the release agrees with the original's on {likeness['agreement']:.1%} of records; "
@@ -282,7 +341,7 @@ def _usefulness(utility: Mapping[str, Any]) -> str:
             + (f" Left out: {c['rows_with_gaps']:,} records with missing numbers." if c.get("rows_with_gaps") else "")
         )
     if alike := _likeness(utility):
-        drawings.append(charts.comparison("Patterns of release and original alike", alike, alone=False))
+        drawings.append(_card(charts.comparison, "Patterns of release and original alike", alike))
     rows = [
         [
             n,
@@ -297,10 +356,10 @@ def _usefulness(utility: Mapping[str, Any]) -> str:
         "What it is still good for",
         page.cards(drawings) if drawings else "",
         _scores(utility["trees"]) if utility["trees"] else "",
-        _wide(distance_chart(utility["distributions"])) if utility["distributions"] else "",
+        _wide(distance_chart, utility["distributions"]) if utility["distributions"] else "",
         *[page.paragraph(p) for p in parts],
         "<details><summary>Distances of reconstructed distributions</summary>"
-        + _table(
+        + page.table(
             ["attribute", "total variation", "as released", "Kolmogorov–Smirnov", "Wasserstein"], rows, (1, 2, 3, 4)
         )
         + "</details>"
@@ -314,11 +373,11 @@ def _scores(trees: Mapping[str, Any]) -> str:
     names = {"original": "from the original", "reconstructed": "from the release", "naive": "from the release, naive"}
     by_tree = {f"tree {words}": trees["scores"][way] for way, words in names.items()}
     head, rows = score_tables.tabulate_scores(by_tree)
-    out = _table(head, rows, range(1, len(head)))
+    out = page.table(head, rows, range(1, len(head)))
     if confusion := trees["scores"]["reconstructed"].get("confusion"):
         head, rows = score_tables.tabulate_confusion(confusion, trees["labels"])
         summary = "What the tree from the release takes each class for"
-        out += f"<details><summary>{summary}</summary>{_table(head, rows, range(1, len(head)))}</details>"
+        out += f"<details><summary>{summary}</summary>{page.table(head, rows, range(1, len(head)))}</details>"
     return out
 
 
@@ -326,11 +385,11 @@ def _likeness(utility: Mapping[str, Any]) -> dict[str, float]:
     out = {}
     if utility["trees"]:
         likeness = utility["trees"]["similarity"]["reconstructed"]
-        out = {"tree agrees": likeness["agreement"], "same rules": likeness["rule_similarity"]}
+        out = {"tree": likeness["agreement"], "rules": likeness["rule_similarity"]}
     if utility["clusters"]:
-        out["same cluster"] = utility["clusters"]["agreement"]
+        out["clusters"] = utility["clusters"]["agreement"]
     if utility["correlations"]:
-        out["correlations"] = max(0.0, 1 - utility["correlations"]["mean_error_corrected"])
+        out["correlation"] = max(0.0, 1 - utility["correlations"]["mean_error_corrected"])
     return out
 
 
@@ -353,7 +412,7 @@ def _laws(about: Mapping[str, Any]) -> str:
     ]
     return page.section(
         "What the laws say of themselves",
-        _table(
+        page.table(
             ["attribute", "50 %", "95 %", "99.9 %", "ε", "belief", "bits told", "privacy loss", "Π"],
             rows,
             (1, 2, 3, 4, 5, 6, 7, 8),
@@ -397,7 +456,10 @@ def _reasons(privacy: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def _number(value: Any) -> str:
-    return f"{float(f'{value:.4g}'):,.10g}" if isinstance(value, int | float) else "–"
+    """Return a figure with four digits, and all digits of a large whole part: 99,999 must not read as 100,000 of 99,999."""
+    if not isinstance(value, int | float):
+        return "–"
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else format_number(value)
 
 
 def _reading(about: Mapping[str, Any]) -> str:

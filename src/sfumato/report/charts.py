@@ -135,12 +135,14 @@ def comparison(
     inks: Sequence[str] = INKS,
     alone: bool = True,
     percent: bool = True,
+    width: int = svg.Frame.width,
 ) -> str:
     """Draw one bar per name, such as the accuracy of several ways to mine."""
     names: Sequence[str] = tuple(values)
     frame = svg.Frame(
         (-0.6, len(names) - 0.4),
         (0.0, 1.05 if percent else 1.1 * max(values.values())),
+        width=width,
         title=title,
         x_labels=names,
         percent=percent,
@@ -152,12 +154,41 @@ def comparison(
     return svg.drawing(frame, *parts, alone=alone)
 
 
+def intervals(
+    title: str,
+    names: Sequence[str],
+    values: Sequence[float],
+    lower: Sequence[float],
+    upper: Sequence[float],
+    *,
+    alone: bool = True,
+) -> str:
+    """Draw one point per name with its interval; beyond `MAX_LABELS` names, the first ones."""
+    shown = len(names) if len(names) <= MAX_LABELS else SHOWN_LABELS
+    title = title if shown == len(names) else f"{title}: the first {shown} of {len(names):,} groups"
+    names, values, lower, upper = names[:shown], values[:shown], lower[:shown], upper[:shown]
+    low, high = min([0.0, *lower, *values]), max([0.0, *upper, *values])
+    frame = svg.Frame(
+        (-0.6, max(shown, 1) - 0.4), (low, high + 0.06 * ((high - low) or 1.0)), title=title, x_labels=names
+    )
+    at = [float(i) for i in range(shown)]
+    points = [svg.line(frame, [x], [y], ink="accent", dots=True) for x, y in zip(at, values, strict=True)]
+    return svg.drawing(frame, svg.whiskers(frame, at, lower, upper), *points, alone=alone)
+
+
 def _value(frame: svg.Frame, at: float, value: float, *, percent: bool) -> str:
     text = f"{100 * value:.1f}%" if percent else svg.format_tick(value)
     return f'<text x="{svg.format_pixel(frame.px(at))}" y="{svg.format_pixel(frame.py(value) - 5)}" text-anchor="middle">{text}</text>'
 
 
-def calibration(title: str, bins: Sequence[Mapping[str, Any]], *, below: str = "", alone: bool = True) -> str:
+def calibration(
+    title: str,
+    bins: Sequence[Mapping[str, Any]],
+    *,
+    below: str = "",
+    alone: bool = True,
+    width: int = svg.Frame.width,
+) -> str:
     """Draw the share that came true over the probability that was predicted, with 95 % intervals; both axes reach equally far.
 
     `below` is added to the title of the lower axis. Each of the `bins` has `predicted`, `observed`, `rows` and the ends of its `interval`. Probabilities that are true lie on
@@ -170,6 +201,7 @@ def calibration(title: str, bins: Sequence[Mapping[str, Any]], *, below: str = "
     frame = svg.Frame(
         (0.0, top),
         (0.0, top),
+        width=width,
         title=title,
         x_title=f"predicted probability{below}",
         y_title="share that came true",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sfumato.report import charts
+from sfumato.report import charts, svg
 
 Rows = tuple[list[str], list[list[str]]]
 """Headers, and rows of text."""
@@ -69,7 +69,7 @@ def calibration_error(calibration: Mapping[str, Any]) -> str:
     return f"off by {100 * calibration['expected_error']:.1f} points on average"
 
 
-def draw_calibration(calibration: Mapping[str, Any], *, alone: bool = True) -> str:
+def draw_calibration(calibration: Mapping[str, Any], *, alone: bool = True, width: int = svg.Frame.width) -> str:
     """Draw predicted probabilities beside what came true, with 95 % intervals."""
     title, below = calibration_title(calibration), f", {calibration_error(calibration)}"
-    return charts.calibration(title, calibration["bins"], below=below, alone=alone)
+    return charts.calibration(title, calibration["bins"], below=below, alone=alone, width=width)

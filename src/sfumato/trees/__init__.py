@@ -41,6 +41,8 @@ from sfumato.trees.strategies import (
     Strategy,
     as_released,
     byclass,
+    choose_growth,
+    draft_published,
     local,
     original,
     smooth_shares,

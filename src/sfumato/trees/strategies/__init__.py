@@ -36,6 +36,7 @@ from sfumato.trees.strategies.published import (
     as_released,
     byclass,
     choose_growth,
+    draft_published,
     find_tested,
     fresh_groups,
     global_,

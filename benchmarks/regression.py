@@ -109,7 +109,10 @@ class Cell:
     def met(self) -> bool:
         """Whether every coefficient is held as often as a 95 % interval should be, up to the chance of this many releases."""
         chance = 2 * np.sqrt(0.05 * 0.95 / max(self.told, 1))
-        return bool(np.all(np.abs(self.covered - 0.95) <= 0.02 + chance) and np.all(np.abs(self.bias) <= 0.25 + 2 / np.sqrt(max(self.told, 1))))
+        return bool(
+            np.all(np.abs(self.covered - 0.95) <= 0.02 + chance)
+            and np.all(np.abs(self.bias) <= 0.25 + 2 / np.sqrt(max(self.told, 1)))
+        )
 
     def line(self) -> str:
         """Return the cell as a line of Markdown."""
@@ -132,7 +135,9 @@ HEAD = (
 def measure(name: str, truth: Table, family: str, law: str, strength: float, releases: int) -> Cell:
     """Release a table many times and fit it each time."""
     formula = FORMULAS[name][family]
-    used = tuple(c for c in truth.columns if c.name in formula.replace("~", " ").replace("(", " ").replace(")", " ").split())
+    used = tuple(
+        c for c in truth.columns if c.name in formula.replace("~", " ").replace("(", " ").replace(")", " ").split()
+    )
     known = sf.fit(formula, Table(used), family=family).coefficients
     wishes: dict[str, Channel] = {
         c.name: LAWS[law](privacy=strength) if c.attribute.kind.numeric else Substitution(gamma=19) for c in used
@@ -213,7 +218,9 @@ def main() -> None:
     done.sort(key=lambda c: (c.met, FAMILIES.index(c.family), c.table, c.law, c.strength))
     print("\n" + "\n".join([HEAD, *(c.line() for c in done)]))
     met = sum(c.met for c in done)
-    ratios([Ratio("cells of regression that hold 93 to 97 %", str(met), str(len(done)), met / max(len(done), 1), "≥ 1.0")])
+    ratios(
+        [Ratio("cells of regression that hold 93 to 97 %", str(met), str(len(done)), met / max(len(done), 1), "≥ 1.0")]
+    )
 
 
 if __name__ == "__main__":

@@ -21,7 +21,9 @@ from sfumato.cli.output import check_extension, check_outputs, give, say, show, 
     show_default=True,
     help="Least squares, logistic regression, or counts with a log link.",
 )
-@click.option("--success", metavar="LABEL", help="The label of the response that counts as 1 (default: the second of two).")
+@click.option(
+    "--success", metavar="LABEL", help="The label of the response that counts as 1 (default: the second of two)."
+)
 @click.option("--ridge", type=float, default=0.0, show_default=True, help="Penalty of least squares; 0 is none.")
 @options.output("Write the coefficients into this .csv or .parquet file.")
 @options.engine

@@ -16,17 +16,23 @@ from sfumato.errors import UsageError
 @click.argument("figure", type=click.Choice(["mean", "share", "count", "difference", "correlation", "coefficient"]))
 @click.option("--rows", type=int, help="Rows of the release: the answer is the error.")
 @click.option("--error", type=float, help="Half the width of the 95 % interval that is wanted: the answer is the rows.")
-@click.option("--population", is_flag=True, help="--error is that for a population, not for the table behind the release.")
+@click.option(
+    "--population", is_flag=True, help="--error is that for a population, not for the table behind the release."
+)
 @options.noise("Law of the noise: {}.")
 @options.privacy
 @options.parameters
-@click.option("--domain", type=options.Numbers(), default="0,100", show_default=True, help="Ends of the domain of the numbers.")
+@click.option(
+    "--domain", type=options.Numbers(), default="0,100", show_default=True, help="Ends of the domain of the numbers."
+)
 @click.option("--sd", type=float, help="Standard deviation of the true values (default: a quarter of the domain).")
 @click.option("--share", type=float, default=0.5, show_default=True, help="Share of the label, or of the first group.")
 @click.option("--labels", type=int, default=2, show_default=True, help="How many labels the column has.")
 @click.option("--rho", type=float, default=0.0, show_default=True, help="The correlation that is expected.")
 @click.option("--slope", type=float, default=0.0, show_default=True, help="The coefficient that is expected.")
-@click.option("--residual", type=float, help="Standard deviation around the regression (default: a quarter of its domain).")
+@click.option(
+    "--residual", type=float, help="Standard deviation around the regression (default: a quarter of its domain)."
+)
 @click.option("--response", type=options.Numbers(), help="Ends of the domain of the response (default: --domain).")
 @options.json
 def power(figure: str, domain: list[float], response: list[float] | None, as_json: bool, **asked: Any) -> None:

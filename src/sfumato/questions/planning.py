@@ -29,7 +29,7 @@ from sfumato.counts import FloatArray, Grid
 from sfumato.errors import UsageError
 from sfumato.plans import channel_for, noise_for
 from sfumato.questions.functions import OfLabels, unit_of
-from sfumato.questions.weights import ColumnWeights, SmoothWeights
+from sfumato.questions.weights import ColumnWeights, law_on_points
 from sfumato.schema import Attribute, Categories, Interval, Kind
 from sfumato.table import Column
 from sfumato.text import join_names
@@ -87,12 +87,8 @@ class Power:
 
     def in_words(self) -> list[str]:
         """Say it in sentences."""
-        return [
-            f"{self.figure} with {self.rows:,} rows: ± {self.error:.4g} for the table behind the release (95 %), "
-            f"± {self.population_error:.4g} for a population",
-            f"noise: {self.noise}",
-            f"supposing {self.assumes}",
-        ]
+        errors = f"± {self.error:.4g} for the table behind the release (95 %), ± {self.population_error:.4g} for a population"
+        return [f"{self.figure} with {self.rows:,} rows: {errors}", f"noise: {self.noise}", f"supposing {self.assumes}"]
 
 
 def power(
@@ -162,7 +158,9 @@ def power(
     if error is not None and not 0 < error < math.inf:
         raise UsageError(f"error = {error:g} must be a positive number")
     if not 0 < share < 1 or not -1 < rho < 1 or not 2 <= labels <= 10_000:
-        raise UsageError("share lies between 0 and 1, rho between -1 and 1, and there are from 2 to 10,000 labels; correct it")
+        raise UsageError(
+            "share lies between 0 and 1, rho between -1 and 1, and there are from 2 to 10,000 labels; correct it"
+        )
     law, companion = noise_for(noise, privacy, options or {})
     world = _World.of(law, companion, domain, sd, response, residual)
     influence = _influence(figure, world, share=share, labels=labels, rho=rho, slope=slope)
@@ -175,8 +173,8 @@ def power(
         if rows is None:
             rows = max(math.ceil(per_row * (Z / float(error or 1.0)) ** 2), 1)
         scale = 1 / math.sqrt(rows)
-    ends = [Z * math.sqrt(v) * scale for v in (influence.noise, influence.population)]
-    return Power(figure, int(rows), *ends, influence.law, influence.assumes)
+    own, whole = (Z * math.sqrt(v) * scale for v in (influence.noise, influence.population))
+    return Power(figure, int(rows), own, whole, influence.law, influence.assumes)
 
 
 @dataclass(frozen=True)
@@ -214,9 +212,7 @@ class _Number:
             kernel = Transition.of(bound, true, seen).matrix.dense()
             points, released = true.points, seen.points
         else:
-            assert isinstance(reader, SmoothWeights)
-            points, grid, kernel = reader.law_on_points
-            released = grid.centres
+            points, released, kernel = law_on_points(bound, attribute)
         weight = low + width * reader.power(1)(released)
         mass = np.exp(-0.5 * ((points - sum(domain) / 2) / sd) ** 2)
         mass /= mass.sum()
@@ -250,7 +246,10 @@ class _World:
             if not ends[1] > ends[0]:
                 raise UsageError(f"domain {ends[0]:g} … {ends[1]:g} must have its lower end first")
         other = response or domain
-        sizes = [(domain[1] - domain[0]) / 4 if sd is None else sd, (other[1] - other[0]) / 4 if residual is None else residual]
+        sizes = [
+            (domain[1] - domain[0]) / 4 if sd is None else sd,
+            (other[1] - other[0]) / 4 if residual is None else residual,
+        ]
         if min(sizes) <= 0:
             raise UsageError("sd and residual must be positive numbers")
         return cls(law, companion, domain, sizes[0], other, sizes[1])
@@ -261,7 +260,7 @@ class _World:
     def other(self) -> _Number:
         return _Number.of(self.law, self.companion, self.response, self.residual)
 
-    def label(self, share: float, labels: int) -> tuple[FloatArray, FloatArray, FloatArray, str]:
+    def label(self, labels: int) -> tuple[FloatArray, FloatArray, FloatArray, str]:
         """Return the weights of a label and their chances for true rows with and without it, and the law in words."""
         names = tuple(f"label {i}" for i in range(labels))
         attribute = Attribute("label", Kind.CATEGORICAL, Categories(names))
@@ -279,28 +278,37 @@ class _World:
 def _influence(figure: str, world: _World, *, share: float, labels: int, rho: float, slope: float) -> _Influence:
     p = share
     if figure in ("share", "count"):
-        weights, inside, outside, words = world.label(p, labels)
+        weights, inside, outside, words = world.label(labels)
         square = float(weights**2 @ (p * inside + (1 - p) * outside))
         return _Influence(max(square - p, 0.0), square - p * p, words, f"a share of {p:g} and {labels} labels")
     x = world.number()
     if figure == "mean":
         return _Influence(x.variance, x.variance + x.sd**2, x.words, f"a standard deviation of {x.sd:g}")
     if figure == "difference":
-        weights, inside, outside, words = world.label(p, labels)
+        weights, inside, outside, words = world.label(labels)
         a = weights / p - (1 - weights) / (1 - p)
         square = float(a**2 @ (p * inside + (1 - p) * outside))
         total = (x.sd**2 + x.variance) * square
         own = x.sd**2 * (1 / p + 1 / (1 - p))
         return _Influence(
-            total - own, total, f"{x.words}; labels {words}", f"a standard deviation of {x.sd:g} and a share of {p:g} in the first group"
+            total - own,
+            total,
+            f"{x.words}; labels {words}",
+            f"a standard deviation of {x.sd:g} and a share of {p:g} in the first group",
         )
     y = world.other()
     if figure == "correlation":
-        y = _Number.of(world.law, world.companion, world.response, (world.response[1] - world.response[0]) / 4) if world.response != world.domain else x
+        y = (
+            _Number.of(world.law, world.companion, world.response, (world.response[1] - world.response[0]) / 4)
+            if world.response != world.domain
+            else x
+        )
         one, two = x.variance / x.sd**2, y.variance / y.sd**2
         tails = 4 * one + x.kurtosis / x.sd**4 + 4 * two + y.kurtosis / y.sd**4
         noise = one + two + one * two - 2 * rho**2 * (one + two) + rho**2 / 4 * tails
-        return _Influence(noise, noise + (1 - rho**2) ** 2, x.words, f"normal columns of standard deviation {x.sd:g} with ρ = {rho:g}")
+        return _Influence(
+            noise, noise + (1 - rho**2) ** 2, x.words, f"normal columns of standard deviation {x.sd:g} with ρ = {rho:g}"
+        )
     bend = x.sd**2 * (y.variance + slope**2 * x.variance) + x.variance * (y.sd**2 + y.variance) + slope**2 * x.kurtosis
     noise, own = bend / x.sd**4, y.sd**2 / x.sd**2
     return _Influence(

@@ -259,7 +259,9 @@ def heat_map(title: str, names: Sequence[str], values: FloatArray, words: Sequen
                 parts.append(f'<rect {at} fill="none" stroke="{svg.colour("grid")}"/>')
                 continue
             ink, strength = ("accent" if value > 0 else "second"), round(0.08 + 0.8 * min(abs(value), 1.0), 3)
-            parts.append(f'<rect {at} fill="{svg.colour(ink)}" fill-opacity="{strength}"><title>{escape(words[i][j])}</title></rect>')
+            parts.append(
+                f'<rect {at} fill="{svg.colour(ink)}" fill-opacity="{strength}"><title>{escape(words[i][j])}</title></rect>'
+            )
             text_x, text_y = left + cell * j + cell / 2 - 1, top + cell * i + cell / 2
             parts.append(f'<text x="{text_x}" y="{text_y}" dy=".32em" text-anchor="middle">{value:.2f}</text>')
     return (

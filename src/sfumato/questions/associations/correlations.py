@@ -249,21 +249,24 @@ def correlate(source: Source, columns: list[Column]) -> Correlations:
         rho = np.clip(product / (sizes[0] * sizes[1]), -1.0, 1.0)
     centres = np.stack([means[0], sizes[0], means[1], sizes[1], rho], axis=-1)
     sums = rows.fold(PairInfluences(tuple(readers), covariance, centres)).arrays["influences"]
-    pairs, exact = {}, set()
+    pairs: dict[tuple[str, str], Figure | None] = {}
+    exact = set()
     for i, j in combinations(range(len(readers)), 2):
         key = names[i], names[j]
         pairs[key] = None
         if np.isfinite(centres[i, j]).all():
             certain = readers[i].powers.exact and readers[j].powers.exact
-            total, square, known = sums[i, j]
+            _, square, known = sums[i, j]
             noise = 0.0 if certain else max(square - known, 0.05 * square) / n[i, j] ** 2 * source.rows_of_one
-            pairs[key] = _figure(float(rho[i, j]), math.sqrt(noise), float(n[i, j]), math.sqrt(square) / n[i, j])
+            pairs[key] = _figure(float(rho[i, j]), math.sqrt(noise), math.sqrt(square) / n[i, j])
             if certain:
                 exact.add(key)
-    return Correlations(names, pairs, {k: float(n[names.index(k[0]), names.index(k[1])]) for k in pairs}, frozenset(exact), skipped)
+    return Correlations(
+        names, pairs, {k: float(n[names.index(k[0]), names.index(k[1])]) for k in pairs}, frozenset(exact), skipped
+    )
 
 
-def _figure(rho: float, se: float, n: float, population: float) -> Figure | None:
+def _figure(rho: float, se: float, population: float) -> Figure | None:
     """Return a correlation with an interval that is even on Fisher's scale; None where it would be all of −1 … 1."""
     if se > 0.5:
         return None

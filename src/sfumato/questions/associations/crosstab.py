@@ -146,7 +146,7 @@ class Crosstab:
         p = "< 0.0001" if t.p < 1e-4 else f"= {t.p:.4f}"
         verdict = "go together" if t.p < 0.05 else "may be independent"
         return [
-            f"chi-square {t.statistic:,.2f} with {t.freedom} degrees of freedom, p {p}: {self.columns[0]} and {self.columns[1]} {verdict}",
+            f"chi-square {t.statistic:,.2f} with {t.freedom} degrees of freedom, p {p}: {' and '.join(self.columns)} {verdict}",
             f"Cramér's V {float(self.v):.3f} ({self.v.low:.3f} … {self.v.high:.3f})",
         ]
 
@@ -191,7 +191,9 @@ def _first_missing(column: Column) -> float:
     return math.inf
 
 
-def _deviations(observed: FloatArray, a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+def _deviations(
+    observed: FloatArray, a: FloatArray, b: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Return D, both margins, and ψ of every released pair of cells, shape (released pairs, labels of a, labels of b)."""
     cells = np.argwhere(observed > 0)
     left, right = a[cells[:, 0]], b[cells[:, 1]]
@@ -237,7 +239,10 @@ def chi_square(observed: FloatArray, a: FloatArray, b: FloatArray, factor: float
     whole = np.allclose(a.sum(axis=1), 1, atol=1e-9) and np.allclose(b.sum(axis=1), 1, atol=1e-9)
     d = deviation[np.ix_(kept_a, kept_b)]
     if whole:
-        spread_a, spread_b = _covariance(a[:, kept_a], observed.sum(axis=1)), _covariance(b[:, kept_b], observed.sum(axis=0))
+        spread_a, spread_b = (
+            _covariance(a[:, kept_a], observed.sum(axis=1)),
+            _covariance(b[:, kept_b], observed.sum(axis=0)),
+        )
         statistic = n * float(np.sum(d * (np.linalg.pinv(spread_a) @ d @ np.linalg.pinv(spread_b))))
     else:  # rows with a missing value leave the weights of the two columns dependent
         flat = psi[:, kept_a][:, :, kept_b].reshape(len(psi), -1)
@@ -259,7 +264,9 @@ def _covariance(weights: FloatArray, counts: FloatArray) -> FloatArray:
     return np.asarray((weights * counts[:, None]).T @ weights / n - np.outer(mean, mean))
 
 
-def cramers_v(observed: FloatArray, a: FloatArray, b: FloatArray, factor: float = 1.0, *, exact: bool = False) -> Figure:
+def cramers_v(
+    observed: FloatArray, a: FloatArray, b: FloatArray, factor: float = 1.0, *, exact: bool = False
+) -> Figure:
     """Return Cramér's V of the true table, √(φ²/(min(I, J) − 1)).
 
     Parameters

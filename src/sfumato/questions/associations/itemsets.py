@@ -2,8 +2,8 @@
 
 An item is a label of a column, an itemset has items of several columns, and its support is the share of rows that have them all.
 The mean of the product of the items' weights is the support without bias (MASK: Rizvi & Haritsa 2002; Evfimievski et al. 2002), and
-Σ w² − Σ w estimates the variance of the noise, since an indicator is its own square. True supports fall from a set to a larger one, so a
-set is followed as long as the upper end of its interval reaches the least support; a set is reported where its estimate does.
+Σ w² − Σ w estimates the variance of the noise, since an indicator is its own square. True supports fall from a set to a larger
+one, so a set is followed as long as the upper end of its interval reaches the least support; a set is reported where its estimate does.
 """
 
 from __future__ import annotations
@@ -189,7 +189,9 @@ def find_itemsets(
         The largest number of items.
     """
     if not 0 < min_support < 1 or not 0 <= min_confidence <= 1:
-        raise UsageError(f"min_support = {min_support:g} and min_confidence = {min_confidence:g} are shares; give 0.1 and 0.5")
+        raise UsageError(
+            f"min_support = {min_support:g} and min_confidence = {min_confidence:g} are shares; give 0.1 and 0.5"
+        )
     if max_size < 1:
         raise UsageError(f"max_size = {max_size}: an itemset has at least one item")
     labelled = [c for c in columns if not c.attribute.kind.numeric]
@@ -200,7 +202,8 @@ def find_itemsets(
     rows = source.rows([c.name for c in labelled])
     sets = [((i, j),) for i, labels in enumerate(names) for j in range(len(labels))]
     known: dict[tuple[Item, ...], FloatArray] = {}
-    n, level, factor = 0.0, sets, float(source.rows_of_one)
+    n, factor = 0.0, float(source.rows_of_one)
+    level: list[tuple[Item, ...]] = list(sets)
     while level:
         sums = rows.fold(Supports(states, tuple(level))).arrays
         n = float(sums["rows"][0])

@@ -11,13 +11,15 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import product
+from itertools import pairwise, product
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.channels import Discrete
-from sfumato.errors import UsageError
 from sfumato.counts import BoolArray, FloatArray, Grid, IntArray
+from sfumato.errors import UsageError
 from sfumato.questions.functions import NumberSet, OfLabels, OfNumbers, Piece, unit_of
 from sfumato.questions.regression.formula import Design, Factor
 from sfumato.questions.weights import (
@@ -87,12 +89,13 @@ class States:
         else:
             ends = bins.points
             last = len(ends) - 2
-            pieces = [Piece(a, b, high_in=i == last) for i, (a, b) in enumerate(zip(ends[:-1], ends[1:], strict=True))]
+            pieces = [Piece(a, b, high_in=i == last) for i, (a, b) in enumerate(pairwise(ends.tolist()))]
         low, width = column.attribute.interval.low, column.attribute.interval.range or 1.0
         values = (bins.centres - low) / width
         if column.attribute.ruler is not None:  # pieces are in the unit of the column
             to_values = column.attribute.to_values
-            pieces = [Piece(*to_values(np.array([p.low, p.high])).tolist(), p.low_in, p.high_in) for p in pieces]
+            ends_of = {p: to_values(np.array([p.low, p.high])).tolist() for p in pieces}
+            pieces = [replace(p, low=ends_of[p][0], high=ends_of[p][1]) for p in pieces]
             start, size = unit_of(column.attribute)
             values = (to_values(bins.centres) - start) / size
         return cls._of(column, [weights.weigh(OfNumbers(0, NumberSet((piece,)))) for piece in pieces], values)
@@ -181,7 +184,7 @@ class Cluster:
     @property
     def exact(self) -> bool:
         """Whether there is no noise in it."""
-        return all(part.exact for part in (*self.states, *self.powers))
+        return all(s.exact for s in self.states) and all(p.exact for p in self.powers)
 
     @property
     def one(self) -> Polynomial:
@@ -219,7 +222,7 @@ class Cluster:
             out += np.outer(at, coefficients)
         return out.ravel()
 
-    def by_cell(self, function: FloatArray) -> FloatArray:
+    def by_cell(self, function: NDArray[Any]) -> NDArray[Any]:
         """Return the weight of a function of the labels at each combination of released cells, shape (…, cells)."""
         shape = [s.table.shape[1] for s in self.states]
         out = function.reshape(*function.shape[:-1], *shape)
@@ -311,7 +314,9 @@ class Clusters:
                     centre = 0.5 if middle and alone and factor.power == 1 else 0.0
                     scale = width if centre else max(abs(low), abs(low + width))
                 elif numeric and linear:
-                    centre, scale, unit = 0.5, width, (low + 0.5 * width, width)
+                    centre = 0.5 if middle else 0.0
+                    scale = width if middle else max(abs(low), abs(low + width))
+                    unit = (low + 0.5 * width if middle else 0.0, scale)
                 one = _factor_function(factor, states, powers, centre, scale)
                 function = one if function is None else multiply(function, one)
                 if numeric and i < p:
@@ -397,12 +402,8 @@ def _axes(
 
 def _span(factor: Factor, states: Sequence[States], powers: Sequence[Powers]) -> tuple[float, float]:
     """Return where a number begins in the unit of its term, and how long its domain is."""
-    own = next(part for part in (*states, *powers) if factor.column == _name(part))
-    return (0.0, 1.0) if factor.place else own.span
-
-
-def _name(part: States | Powers) -> str:
-    return part.name if isinstance(part, States) else part.column.name
+    spans = {s.name: s.span for s in states} | {p.column.name: p.span for p in powers}
+    return (0.0, 1.0) if factor.place else spans[factor.column]
 
 
 def _factor_function(
@@ -442,7 +443,9 @@ def _joint(powers: Sequence[Powers]) -> FloatArray | None:
                 f"{column.name}: stands in one term with a column that shares its noise with others; leave that interaction out"
             )
         if column.attribute.ruler is not None:
-            raise UsageError(f"{column.name}: its noise was drawn with that of other columns; write place({column.name})")
+            raise UsageError(
+                f"{column.name}: its noise was drawn with that of other columns; write place({column.name})"
+            )
     for i, column in enumerate(columns):
         step = 0.0 if column.channel is None else column.channel.step or 0.0
         covariance[i, i] += (step / unit_of(column.attribute)[1]) ** 2 / 12

@@ -11,18 +11,21 @@ Fast waves are small in μ, and their weights are large: they are left out where
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray, IntArray, Sums
 from sfumato.errors import DataError
-from sfumato.questions.regression.held_rows import Rows, parts
-from sfumato.questions.regression.clusters import Clusters, multiply
+from sfumato.questions.regression.clusters import Cluster, Clusters, multiply
 from sfumato.questions.regression.exponentials import ClusterWaves, ComplexArray, Wave, check_exponential
 from sfumato.questions.regression.families import Mean, exponential_mean, logistic_mean
+from sfumato.questions.regression.held_rows import Rows, parts
 from sfumato.table import Table
+
 
 @dataclass(frozen=True, eq=False)
 class Score:
@@ -39,7 +42,7 @@ class Score:
         """Return the sums over a block."""
         table = table.take(self.clusters.present(table))
         p, k = self.clusters.size, len(self.mean.kappa)
-        sums = {"linear": np.zeros(p), "present": np.zeros(1)}
+        sums: dict[str, NDArray[Any]] = {"linear": np.zeros(p), "present": np.zeros(1)}
         if self.last:
             sums |= {"outer": np.zeros((p, p)), "square": np.zeros((p, p))}
         else:
@@ -49,7 +52,7 @@ class Score:
             self._add(table, part, sums)
         return Sums(sums)
 
-    def _add(self, table: Table, part: slice, sums: dict[str, FloatArray]) -> None:
+    def _add(self, table: Table, part: slice, sums: dict[str, NDArray[Any]]) -> None:
         clusters, kappa = self.clusters, self.mean.kappa
         p, count = clusters.size, part.stop - part.start
         level = 0.0 if clusters.intercept is None else float(self.beta[clusters.intercept])
@@ -132,7 +135,9 @@ def solve(rows: Rows, clusters: Clusters, family: str) -> Solution:
     binary = family == "binomial"
     for cluster in clusters.clusters:
         check_exponential(cluster, clusters.size)
-    waves = tuple(tuple(Wave.of(p) for p in c.powers) if _is_noisy(c, clusters.size) else () for c in clusters.clusters)
+    waves = tuple(
+        tuple(Wave.of(p) for p in c.powers) if _has_numbers(c, clusters.size) else () for c in clusters.clusters
+    )
     noisy = any(not c.exact and any(place < clusters.size for place in c.places) for c in clusters.clusters)
     beta = np.zeros(clusters.size)
     mean, size, kept = _mean_for(clusters, beta, binary=binary), 0, None
@@ -157,7 +162,7 @@ def solve(rows: Rows, clusters: Clusters, family: str) -> Solution:
         if kept is None:
             mean = _mean_for(clusters, beta, binary=binary)
             if length < near or iteration == patience:  # two numbers of waves may take turns for ever
-                kept = size = _same_reach(mean, min(size, before or size), sums, n, binary=binary)
+                kept = size = _same_reach(mean, min(size, before or size), sums, binary=binary)
     raise DataError(
         f"{clusters.design.formula!r}: these rows cannot tell the coefficients: their noise is too strong, or the terms tell the "
         "response without any error; leave terms out, or use more rows"
@@ -182,7 +187,7 @@ def choose_size(mean: Mean, growth: FloatArray, n: float) -> int:
     return max(int(np.argmin(risk.sum(axis=0))) + 1, 2)
 
 
-def _same_reach(mean: Mean, size: int, sums: dict[str, FloatArray], n: float, *, binary: bool) -> int:
+def _same_reach(mean: Mean, size: int, sums: Mapping[str, FloatArray], *, binary: bool) -> int:
     """Return how many terms to keep from now on, so that the last steps go to one root."""
     if not binary:
         return len(mean.kappa)
@@ -190,9 +195,8 @@ def _same_reach(mean: Mean, size: int, sums: dict[str, FloatArray], n: float, *,
     return max(min(round(share * len(mean.kappa)), len(mean.kappa)), 2) if share < 1 else len(mean.kappa)
 
 
-def _is_noisy(cluster: object, size: int) -> bool:
-    places = getattr(cluster, "places", ())
-    return bool(getattr(cluster, "powers", ())) and any(place < size for place in places)
+def _has_numbers(cluster: Cluster, size: int) -> bool:
+    return bool(cluster.powers) and any(place < size for place in cluster.places)
 
 
 def _mean_for(clusters: Clusters, beta: FloatArray, *, binary: bool) -> Mean:

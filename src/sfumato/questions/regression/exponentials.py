@@ -47,7 +47,9 @@ class Wave:
             middles = (reports[1:] + reports[:-1]) / 2
             return cls(noise / width, chance * channel.near, (middles - low) / width, 1 - channel.near)
         if not isinstance(channel, Additive):
-            raise UsageError(f"{powers.column.name}: {channel.law} noise leaves no weight of exponentials; leave it out")
+            raise UsageError(
+                f"{powers.column.name}: {channel.law} noise leaves no weight of exponentials; leave it out"
+            )
         noise, chance = _noise_table(channel)
         return cls(noise / width, chance, np.zeros(1), 0.0)
 
@@ -83,7 +85,7 @@ def _noise_table(channel: Additive) -> tuple[FloatArray, FloatArray]:
     edges = width * (np.arange(2 * half + 2) - half - 0.5)
     if step and round(width / step) % 2 == 0:  # edges lie halfway between whole steps
         edges = edges + step / 2
-    chance = np.diff(channel.cdf(edges))
+    chance = np.diff(channel.cdf(np.asarray(edges, dtype=np.float64)))
     middles = (edges[1:] + edges[:-1]) / 2
     kept = chance > 0
     return middles[kept], chance[kept] / chance[kept].sum()
@@ -123,7 +125,7 @@ class ClusterWaves:
         """Return Σ over the rows of `others` times the weight of f_i f_j e^{κh}, shape (κ, i, j); None without noise."""
         if self.plain or self.cluster.exact:
             return None
-        cluster, size = self.cluster, len(self.functions)
+        size = len(self.functions)
         out = np.zeros((len(kappa), size, size), np.complex128)
         split = self.functions
         for mask, grown, x in self._groups:
@@ -140,7 +142,9 @@ class ClusterWaves:
                         out[:, j, i] += total
         return out
 
-    def _by_slope(self, kappa: ComplexArray) -> list[tuple[FloatArray, ComplexArray, dict[tuple[int, ...], ComplexArray]]]:
+    def _by_slope(
+        self, kappa: ComplexArray
+    ) -> list[tuple[FloatArray, ComplexArray, dict[tuple[int, ...], ComplexArray]]]:
         """Return, for states with the same slopes: the states, e^{κ a}, and the weights of powers of numbers times e^{κ b x}."""
         cluster = self.cluster
         axes = len(cluster.powers)

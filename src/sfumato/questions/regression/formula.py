@@ -6,6 +6,7 @@ table of a few made-up rows, never data: what it says of the columns of the desi
 
 from __future__ import annotations
 
+import keyword
 import re
 import warnings
 from collections.abc import Mapping, Sequence
@@ -100,7 +101,7 @@ class Design:
             )
         for term in right:
             _check_term(term, factors)
-        terms = _code(right, factors, by_name)
+        terms = _code(right, factors)
         if not terms:
             raise UsageError(f"{formula!r} has nothing to fit; {SUBSET}")
         return cls(formula, _response(by_name[response], success), terms, frozenset(by_level))
@@ -123,9 +124,13 @@ def _parse(formula: str) -> tuple[Any, Any]:
     from formulaic.errors import FormulaicError
 
     if formula.count("~") != 1:
-        raise UsageError(f"{formula!r} is not a formula; write RESPONSE ~ TERM + TERM, such as 'salary ~ age + C(region)'")
+        raise UsageError(
+            f"{formula!r} is not a formula; write RESPONSE ~ TERM + TERM, such as 'salary ~ age + C(region)'"
+        )
+    # A name such as class is a word of Python, which formulaic cannot read inside of C( ). Labels are coded without it, too.
+    words = "|".join(keyword.kwlist)
     try:
-        parsed = Formula(formula)
+        parsed = Formula(re.sub(rf"\bC\(\s*({words})\s*\)", r"\1", formula))
         left, right = list(parsed.lhs), list(parsed.rhs)
     except (FormulaicError, AttributeError, TypeError, SyntaxError):
         raise UsageError(f"{formula!r} cannot be read; {SUBSET}") from None
@@ -156,7 +161,9 @@ def _read_factor(factor: Any, columns: Mapping[str, Column]) -> _Read:
     if text in columns:
         return _bare(columns[text])
     name = r"(?:Q\(['\"](?P<quoted>.+)['\"]\)|(?P<name>[^()'\"*]+?))"
-    if match := re.fullmatch(rf"C\({name}(?:,\s*(?:contr\.t|T)reatment\((?:base\s*=\s*|reference\s*=\s*)?['\"](?P<base>.*)['\"]\))?\)", text):
+    if match := re.fullmatch(
+        rf"C\({name}(?:,\s*(?:contr\.t|T)reatment\((?:base\s*=\s*|reference\s*=\s*)?['\"](?P<base>.*)['\"]\))?\)", text
+    ):
         column = _column(match, columns)
         labels = level_names(column)
         base = match["base"]
@@ -174,7 +181,9 @@ def _read_factor(factor: Any, columns: Mapping[str, Column]) -> _Read:
         _check_number(column, text)
         return _Read(column.name, place=True)
     if inner := next((c for c in columns if re.search(rf"(?<!\w){re.escape(c)}(?!\w)", text)), None):
-        other = f"C({inner})" if not columns[inner].attribute.kind.numeric else f"{inner}, I({inner}**2) or place({inner})"
+        other = (
+            f"C({inner})" if not columns[inner].attribute.kind.numeric else f"{inner}, I({inner}**2) or place({inner})"
+        )
         raise UsageError(f"{text}: no law can be undone behind this function; write {other}")
     if re.fullmatch(r"[\w .-]+", text):
         raise _unknown(text, columns)
@@ -207,7 +216,8 @@ def level_names(column: Column) -> tuple[str, ...]:
         if grid.atoms is not None:
             return tuple(_spell(attribute, v) for v in grid.atoms)
         return tuple(
-            f"{_spell(attribute, a)}–{_spell(attribute, b)}" for a, b in zip(grid.points[:-1], grid.points[1:], strict=True)
+            f"{_spell(attribute, a)}–{_spell(attribute, b)}"
+            for a, b in zip(grid.points[:-1], grid.points[1:], strict=True)
         )
     raise UsageError(
         f"C({column.name}): {column.name} is a number under {'no law' if channel is None else channel.law}, and has no levels; "
@@ -224,11 +234,11 @@ def _check_term(term: Any, factors: Mapping[str, _Read]) -> None:
     reads = [factors[f.expr] for f in term.factors if f.expr in factors]
     names = [r.column for r in reads]
     if twice := {n for n in names if names.count(n) > 1}:
-        name = sorted(twice)[0]
+        name = min(twice)
         raise UsageError(f"{term}: {name} stands twice in one term; write I({name}**2) for a power of it")
 
 
-def _code(right: Sequence[Any], factors: Mapping[str, _Read], columns: Mapping[str, Column]) -> tuple[Term, ...]:
+def _code(right: Sequence[Any], factors: Mapping[str, _Read]) -> tuple[Term, ...]:
     """Return the columns of the design as formulaic codes them, on made-up rows."""
     import pandas as pd
     from formulaic import Formula, ModelSpec
@@ -238,7 +248,9 @@ def _code(right: Sequence[Any], factors: Mapping[str, _Read], columns: Mapping[s
     data = {}
     for name, read in by_column.items():
         if read.labels:
-            data[name] = pd.Categorical([read.labels[i % len(read.labels)] for i in range(rows)], categories=list(read.labels))
+            data[name] = pd.Categorical(
+                [read.labels[i % len(read.labels)] for i in range(rows)], categories=list(read.labels)
+            )
         else:
             data[name] = np.arange(rows, dtype=np.float64) + 1
     frame = pd.DataFrame(data, index=range(rows))

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.counts import FloatArray, IntArray, Sums
+from sfumato.questions.regression.clusters import ClusterRows, Clusters, Polynomial, combine, multiply
 from sfumato.questions.regression.held_rows import parts
-from sfumato.questions.regression.clusters import Clusters, ClusterRows, Polynomial, combine, multiply
 from sfumato.table import Table
 
 POWERS = ((0, 0), (1, 0), (0, 1), (1, 1), (2, 0), (0, 2), (2, 1), (1, 2), (3, 0), (2, 2), (3, 1), (4, 0))
@@ -42,13 +42,13 @@ class Products:
         size = self.clusters.size + 1
         out, rested, total = np.zeros((size, size)), 0, 0.0
         for part in parts(table.rows):
-            single, whole = self._weigh(table, part, out)
+            whole = self._weigh(table, part, out)
             total += float(whole.sum())
             rested += part.stop - part.start
         return Sums({"products": out, "present": np.array([total, float(rested), float(len(rows))])})
 
-    def _weigh(self, table: Table, part: slice, out: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Add the products of some rows to `out`; return the ratios of the single columns and the weight of 1."""
+    def _weigh(self, table: Table, part: slice, out: FloatArray) -> FloatArray:
+        """Add the products of some rows to `out`; return the weight of 1 in each."""
         clusters, count = self.clusters, part.stop - part.start
         ratios = np.ones((clusters.size + 1, count))
         whole, inner = np.ones(count), []
@@ -67,7 +67,7 @@ class Products:
             for (i, j), total in zip(pairs, sums, strict=True):
                 product[places[i], places[j]] = product[places[j], places[i]] = total
         out += product
-        return ratios, whole
+        return whole
 
 
 @dataclass(frozen=True, eq=False)

@@ -109,7 +109,9 @@ class RegressionFit:
 
     def facts(self) -> list[str]:
         """Return what stands above the table, in sentences."""
-        rows = f"{self.rows:,.0f} rows" + (f", {self.left_out:,.0f} left out for a missing value" if self.left_out else "")
+        rows = f"{self.rows:,.0f} rows" + (
+            f", {self.left_out:,.0f} left out for a missing value" if self.left_out else ""
+        )
         lines = [f"{self.family}: {self.response} by {self.by}; {rows}"]
         if self.scale is not None:
             lines.append(f"variance of the residuals {_number(float(self.scale))}")
@@ -153,4 +155,6 @@ def _number(value: float | None) -> str:
     if value is None or not math.isfinite(value):
         return ""
     size = abs(value)
-    return f"{value:.4g}" if size and (size < 1e-3 or size >= 1e6) else f"{value:,.4f}" if size < 100 else f"{value:,.1f}"
+    return (
+        f"{value:.4g}" if size and (size < 1e-3 or size >= 1e6) else f"{value:,.4f}" if size < 100 else f"{value:,.1f}"
+    )

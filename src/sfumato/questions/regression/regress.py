@@ -12,10 +12,10 @@ from sfumato.counts import FloatArray
 from sfumato.engines import Engine, Local
 from sfumato.errors import DataError, UsageError
 from sfumato.findings import Note
-from sfumato.questions.regression.held_rows import Rows, Source, check_some_rows, in_either_order
 from sfumato.questions.regression import corrected_score
 from sfumato.questions.regression.clusters import Clusters
 from sfumato.questions.regression.formula import Design
+from sfumato.questions.regression.held_rows import Rows, Source, check_some_rows, in_either_order
 from sfumato.questions.regression.linear import Direction, Influences, Products, Spread, fieller
 from sfumato.questions.regression.outcome import RegressionFit
 from sfumato.reconstruction import Figure
@@ -90,6 +90,7 @@ def fit(
     moments.check(rows, clusters)
     most = math.sqrt(source.rows_of_one)
     cautions = _cautions(source, clusters, by_name, ridge)
+    scale: Figure | None
     if family == "gaussian":
         figures, scale, more = _least_squares(rows, clusters, moments, most)
         method = "least squares corrected for the noise"
@@ -141,13 +142,17 @@ def _cautions(source: Source, clusters: Clusters, columns: dict[str, Column], ri
             )
         )
     if clusters.bins:
-        laws = join_names([f"{name} ({columns[name].channel.law})" for name in clusters.bins if columns[name].channel])
+        channels = [(name, columns[name].channel) for name in clusters.bins]
+        laws = join_names([f"{name} ({c.law})" for name, c in channels if c is not None])
         out.append(
             Note("SF552", f"{laws}: known up to its bin, so the coefficients are those of the middle of the bin")
         )
     if ridge:
         out.append(
-            Note("SF554", f"ridge = {ridge:g}: intervals are those of the coefficients with this penalty, which are nearer to 0")
+            Note(
+                "SF554",
+                f"ridge = {ridge:g}: intervals are those of the coefficients with this penalty, which are nearer to 0",
+            )
         )
     return out
 
@@ -173,7 +178,7 @@ class _Moments:
             inverse = np.linalg.inv(matrix)
         except np.linalg.LinAlgError:
             inverse = np.linalg.pinv(matrix)
-        return cls(matrix, products[:p, p], inverse, float(products[p, p]), n)
+        return cls(matrix, products[:p, p], np.asarray(inverse, dtype=np.float64), float(products[p, p]), n)
 
     @property
     def beta(self) -> FloatArray:
@@ -197,7 +202,9 @@ class _Moments:
         )
 
 
-def _least_squares(rows: Rows, clusters: Clusters, moments: _Moments, most: float) -> tuple[list[Figure], Figure, list[Note]]:
+def _least_squares(
+    rows: Rows, clusters: Clusters, moments: _Moments, most: float
+) -> tuple[list[Figure], Figure, list[Note]]:
     """Return coefficients by Fieller's intervals, and the variance of the residuals."""
     beta, back = moments.beta, clusters.back
     directions = tuple(Direction(moments.inverse @ a, beta) for a in back)
@@ -211,7 +218,10 @@ def _least_squares(rows: Rows, clusters: Clusters, moments: _Moments, most: floa
         ends = fieller(spread, float(a @ moments.inverse @ a), Z)
         if ends is None:
             name = clusters.design.terms[place].name
-            raise DataError(f"{clusters.design.formula!r}: these rows cannot tell the coefficient of {name}; leave it out, or ask for ridge=0.01")
+            raise DataError(
+                f"{clusters.design.formula!r}: these rows cannot tell the coefficient of {name}; "
+                "leave it out, or ask for ridge=0.01"
+            )
         if not spread.sure:
             unsure.append(clusters.design.terms[place].name)
         se, population = math.sqrt(spread.noise[0, 0]), math.sqrt(spread.population)
@@ -219,7 +229,9 @@ def _least_squares(rows: Rows, clusters: Clusters, moments: _Moments, most: floa
     notes = []
     if unsure:
         notes.append(
-            Note("SF555", f"the error of the noise in {join_names(unsure)} is known roughly, and is rounded up for that")
+            Note(
+                "SF555", f"the error of the noise in {join_names(unsure)} is known roughly, and is rounded up for that"
+            )
         )
     residual = (moments.square - 2 * beta @ moments.cross + beta @ moments.matrix @ beta) * width**2
     freedom = moments.n / max(moments.n - clusters.size, 1.0)
@@ -232,7 +244,9 @@ def _generalised(rows: Rows, clusters: Clusters, family: str, most: float) -> tu
     back = clusters.back
     beta = back @ solution.beta
     noise, population = (np.sqrt(np.diag(back @ v @ back.T)) * most for v in (solution.noise, solution.population))
-    figures = [Figure(float(b), float(s), population_error=float(p)) for b, s, p in zip(beta, noise, population, strict=True)]
+    figures = [
+        Figure(float(b), float(s), population_error=float(p)) for b, s, p in zip(beta, noise, population, strict=True)
+    ]
     notes = []
     if solution.dropped * math.sqrt(solution.n) > 0.25:
         notes.append(
@@ -250,7 +264,9 @@ def _naive(design: Design, columns: tuple[Column, ...], source: Source, family: 
     read = tuple(c for c in columns if c.name in design.columns)
     if any(c.channel is not None and c.channel.reports is not None for c in read) or family != "gaussian":
         return {}
-    plain = [replace(c, channel=None, attribute=replace(c.attribute, scale=None)) for c in read if c.attribute.ruler is None]
+    plain = [
+        replace(c, channel=None, attribute=replace(c.attribute, scale=None)) for c in read if c.attribute.ruler is None
+    ]
     if len(plain) < len(read) or design.by_level & {c.name for c in plain if c.attribute.kind.numeric}:
         return {}
     clusters = Clusters.of(design, plain)

@@ -63,7 +63,11 @@ def associate(
     if not columns:
         return correlate(source, list(every))
     if len(columns) != 2:
-        raise UsageError(f"{len(columns)} columns were named; name two for their table, or none for the correlations of numbers")
-    if all(c.attribute.kind.numeric for c in chosen) and not any(c.channel and c.channel.representatives is not None for c in chosen):
+        raise UsageError(
+            f"{len(columns)} columns were named; name two for their table, or none for the correlations of numbers"
+        )
+    if all(c.attribute.kind.numeric for c in chosen) and not any(
+        c.channel and c.channel.representatives is not None for c in chosen
+    ):
         return correlate(source, chosen)
     return cross(source, *chosen)

@@ -53,7 +53,7 @@ class Measures:
     def of_audit(cls, judged: Audit, answers: tuple[Answer, ...] = ()) -> Measures:
         """Return the figures of an audit."""
         distances = judged.utility["distributions"] or {}
-        return cls(judged.people, judged.promises, _broken(judged.promises), distances, judged.domains, answers)
+        return cls(judged.people, judged.promises, _list_broken(judged.promises), distances, judged.domains, answers)
 
     @property
     def left(self) -> dict[str, float]:
@@ -116,7 +116,7 @@ class Measures:
         }
 
 
-def _broken(promises: Iterable[Promise]) -> tuple[str, ...]:
+def _list_broken(promises: Iterable[Promise]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(p.attribute for p in promises if p.verdict == BROKEN))
 
 
@@ -179,7 +179,7 @@ def measure(
     return Measures(
         look_for_people(redraw, truth, seed=seed),
         tuple(promises[0]),
-        _broken(chain(*promises)),
+        _list_broken(chain(*promises)),
         measure_distances(redraw(0), truth),
         domains,
         answer_questions(questions, columns, truth) if questions else (),

@@ -41,7 +41,7 @@ def test_the_point_of_a_setting_is_the_plan_that_release_takes(swept: Tradeoff, 
         assert {c.privacy for c in plan.channels.values()} == {point.setting["privacy"]}
         assert Plan.from_dict(plan.to_dict()).channels == plan.channels
     assert swept.plan({"privacy": 1.0}) == swept.plan(swept.points[1])
-    assert swept.plan() == swept.plan(swept.advised)
+    assert swept.plan() == swept.plan({"privacy": 3.0}) == swept.plan(swept.advised)
     release = sf.release("iris", swept.plan(), tmp_path / "r", key=tmp_path / "k")
     width = (
         release.manifest["petal_width"].channel.interval_width(0.95)
@@ -76,24 +76,39 @@ def test_the_page_marks_the_recommended_point_and_has_a_table_for_each_new_chart
     assert text.count('class="narrow"') == 4
 
 
-def point(privacy: float, found: float, broken: tuple[str, ...] = ()) -> Point:
-    about = {"beyond_chance": found, "beyond_chance_interval": [0.8 * found, 1.2 * found]}
-    measured = {"people_found": about, "broken": list(broken)}
+def point(privacy: float, found: float, broken: tuple[str, ...] = (), nearly: tuple[str, ...] = ()) -> Point:
+    about = {"share": found, "low": 0.8 * found, "high": 1.2 * found, "chance": 1e-4, "rows": 10_000}
+    about |= {"beyond_chance": found, "beyond_chance_interval": [0.8 * found, 1.2 * found]}
+    measured = {"people_found": about, "broken": list(broken), "nearly_broken": list(nearly)}
     return Point({"privacy": privacy}, 0.8, 0.01, 0.7, 0.1, privacy, None, tested=100, measured=measured)
 
 
 def test_the_weakest_noise_that_is_safe_is_recommended() -> None:
-    points = [point(0.5, 0.3, ("x",)), point(1.0, 0.03, ("x",)), point(2.0, 0.02), point(3.0, 0.01)]
+    points = [
+        point(0.5, 0.3, ("x",)),
+        point(1.0, 0.03, ("x",)),
+        point(1.5, 0.02, (), ("x",)),
+        point(2.0, 0.02),
+        point(3.0, 0.01),
+    ]
     setting, why = recommend_safe(points, AXES["privacy"], Goal())
     assert setting == {"privacy": 2.0}
-    assert "surely no more than 5 % of people (2.0 %, 1.6 to 2.4 %) and break no promise" in why
+    assert "an audit will find no more than 5 % of people (2.0 %, 1.6 to 2.4 %) and break no promise" in why
     assert "not surely better" not in why
     assert "not surely better" in recommend_safe(points, AXES["privacy"], Goal(), 0.8)[1]
-    assert recommend_safe(points, AXES["privacy"], Goal(0.013))[0] == {"privacy": 3.0}
+    assert recommend_safe(points, AXES["privacy"], Goal(0.025))[0] == {"privacy": 3.0}
+
+
+def test_a_share_that_one_audit_in_ten_would_find_too_large_is_not_safe() -> None:
+    assert recommend_safe([point(1.0, 0.045), point(2.0, 0.025)], AXES["privacy"], Goal())[0] == {"privacy": 2.0}
+    setting, why = recommend_safe([point(1.0, 0.3), point(2.0, 0.04)], AXES["privacy"], Goal())
+    assert setting == {"privacy": 2.0}
+    assert "in most releases, and more in some" in why
 
 
 def test_a_goal_that_no_setting_reaches_is_told_with_the_reason() -> None:
-    setting, why = recommend_safe([point(1.0, 0.3), point(2.0, 0.045, ("x", "y"))], AXES["privacy"], Goal())
+    setting, why = recommend_safe([point(1.0, 0.3), point(2.0, 0.065)], AXES["privacy"], Goal())
     assert setting is None
-    assert "4.5 %, 3.6 to 5.4 % of people are found at privacy = 2, and 5 % may be" in why
-    assert "attacks break the promise of x, y at privacy = 2" in why
+    assert "6.5 %, 5.2 to 7.8 % of people are found at privacy = 2, and 5 % may be" in why
+    _, why = recommend_safe([point(1.0, 0.3), point(2.0, 0.01, ("x",), ("y",))], AXES["privacy"], Goal())
+    assert "attacks break the promise of x, y, or nearly do, at privacy = 2" in why

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.advice import judge_strictly
 from sfumato.attacks import View
 from sfumato.auditing import BROKEN, Audit, PeopleFound, Promise, find_people, judge_columns, measure_distances
 from sfumato.counts import FloatArray
@@ -32,8 +33,8 @@ class Measures:
         The share of people found by somebody who knows all their true values.
     promises : tuple of Promise
         What is left of each column.
-    broken : tuple of str
-        Columns of which attacks break the promise.
+    broken, nearly_broken : tuple of str
+        Columns of which attacks break the promise, and those of which they may in another draw of the noise.
     distances : mapping
         For every blurred column, how far the reconstructed distribution is from the true one.
     domains : mapping
@@ -48,6 +49,7 @@ class Measures:
     distances: Distances
     domains: Mapping[str, float]
     answers: tuple[Answer, ...] = ()
+    nearly_broken: tuple[str, ...] = ()
 
     @classmethod
     def of_audit(cls, judged: Audit, answers: tuple[Answer, ...] = ()) -> Measures:
@@ -99,6 +101,7 @@ class Measures:
         return {
             "people_found": self.people.to_dict() | {"beyond_chance_interval": [low, high]},
             "broken": list(self.broken),
+            "nearly_broken": list(self.nearly_broken),
             "promised": self.promised,
             "left": self.mean_left,
             "columns": {
@@ -183,6 +186,9 @@ def measure(
         measure_distances(redraw(0), truth),
         domains,
         answer_questions(questions, columns, truth) if questions else (),
+        tuple(
+            n for n in _list_broken(map(judge_strictly, chain(*promises))) if n not in _list_broken(chain(*promises))
+        ),
     )
 
 

@@ -102,6 +102,11 @@ class Point:
         return tuple(self.measured["broken"])
 
     @property
+    def nearly_broken(self) -> tuple[str, ...]:
+        """Columns of which attacks may break the promise in another draw of the noise."""
+        return tuple(self.measured["nearly_broken"])
+
+    @property
     def promised(self) -> float | None:
         """The mean 95 % interval that the laws promise, as a share of the domain and no wider than that."""
         return None if self.measured["promised"] is None else float(self.measured["promised"])

@@ -89,6 +89,8 @@ def tradeoff(
         show_table(*result.question_table())
     for line in result.remarks:
         show(line)
+    if result.begin and not result.advised:
+        say("no setting swept is safe to publish; by accuracy alone:")
     if result.begin and asked["plan"]:
         say(f"next:  write {result.begin_in_plan} into {asked['plan']}, and release with it")
     elif result.begin:

@@ -138,9 +138,9 @@ def recommend_safe(
         point = next((p for p in ladder if is_safe(p, goal, confidence)), None)
         if point is None:
             continue
+        few = f"no more than {most} of people{how_often} ({describe_found(point)})"
         words = [
-            f"{in_words(point.setting)}: the weakest noise swept at which an audit will find no more than {most} of people{how_often} "
-            f"({describe_found(point)}) and break no promise.",
+            f"{in_words(point.setting)}: the weakest noise swept at which an audit will find {few} and break no promise.",
             f"A tree from it is right on {point.accuracy:.1%}.",
         ]
         if point.accuracy - SURE * point.standard_error <= majority:
@@ -155,8 +155,8 @@ def recommend_safe(
     else:
         reason = f"{describe_found(strongest)} of people are found at {where}, and {most} may be"
     return None, (
-        f"No setting swept is safe to publish: {reason}. Sweep stronger values, withhold columns, or let a plan choose: it withholds the "
-        "columns that cost least, and promises less where others tell a column."
+        f"No setting swept is safe to publish: {reason}. Sweep stronger values, withhold columns, or let a plan choose: it withholds "
+        "the columns that cost least, and promises less where others tell a column."
     )
 
 

@@ -160,7 +160,8 @@ def measure(
     Returns
     -------
     Measures
-        People found in one draw, or in several where there are few rows; promises of two draws, distances of the first; answers.
+        People found in one draw, or in several where there are few rows; promises of two draws or more; distances of the first;
+        answers.
     """
     first = draw(0)
     beliefs = first.beliefs  # the laws are the same in every draw, and distributions nearly so
@@ -171,8 +172,9 @@ def measure(
 
     rows = np.random.default_rng(seed).permutation(first.rows) if shuffled else np.arange(first.rows)
     ordered = {n: v[rows] for n, v in truth.items()}
-    # A promise near its limit is broken by one draw of the noise and kept by the next: it must hold in both.
-    promises = [judge_columns(redraw(n).take(rows), ordered, stated=stated or {}, seed=seed) for n in range(2)]
+    # A promise near its limit is broken by one draw of the noise and kept by the next, above all among few rows.
+    trials = int(np.clip(2000 // max(first.rows, 1), 2, 6))
+    promises = [judge_columns(redraw(n).take(rows), ordered, stated=stated or {}, seed=seed) for n in range(trials)]
     asked = range(draws if questions else 0)
     columns = [{c.name: c for c in redraw(number).columns} for number in asked]
     domains = {

@@ -10,7 +10,7 @@ DRAWS ?= 1e9
 SPLIT := --dist loadfile --no-loadscope-reorder  # a file of tests stays with one worker, so that what its tests share is made once
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-spark test-random fuzz check papers bench audit-laws coverage docs docs-pages docs-guides format lock clean
+.PHONY: help demo test test-fast test-spark test-browser test-random fuzz check papers bench audit-laws coverage docs docs-pages docs-guides format lock clean
 
 help:  ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -30,6 +30,10 @@ $(V)/.spark: $(V)/.dev requirements-spark.lock
 	$(UV) pip install -q --python $(PY) --require-hashes -r requirements-spark.lock
 	@touch $@
 
+$(V)/.e2e: $(V)/.dev requirements-e2e.lock
+	$(UV) pip install -q --python $(PY) --require-hashes -r requirements-e2e.lock
+	@touch $@
+
 $(V)/.docs: $(V)/.run requirements-docs.lock
 	$(UV) pip install -q --python $(PY) --require-hashes -r requirements-docs.lock
 	@touch $@
@@ -46,6 +50,9 @@ test-fast: $(V)/.dev  ## run the tests that take less than a second each
 
 test-spark: $(V)/.spark  ## run the tests of the Spark engine on a real cluster of this machine (brings pyspark and, if need be, Java)
 	$(PY) -m pytest tests/spark tests/contracts/test_engines.py
+
+test-browser: $(V)/.e2e  ## look at every page the product writes in Chromium: axe, narrow screens, paper (needs chromium on the machine)
+	$(PY) -m pytest tests/browser -rs
 
 test-random: $(V)/.dev  ## run the property tests on a thousand random examples each (by night; the others use fixed ones)
 	HYPOTHESIS_PROFILE=random $(PY) -m pytest -n auto $(SPLIT) -m "not slow"
@@ -91,6 +98,7 @@ lock:  ## renew the lock files (no registry address is written)
 	$(COMPILE) pyproject.toml --extra sql --group build --group dev -c requirements.lock -o requirements-dev.lock
 	$(COMPILE) pyproject.toml --extra spark --group java -c requirements-dev.lock -o requirements-spark.lock
 	$(COMPILE) --group docs -c requirements-dev.lock -o requirements-docs.lock
+	$(COMPILE) --group e2e -c requirements-dev.lock -o requirements-e2e.lock
 
 clean:  ## remove what the build made
 	rm -rf $(V) benchmarks/.peers .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis dist demo site

@@ -30,6 +30,7 @@ from sfumato import datasets
 from sfumato.auditing import Decision
 from sfumato.auditing.case import original_of
 from sfumato.counts import FloatArray, Grid
+from sfumato.randomness import SecretKey
 from sfumato.table import Column
 
 STRENGTHS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
@@ -117,11 +118,17 @@ def share_found(columns: Sequence[Column], truth: dict[str, FloatArray], people:
     return float(np.concatenate(credit).mean())
 
 
-def measure(name: str, table: str, strengths: Sequence[float] = STRENGTHS, most_people: int = 5_000) -> Iterator[Cell]:
-    """Release a table at each strength under a fresh key, audit it, and look for its people."""
+def measure(
+    name: str,
+    table: str,
+    strengths: Sequence[float] = STRENGTHS,
+    keys: Sequence[SecretKey] | None = None,
+    most_people: int = 5_000,
+) -> Iterator[Cell]:
+    """Release a table at each strength, by default under a fresh key, audit it, and look for its people."""
     with tempfile.TemporaryDirectory() as folder:
-        for privacy in strengths:
-            key = Path(folder) / f"{privacy}.key"
+        for i, privacy in enumerate(strengths):
+            key = Path(folder) / f"{privacy}.key" if keys is None else keys[i]
             made = sf.release(
                 table, sf.plan(table, noise="gaussian", privacy=privacy), Path(folder) / f"{privacy}", key=key
             )
@@ -144,7 +151,7 @@ def correlation(cells: Sequence[Cell]) -> float:
 
 
 def inversions(cells: Sequence[Cell]) -> list[str]:
-    """Return where more noise made the verdict worse, or the release that finds more people has the better one."""
+    """Return where more noise made the verdict worse."""
     out = []
     for name in dict.fromkeys(c.table for c in cells):
         ladder = sorted((c for c in cells if c.table == name), key=lambda c: c.privacy)
@@ -171,8 +178,10 @@ def render(cells: Sequence[Cell]) -> str:
     close = np.abs([c.risk - c.found for c in cells])
     lines += [
         "",
-        f"Rank correlation of headline risk and people found over all {len(cells)} releases: {correlation(cells):.3f} (at least "
-        f"{MIN_CORRELATION}). The two differ by {close.mean():.1f} points in the mean and {close.max():.1f} at most.",
+        (
+            f"Rank correlation of headline risk and people found over all {len(cells)} releases: {correlation(cells):.3f} (at least "
+            f"{MIN_CORRELATION}). The two differ by {close.mean():.1f} points in the mean and {close.max():.1f} at most."
+        ),
         "",
         f"Inversions of the verdict: {'; '.join(wrong) if wrong else 'none'}.",
     ]

@@ -334,7 +334,10 @@ def _attribute(column: ReleasedColumn, method: Mapping[str, Any] | None) -> dict
         if column.missing_public:
             privacy |= {"missing_public": True, "missing_reason": VISIBLE_GAPS, "next_step": HIDE_GAPS}
         privacy |= _example(column, privacy)
-        words = {"in_words": _width_words(column, privacy) + _promise_words(column), "epsilon_in_words": _epsilon_words(column, privacy)}
+        words = {
+            "in_words": _width_words(column, privacy) + _promise_words(column),
+            "epsilon_in_words": _epsilon_words(column, privacy),
+        }
     return about | {"privacy": privacy | words}
 
 

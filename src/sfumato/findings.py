@@ -6,6 +6,7 @@ SF2xx  a release: cautions for everybody (SF20x), notes of guided methods for th
        scales and clipped values (SF29x)
 SF3xx  mining: distributions, trees, clusters, comparisons, trade-offs; drafts and the order of rows (SF31x)
 SF4xx  an audit: what is in the open (SF40x), and why a promise is narrowed or broken (SF41x, SF42x)
+SF5xx  answers to questions: what a figure rests on, and what cannot be told (SF50x); regression (SF55x)
 
 A number is never used again for something else. `docs/generate.py` writes a page for each.
 """
@@ -144,8 +145,7 @@ WORDS = {
     ),
     "SF113": (
         "The goal is out of reach, or cannot be confirmed",
-        "Even the strongest noise that this law allows leaves more people to be found than the goal allows, or the table has so few "
-        "rows that no audit can tell.",
+        "Under the strongest noise more people are found than the goal allows, or the rows are too few for an audit to tell.",
         "Choose another law, withhold columns that point at people, or leave the class out.",
     ),
     "SF114": (
@@ -155,8 +155,7 @@ WORDS = {
     ),
     "SF115": (
         "The plan promises less than its noise",
-        "Other columns tell more of these than their noise promises. The plan states the smaller interval that quick attacks leave, "
-        "rounded down, and an audit judges by it.",
+        "Other columns tell more of it than its noise promises. The plan states what quick attacks leave; an audit judges by that.",
         "Withhold the columns that tell it, or promise the smaller figure.",
     ),
     "SF116": (
@@ -551,6 +550,63 @@ WORDS = {
         "The values are nearly the true ones",
         "A guided method changed this column so little that the released values can be read as true.",
         "Use a method that changes this column, or add noise.",
+    ),
+    # --- questions ---
+    "SF501": (
+        "Figures of changed values",
+        ("A guided method changed these columns and states no law value by value, so nothing corrects for it. The figures are "
+        "those of the released table, and have no error."),
+        "Trust the pattern the method keeps, and ask a release with noise for single figures.",
+    ),
+    "SF502": (
+        "Rows of one person share their noise",
+        ("Noise belongs to people, and some have several rows. Equal values of one person have the same noise, so it does not "
+        "average out over their rows. The errors are those of the worst case, in which all values of a person are equal."),
+        "Nothing; or ask of a table with one row per person.",
+    ),
+    "SF503": (
+        "Some figures cannot be told",
+        ("So few rows are behind these figures, or so much noise is on them, that no honest interval is narrow enough to mean "
+        "anything."),
+        "Ask for larger groups or fewer of them, or for a count in the place of a mean.",
+    ),
+    "SF504": (
+        "Where in its bin a value lies is not released",
+        ("The law of a column releases bins. A figure that depends on where inside its bin a value lies is known between two "
+        "bounds; the estimate takes the values to lie evenly inside."),
+        "Cut the column at edges of its bins, which the manifest lists.",
+    ),
+    "SF505": (
+        "A range of blurred numbers is fitted",
+        ("Noise that spreads a number smoothly leaves no unbiased count of a range. The likely interval comes from a fit whose "
+        "smoothness was chosen from the release, and holds in about 93 of 100 ranges on average over columns. The guaranteed one "
+        "assumes nothing of the column: it holds every share that some column has which agrees with the released values."),
+        "Use the guaranteed interval where a decision depends on this one range.",
+    ),
+    "SF551": (
+        "Rows of one entity share their noise",
+        "Some entities have several rows, and equal values of one entity carry equal noise, which does not average out.",
+        "Nothing: errors are widened by the root of the largest number of rows that an entity has.",
+    ),
+    "SF552": (
+        "A number is known up to its bin",
+        "The law of a column of numbers tells bins, and where in its bin a value lies is not released.",
+        "Read the coefficient as that of the middle of the bin, or write C(column) for one coefficient per bin.",
+    ),
+    "SF553": (
+        "The bend of the logistic curve is hidden",
+        "The noise of the predictors is strong beside what they tell, so the curve can be corrected in part only.",
+        "Leave the noisiest predictor out, use more rows, or fit a linear probability with family gaussian.",
+    ),
+    "SF554": (
+        "Coefficients are shrunk on purpose",
+        "A ridge penalty moves coefficients towards 0; intervals speak of the coefficients with the same penalty on true values.",
+        "Leave the penalty out where the rows can tell the coefficients without it.",
+    ),
+    "SF555": (
+        "An error is known roughly",
+        "The variance that the noise adds is itself an estimate, and on these rows it is off by a third or more.",
+        "Nothing: the error is rounded up. More rows make it sharp.",
     ),
 }  # fmt: skip
 """Of every finding its title, its meaning and the next step."""

@@ -9,8 +9,8 @@ import pytest
 import sfumato as sf
 from sfumato.advice import Goal, advise
 from sfumato.advice.advisor import read_rehearsal
-from sfumato.advice.strengths import round_down, round_up
-from sfumato.advice.usefulness import order_by_cost, shared_bits
+from sfumato.advice.costs import order_by_cost, shared_bits
+from sfumato.advice.search import round_down, round_up
 from sfumato.attacks import View
 from sfumato.auditing import find_people
 from sfumato.errors import UsageError
@@ -146,3 +146,8 @@ def test_other_words_are_refused_with_the_next_step(text):
 @pytest.mark.parametrize(("value", "rounded"), [(0.5, 0.5), (0.501, 0.51), (2.388, 2.4), (12.1, 13.0)])
 def test_strengths_are_rounded_up_to_two_digits(value, rounded):
     assert round_up(value) == pytest.approx(rounded)
+
+
+@pytest.mark.parametrize(("value", "rounded"), [(0.5, 0.5), (0.509, 0.5), (2.388, 2.3), (12_950, 12_000)])
+def test_promises_are_rounded_down_to_two_digits(value, rounded):
+    assert round_down(value) == pytest.approx(rounded)

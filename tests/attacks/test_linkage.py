@@ -20,6 +20,8 @@ from sfumato.attacks import (
 )
 from sfumato.attacks._likelihood import Likelihood
 from sfumato.attacks.linkage import meeting_chance
+from sfumato.auditing.case import Case
+from sfumato.auditing.trial import try_attack
 from sfumato.channels import Gaussian, Substitution
 from sfumato.errors import UsageError
 from sfumato.randomness import Rows, SecretKey
@@ -178,6 +180,19 @@ def test_the_nearest_row_is_nearest_by_gowers_distance(mixed):
         assert distances[found[row]] == pytest.approx(distances.min(), abs=1e-5)
 
 
+@pytest.mark.parametrize("seed", [0, 1, 5])
+def test_ties_fall_by_chance_for_the_very_people_that_the_audit_chose(seed):
+    """Four rows are alike each time, so a quarter of the people is found; their own rows must not come first among equals."""
+    n = 2000
+    true = {name: np.repeat(np.random.default_rng(7).integers(0, 50, n // 4), 4) * 1.0 for name in "ab"}
+    true["a"] = np.repeat(np.arange(n // 4), 4) * 1.0
+    columns = [Column(Attribute(m, Kind.INTEGER, Interval(0, 500)), None, v) for m, v in true.items()]
+    case = Case.in_memory(View(tuple(columns)), true, targets=400, seed=seed)
+    for kind in (NearestLinkage, LikelihoodLinkage):
+        (finding,), _ = try_attack(kind, case)
+        assert finding.success == pytest.approx(0.25, abs=4 * np.sqrt(0.25 * 0.75 / 400)), kind.name
+
+
 def test_a_control_never_finds_the_row_that_was_struck(mixed):
     view, truth = mixed
     rows = np.arange(300)
@@ -288,3 +303,16 @@ def test_a_class_of_one_label_has_no_leaf_to_infer_from():
     target = Attribute("class", Kind.CATEGORICAL, Categories(("only",)), role=Role.TARGET)
     view = View((Column(attribute, None, np.linspace(0, 1, 50)), Column(target, None, np.zeros(50))), "class")
     assert LeafClass(Targets({"x": np.zeros(3)})).run(view).skipped
+
+
+def test_rows_at_the_same_distance_win_by_chance_also_where_the_attacked_people_were_chosen_under_the_same_seed():
+    """Ten rows of each label: the nearest row is the person's own one time in ten."""
+    codes = np.repeat(np.arange(200), 10).astype(float)
+    label = Attribute("label", Kind.CATEGORICAL, Categories(tuple(f"{i:03}" for i in range(200))))
+    view = View((Column(label, None, codes),))
+    shares = []
+    for seed in range(5):
+        people = np.random.default_rng(seed).permutation(len(codes))[:500]  # as an audit chooses them
+        picks = NearestLinkage(Targets({"label": codes[people]}), seed=seed).run(view)
+        shares.append((picks == people).mean())
+    assert np.mean(shares) == pytest.approx(0.1, abs=0.03)  # 4.6 standard deviations; it was 0.4

@@ -59,7 +59,7 @@ def test_a_page_escapes_text_and_needs_no_network():
 
 def test_only_markup_goes_into_a_table_as_it_is():
     rows = [["<span>", page.Markup("<span>kept</span>")]]
-    assert '<td>&lt;span&gt;</td><td class="n"><span>kept</span></td>' in page.table(["a", "b"], rows, [1])
+    assert '<th scope="row">&lt;span&gt;</th><td class="n"><span>kept</span></td>' in page.table(["a", "b"], rows, [1])
 
 
 @pytest.mark.parametrize(

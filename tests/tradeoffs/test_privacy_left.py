@@ -18,7 +18,7 @@ from sfumato.tradeoffs.setting import AXES
 
 @pytest.fixture(scope="module")
 def swept() -> Tradeoff:
-    return sf.tradeoff("iris", sweep={"privacy": [0.1, 1.0, 3.0]}, repeats=2, questions=["mean(petal_width)"])
+    return sf.tradeoff("iris", sweep={"privacy": [0.1, 1.0, 6.0]}, repeats=2, questions=["mean(petal_width)"])
 
 
 def test_more_noise_finds_fewer_people_and_leaves_more(swept: Tradeoff) -> None:
@@ -41,7 +41,7 @@ def test_the_point_of_a_setting_is_the_plan_that_release_takes(swept: Tradeoff, 
         assert {c.privacy for c in plan.channels.values()} == {point.setting["privacy"]}
         assert Plan.from_dict(plan.to_dict()).channels == plan.channels
     assert swept.plan({"privacy": 1.0}) == swept.plan(swept.points[1])
-    assert swept.plan() == swept.plan({"privacy": 3.0}) == swept.plan(swept.advised)
+    assert swept.plan() == swept.plan({"privacy": 6.0}) == swept.plan(swept.advised)
     release = sf.release("iris", swept.plan(), tmp_path / "r", key=tmp_path / "k")
     width = (
         release.manifest["petal_width"].channel.interval_width(0.95)
@@ -50,7 +50,7 @@ def test_the_point_of_a_setting_is_the_plan_that_release_takes(swept: Tradeoff, 
     assert width == pytest.approx(swept.advised["privacy"], rel=1e-3)
     assert swept.find("recommended").setting == swept.advised
     with pytest.raises(
-        UsageError, match=r"there is no point privacy = 7; the points are privacy = 0.1; privacy = 1; privacy = 3"
+        UsageError, match=r"there is no point privacy = 7; the points are privacy = 0.1; privacy = 1; privacy = 6"
     ):
         swept.plan({"privacy": 7.0})
     with pytest.raises(UsageError, match=r"no point is recommended; name one of privacy = 0.1"):
@@ -71,7 +71,7 @@ def test_all_of_it_is_plain_data_beside_what_was_there(swept: Tradeoff) -> None:
 def test_the_page_marks_the_recommended_point_and_has_a_table_for_each_new_chart(swept: Tradeoff) -> None:
     text = swept.html()
     assert text.count("The figures as a table") == 4  # people found, intervals, one question, calibration
-    assert "privacy = 3 (recommended)" in text
+    assert "privacy = 6 (recommended)" in text
     assert "Error of mean(petal_width)" in text
     assert text.count('class="narrow"') == 4
 

@@ -13,7 +13,7 @@ from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
 from sfumato.schema import Attribute, Categories, Interval, Kind
 from sfumato.table import Column
-from sfumato.tradeoffs.question import Answer, Question, answer_questions, parse_questions
+from sfumato.tradeoffs.reader_question import Answer, Question, answer_questions, parse_questions
 
 TABLE = pa.table(
     {

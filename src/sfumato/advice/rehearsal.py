@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -54,6 +56,10 @@ class Rehearsal:
     rows: int
     seed: int = 0
     groups: RowGroups | None = None
+    _beliefs: dict[str, tuple[Channel | None, Belief]] = field(default_factory=dict, repr=False)
+    """By column: the law of the plan tried last, and what is believed of a value that it released."""
+    _judged: dict[tuple[str, int], list[Promise]] = field(default_factory=dict, repr=False)
+    """By columns with their laws, and draw of the noise."""
 
     @cached_property
     def people(self) -> IntArray:
@@ -79,7 +85,15 @@ class Rehearsal:
             if c.name in released
         )
         view = View(columns, None if truth.target is None else truth.target.name)
-        return view.with_beliefs({c.name: _believe(c, self._values[c.name]) for c in columns})
+        return view.with_beliefs({c.name: self._believe(c) for c in columns})
+
+    def _believe(self, column: Column) -> Belief:
+        """Return what is believed of a column by somebody who knows its true distribution."""
+        law, belief = self._beliefs.get(column.name, (None, None))
+        if belief is None or law != column.channel:
+            belief = _believe(column, self._values[column.name])
+            self._beliefs[column.name] = (column.channel, belief)
+        return replace(belief, column=column)
 
     @cached_property
     def _owners(self) -> Entities | None:
@@ -129,16 +143,57 @@ class Rehearsal:
 
     def promises(self, plan: Plan, draw: int = 0) -> list[Promise]:
         """Judge the promise of every column by quick attacks, on at most some ten thousand rows in the order of the release."""
+        key = (f"{plan.shuffle} {plan.channels}", draw)
+        if key not in self._judged:
+            self._judged[key] = self._judge(plan, draw)
+        return [replace(p, stated=plan.promises.get(p.attribute)) for p in self._judged[key]]
+
+    def _judge(self, plan: Plan, draw: int) -> list[Promise]:
         max_rows = 40_000
         rows = np.random.default_rng((self.seed, draw)).permutation(self.truth.rows)[:max_rows]
         rows = rows if plan.shuffle else np.sort(rows)
         view = self.view(plan, draw).take(rows)
         truth = {n: self._values[n][rows] for n in view.names}
         groups = None if self.groups is None else replace(self.groups, person=self.groups.person[rows])
-        return judge_columns(view, truth, stated=plan.promises, groups=groups, seed=self.seed)
+        return judge_columns(view, truth, groups=groups, seed=self.seed)
 
     def accuracies(self, plan: Plan) -> tuple[float, float] | None:
         """Return how often trees of the true and of the blurred rows are right about other rows; None without a class."""
+        if self._trial is None:
+            return None
+        tree, train, test = self._trial
+        seen = self.view(plan).take(train).classes()
+        if seen is None:
+            return None
+        return self._score(tree, test).accuracy, self._score(STRATEGIES["byclass"].grow(seen)[0], test).accuracy
+
+    @cached_property
+    def commonest(self) -> float:
+        """The share of the commonest class: how often it is right to name it without looking."""
+        codes = self.truth.codes[self.truth.codes >= 0]
+        return float(np.bincount(codes).max() / len(codes))
+
+    def tree_losses(self, names: Iterable[str]) -> dict[str, float] | None:
+        """Return by how many bits a tree's log loss on other rows grows when a column is shuffled; None where no tree can be grown.
+
+        A column that matters only beside another one counts, and one that repeats another does not.
+        """
+        if self._trial is None:
+            return None
+        tree, _, test = self._trial
+        rows = self.truth.take(test)
+        order = np.random.default_rng(self.seed).permutation(len(test))
+        usual = self._score(tree, test).log_loss
+        losses = {}
+        for name in names:
+            moved = tuple(c.take(order) if c.name == name else c for c in rows.columns)
+            scores = score_model(tree, replace(rows, columns=moved), rows.codes)
+            losses[name] = max(scores.log_loss - usual, 0.0) / math.log(2)
+        return losses
+
+    @cached_property
+    def _trial(self) -> tuple[Tree, IntArray, IntArray] | None:
+        """A tree of true rows, the rows that it was grown from, and others to judge it by; None without a class, or with few rows."""
         if self.truth.target is None:
             return None
         max_rows, min_rows = 6000, 60
@@ -147,13 +202,7 @@ class Rehearsal:
         if len(known) < min_rows or len(np.unique(self.truth.codes[known])) < 2:
             return None
         test, train = known[: len(known) // 3], known[len(known) // 3 :]
-        seen = self.view(plan).take(train).classes()
-        if seen is None:
-            return None
-        return (
-            self._score(tree_of_truth(self.truth.take(train)), test).accuracy,
-            self._score(STRATEGIES["byclass"].grow(seen)[0], test).accuracy,
-        )
+        return tree_of_truth(self.truth.take(train)), train, test
 
     def _score(self, body: Tree, test: IntArray) -> Scores:
         rows = self.truth.take(test)

@@ -32,7 +32,7 @@ class Space:
     @classmethod
     def of(cls, view: View, targets: Mapping[str, FloatArray], names: Sequence[str], seed: int) -> Space:
         """The named columns; numbers are divided by their range over release and targets together."""
-        # Not the seed alone, under which an audit chooses its people: they would stand first, and win every tie.
+        # Not the seed itself: people are chosen under it, and their own rows would come first among equals.
         order = np.random.default_rng((seed, 7919)).permutation(view.rows)
         numbers, labels = [], []
         for name in names:
@@ -224,7 +224,7 @@ class Assignment(LinkAttack):
         beliefs = {n: replace(b, column=part[n]) for n, b in self.beliefs(view).items()}
         likelihood = Likelihood.of(part, self.targets, beliefs)
         cost = np.concatenate([-likelihood.logs(part) for part in likelihood.parts()])
-        order = np.random.default_rng(self.seed).permutation(cost.shape[1])
+        order = np.random.default_rng((self.seed, 7411)).permutation(cost.shape[1])
         return rows[order[np.asarray(linear_sum_assignment(cost[:, order])[1], dtype=np.int64)]]
 
     def chance(self, rows: int) -> float:

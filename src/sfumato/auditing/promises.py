@@ -365,7 +365,15 @@ def judge_columns(
     [('age', 50.0, 'narrowed')]
     """
     case = replace(Case.in_memory(view, dict(truth), targets=1, seed=seed), groups=groups)
-    quick = (NaiveReading, ColumnPosterior, InformedPosterior, ConditionalPosterior, RowOrder, PersonRows, BayesEstimate)
+    quick = (
+        NaiveReading,
+        ColumnPosterior,
+        InformedPosterior,
+        ConditionalPosterior,
+        RowOrder,
+        PersonRows,
+        BayesEstimate,
+    )
     return judge_promises(case, [f for kind in quick for f in try_attack(kind, case)[0]], stated=stated)
 
 

@@ -185,12 +185,17 @@ class Audit:
     @property
     def failures(self) -> list[str]:
         """A sentence for each condition that the release fails."""
+        decision = self.headline.decision
+        verdict = f"the verdict is “{decision.in_words}”"
         figures = {
-            "found": (100 * self.people.beyond_chance, "% of people are found beyond chance"),
-            "risk": (self.headline.risk, "is the risk"),
-            "broken": (float(len(self.broken)), "promises are broken"),
-            "care": (float(self.headline.decision.severity), "0 is fit, 1 with care, 2 do not publish"),
-            "do-not-publish": (float(self.headline.decision.severity), "0 is fit, 1 with care, 2 do not publish"),
+            "found": (
+                100 * self.people.beyond_chance,
+                "{value} % of people are found beyond chance; at most {limit} % may be",
+            ),
+            "risk": (self.headline.risk, "the risk is {value}; at most {limit} may be"),
+            "broken": (float(len(self.broken)), "{value} promises are broken; none may be"),
+            "care": (float(decision.severity), f"{verdict}; it must be “{Decision.FIT.in_words}”"),
+            "do-not-publish": (float(decision.severity), verdict),
         }
         return [words for c in self.conditions if (words := c.failure(figures))]
 
@@ -228,7 +233,7 @@ class Audit:
         hidden = [p for p in self.promises if p.verdict != CLEAR]
         if given := [p for p in hidden if p.gain >= self.limits.half_given_away]:
             out.append(make_given_away_alarm(given))
-        if linked := self._linked:
+        if self._linked:
             rates = [f"{f.title}: {f.success:.1%} (by chance {shorten(100 * f.baseline)} %)" for f in self._matched]
             out.append(make_alarm(FOUND, "People can be found in the release by those who know them.", LINKED, rates))
         elif matched := self._matched:

@@ -128,7 +128,7 @@ def audit(
         rows=case.view.rows,
         findings=tuple(findings),
         people=count_found(findings),
-        promises=tuple(judge_promises(case, findings, remedies_taken(made.manifest), _stated(made))),
+        promises=tuple(judge_promises(case, findings, remedies_taken(made.manifest), _stated_promises(made))),
         exposure=replace(exposure, worst=case.rows[exposure.worst]),
         utility=useful,
         privacy=_privacy(described, case.view),
@@ -144,7 +144,7 @@ def audit(
     )
 
 
-def _stated(made: Release) -> dict[str, float]:
+def _stated_promises(made: Release) -> dict[str, float]:
     """Return the smaller intervals that the owner promises in the place of the laws' own."""
     return {c.attribute.name: c.promise for c in made.manifest.columns if c.promise is not None}
 

@@ -16,6 +16,7 @@ from sfumato.channels.transition import (
     Transition,
     TwoLevels,
     coarsen,
+    label_operator,
     with_missing,
 )
 from sfumato.channels.uniform import Uniform

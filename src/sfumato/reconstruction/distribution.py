@@ -156,8 +156,8 @@ class Distribution:
             return (np.diag(self.mass) - np.outer(self.mass, self.mass)) / self.n
         return self.source.covariance
 
-    def _combine(self, weights: FloatArray) -> Figure:
-        """Return Σ weight × mass over the fine cells."""
+    def combine(self, weights: FloatArray) -> Figure:
+        """Return Σ weight × mass, one weight for each of the `fine` cells."""
         estimate = float(weights @ self.fine[1])
         return Figure(estimate, math.sqrt(max(float(weights @ self._covariance @ weights), 0.0)))
 
@@ -182,7 +182,7 @@ class Distribution:
         """Return the mean: without bias from released values and law where they allow it, else Σ P × centre."""
         if self.figures is not None:
             return self.figures[0]
-        return self._combine(self.fine[0].centres if self.ruler is None else self._cell_points().mean(axis=1))
+        return self.combine(self.fine_values())
 
     def variance(self) -> Figure:
         """Return the variance: without bias where the law allows it, else that of values spread evenly over each cell."""
@@ -190,12 +190,12 @@ class Distribution:
             return self.figures[1]
         grid, mass = self.fine
         if self.ruler is not None:
-            spread = self._combine(((self._cell_points() - float(self.mean())) ** 2).mean(axis=1))
+            spread = self.combine(((self._cell_points() - float(self.mean())) ** 2).mean(axis=1))
             return Figure(spread, spread.se, max(spread.low, 0.0))
         inside = np.zeros(grid.size)
         if grid.edges is not None:
             inside = np.maximum(np.diff(grid.finite_edges) ** 2 - grid.step**2, 0.0) / 12
-        spread = self._combine((grid.centres - float(mass @ grid.centres)) ** 2 + inside)
+        spread = self.combine((grid.centres - float(mass @ grid.centres)) ** 2 + inside)
         return Figure(spread, spread.se, max(spread.low, 0.0))
 
     def sd(self) -> Figure:
@@ -228,15 +228,23 @@ class Distribution:
         """
         if not low <= high:
             raise UsageError(f"{self.name}: the range {low:g} … {high:g} is upside down; give the lower end first")
+        return _within_zero_and_one(self.combine(self.cover(low, high)))
+
+    def cover(self, low: float, high: float) -> FloatArray:
+        """Return which part of each of the `fine` cells lies from `low` to `high`, both included."""
         grid, _ = self.fine
         low, high = self._places(low), self._places(high)
         if grid.atoms is not None:
-            return _within_zero_and_one(self._combine(((grid.atoms >= low) & (grid.atoms <= high)).astype(np.float64)))
+            return ((grid.atoms >= low) & (grid.atoms <= high)).astype(np.float64)
         edges = grid.finite_edges
         half = grid.step / 2
         first, last = max(low - half, edges[0]), min(high + half, edges[-1])
         covered = np.minimum(edges[1:], last) - np.maximum(edges[:-1], first)
-        return _within_zero_and_one(self._combine(np.clip(covered / np.diff(edges), 0.0, 1.0)))
+        return np.asarray(np.clip(covered / np.diff(edges), 0.0, 1.0))
+
+    def fine_values(self) -> FloatArray:
+        """Return the mean value of each of the `fine` cells, in the unit of the column."""
+        return self.fine[0].centres if self.ruler is None else self._cell_points().mean(axis=1)
 
     @overload
     def quantile(self, q: float) -> Figure: ...

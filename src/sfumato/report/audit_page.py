@@ -13,6 +13,7 @@ from sfumato.report.audit_charts import (
     NARROW,
     STYLE,
     attack_chart,
+    choose_ink,
     distance_chart,
     exposure_chart,
     promise_chart,
@@ -72,9 +73,9 @@ def audit_page(about: Mapping[str, Any]) -> str:
         lead,
         f"<style>{STYLE}{PAGE_STYLE}</style>",
         _decision(about),
-        page.contents(titles),
         _alarms(about["findings"]),
         _figures(about),
+        page.contents(titles),
         *parts,
     )
 
@@ -185,23 +186,20 @@ def _card(draw: Callable[..., str], *args: Any, **options: Any) -> str:
     return page.responsive(*(draw(*args, **options, alone=False, width=width) for width in (520, NARROW)))
 
 
-def _badge(verdict: str, gain: float = 0.0) -> page.Markup:
-    kind = {
-        "broken": "",
-        "in the clear": "clear",
-        "no promise": "clear",
-        "not measured": "clear",
-        "inferred": "narrowed",
-    }.get(verdict, verdict)
-    if verdict == "kept" and gain >= 0.5:  # a small promise, and most of the value is given away
-        kind = "narrowed"
-    return page.Markup(f'<span class="verdict {kind}">{escape(verdict)}</span>')
+def _badge(promise: Mapping[str, Any]) -> page.Markup:
+    kind = {"bad": "", "amber": "narrowed", "good": "kept"}.get(choose_ink(promise), "clear")
+    return page.Markup(f'<span class="verdict {kind}">{escape(promise["verdict"])}</span>')
 
 
 def _format_left(p: Mapping[str, Any]) -> str:
     if p["left"] is None:
         return "–"
     return f"{_number(p['left'])}  ({_number(p['left_interval'][0])} to {_number(p['left_interval'][1])})"
+
+
+def _format_guess(guess: Mapping[str, Any] | None) -> tuple[str, str]:
+    """Return how often a value is guessed right with the release, and without it."""
+    return ("–", "–") if guess is None else (f"{guess['share']:.0%}", f"{guess['without_release']:.0%}")
 
 
 def _promises(about: Mapping[str, Any]) -> str:
@@ -214,7 +212,8 @@ def _promises(about: Mapping[str, Any]) -> str:
             f"{_number(p['interval_width_95'])}",
             f"{_number(p['without_release'])}",
             _format_left(p),
-            _badge(p["verdict"], (p["guessed_right"] or {}).get("gain", 0.0)),
+            *(_format_guess(p["guessed_right"])),
+            _badge(p),
             p.get("not_measured_because") or (p["attack"] if p["verdict"] != "in the clear" else ""),
         ]
         for name, p in promised.items()
@@ -225,13 +224,24 @@ def _promises(about: Mapping[str, Any]) -> str:
         page.paragraph(
             "For each attribute the width of the interval (or the number of labels) that holds the true value with 95 %: as "
             "the law promises it, and as it is after the strongest attack. No law can promise more than people differ by; the "
-            "upright mark shows how much that is."
+            "upright mark shows how much that is. Guessed right: how often the best guess of a value is right (the same label, or a "
+            "number to within 5 % of the range) by somebody who knows the row, and how often the best guess without the release is."
         ),
         _wide(promise_chart, promised, sizes) if blurred else "",
         page.table(
-            ["attribute", "law", "promised", "without release", "left (95 % interval)", "verdict", "by"],
+            [
+                "attribute",
+                "law",
+                "promised",
+                "without release",
+                "left (95 % interval)",
+                "guessed right",
+                "without release",
+                "verdict",
+                "by",
+            ],
             rows,
-            (2, 3, 4),
+            (2, 3, 4, 5, 6),
         ),
     )
 

@@ -154,6 +154,28 @@ def comparison(
     return svg.drawing(frame, *parts, alone=alone)
 
 
+def intervals(
+    title: str,
+    names: Sequence[str],
+    values: Sequence[float],
+    lower: Sequence[float],
+    upper: Sequence[float],
+    *,
+    alone: bool = True,
+) -> str:
+    """Draw one point per name with its interval; beyond `MAX_LABELS` names, the first ones."""
+    shown = len(names) if len(names) <= MAX_LABELS else SHOWN_LABELS
+    title = title if shown == len(names) else f"{title}: the first {shown} of {len(names):,} groups"
+    names, values, lower, upper = names[:shown], values[:shown], lower[:shown], upper[:shown]
+    low, high = min([0.0, *lower, *values]), max([0.0, *upper, *values])
+    frame = svg.Frame(
+        (-0.6, max(shown, 1) - 0.4), (low, high + 0.06 * ((high - low) or 1.0)), title=title, x_labels=names
+    )
+    at = [float(i) for i in range(shown)]
+    points = [svg.line(frame, [x], [y], ink="accent", dots=True) for x, y in zip(at, values, strict=True)]
+    return svg.drawing(frame, svg.whiskers(frame, at, lower, upper), *points, alone=alone)
+
+
 def _value(frame: svg.Frame, at: float, value: float, *, percent: bool) -> str:
     text = f"{100 * value:.1f}%" if percent else svg.format_tick(value)
     return f'<text x="{svg.format_pixel(frame.px(at))}" y="{svg.format_pixel(frame.py(value) - 5)}" text-anchor="middle">{text}</text>'
@@ -202,6 +224,48 @@ def calibration(
         *dots,
         svg.legend(frame, names),
         alone=alone,
+    )
+
+
+def heat_map(title: str, names: Sequence[str], values: FloatArray, words: Sequence[Sequence[str]]) -> str:
+    """Draw a square table of numbers from −1 to 1: one ink above 0, another below, the stronger the farther from it.
+
+    Parameters
+    ----------
+    title
+        What it shows.
+    names
+        Of the rows and columns.
+    values
+        The numbers, NaN where there is none.
+    words
+        What to say of each cell.
+    """
+    cell, top, each = 44, 40, 6.4
+    left = round(16 + each * min(max(map(len, names), default=1), 28))
+    width, height = left + cell * len(names) + 16, top + cell * len(names) + left
+    parts = [f'<text class="title" x="16" y="22">{escape(title)}</text>']
+    for i, name in enumerate(names):
+        short = escape(name if len(name) <= 28 else name[:27] + "…")
+        middle = top + cell * i + cell / 2
+        parts.append(f'<text class="tick" x="{left - 8}" y="{middle}" dy=".32em" text-anchor="end">{short}</text>')
+        x, y = left + cell * i + cell / 2, top + cell * len(names) + 12
+        turn = f'transform="rotate(-60 {x} {y})"'
+        parts.append(f'<text class="tick" x="{x}" y="{y}" text-anchor="end" {turn}>{short}</text>')
+        for j in range(len(names)):
+            value = float(values[i, j])
+            at = f'x="{left + cell * j}" y="{top + cell * i}" width="{cell - 2}" height="{cell - 2}" rx="3"'
+            if math.isnan(value):
+                parts.append(f'<rect {at} fill="none" stroke="{svg.colour("grid")}"/>')
+                continue
+            ink, strength = ("accent" if value > 0 else "second"), round(0.08 + 0.8 * min(abs(value), 1.0), 3)
+            parts.append(f'<rect {at} fill="{svg.colour(ink)}" fill-opacity="{strength}"><title>{escape(words[i][j])}</title></rect>')
+            text_x, text_y = left + cell * j + cell / 2 - 1, top + cell * i + cell / 2
+            parts.append(f'<text x="{text_x}" y="{text_y}" dy=".32em" text-anchor="middle">{value:.2f}</text>')
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="sf" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+        f'role="img" aria-label="{escape(title)}"><style>{svg.STYLE}</style><rect width="100%" height="100%" '
+        f'fill="var(--paper)"/>{"".join(parts)}</svg>'
     )
 
 

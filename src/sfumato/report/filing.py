@@ -55,11 +55,15 @@ def _identify(about: Mapping[str, Any], described: Mapping[str, Any]) -> Section
     return _section(
         "Release and version",
         [
-            f"The release {about['release'] or 'without a name'} has {_count(described['rows'], 'row')} and {columns}, in "
-            f"{data['file']}.",
+            (
+                f"The release {about['release'] or 'without a name'} has {_count(described['rows'], 'row')} and {columns}, in "
+                f"{data['file']}."
+            ),
             f"SHA-256 of the data: {data['sha256']}.",
-            f"It was audited on {described['audited']} with sfumato {described['version']}, under seed {about['seed']}; this is the "
-            f"{about['edition']} edition.",
+            (
+                f"It was audited on {described['audited']} with sfumato {described['version']}, under seed {about['seed']}; this is the "
+                f"{about['edition']} edition."
+            ),
             "The release is a draft: it is not to be passed on before it is published." if described["draft"] else "",
         ],
         ["Name of the data set", "Organisation and person responsible", "Reference of this record"],
@@ -101,13 +105,15 @@ def _describe_population(about: Mapping[str, Any], described: Mapping[str, Any])
     elif described["noise_belongs_to"] == "entity":
         rows = "Noise is tied to the person that an id names, and each has one row."
     else:
-        rows = "Noise is tied to the row, and every row is taken for one person."
+        rows = "Noise is tied to the row, and every row counts as one person."
     return _section(
         "Population",
         [
             rows,
-            f"The audit looked for people in {_count(about['people_found']['rows'], 'row')}. It assumes an intruder who knows that a "
-            "person is in the table. Whether the table is a sample of more people was not taken into account.",
+            (
+                f"The audit looked for people in {_count(about['people_found']['rows'], 'row')}. It assumes an intruder who knows that a "
+                "person is in the table. Whether the table is a sample of more people was not taken into account."
+            ),
         ],
         [
             "Who these people are, and how they were chosen",
@@ -156,8 +162,10 @@ def _list_parameters(about: Mapping[str, Any], described: Mapping[str, Any]) -> 
             f"Method {guided['law']}: {_parameters({k: v for k, v in guided.items() if k != 'law'}) or 'no parameters'}."
             if guided
             else "",
-            "The promise is the width of the interval that holds the true value with 95 %, in the column's own unit, or a number of "
-            "labels; it is never larger than the domain. ε bounds what one person's value can change (local differential privacy).",
+            (
+                "The promise is the width of the interval that holds the true value with 95 %, in the column's own unit, or a number of "
+                "labels; it is never larger than the domain. ε bounds what one person's value can change (local differential privacy)."
+            ),
         ],
         [],
         head=["column", "law", "parameters", "promise", "ε"],
@@ -188,10 +196,14 @@ def _list_attacks(about: Mapping[str, Any]) -> Section:
     return _section(
         "Attacks tried",
         [
-            f"{_count(len(kinds), 'attack')} were tried, with {_count(len(attacks), 'measurement')}. Each had the release and its "
-            "manifest, beside what the table names, and never the original.",
-            f"{_count(about['people_found']['people'], 'person').replace('persons', 'people')}, chosen by chance, were looked for one "
-            "by one.",
+            (
+                f"{_count(len(kinds), 'attack')} were tried, with {_count(len(attacks), 'measurement')}. Each had the release and its "
+                "manifest, beside what the table names, and never the original."
+            ),
+            (
+                f"{_count(about['people_found']['people'], 'person').replace('persons', 'people')}, chosen by chance, were looked for one "
+                "by one."
+            ),
             "Not run, or not on all columns: " + "; ".join(f"{n} ({why})" for n, why in skipped.items()) + "."
             if skipped
             else "",
@@ -247,8 +259,10 @@ def _state_risk(about: Mapping[str, Any], described: Mapping[str, Any]) -> Secti
     return _section(
         "Residual risk",
         [
-            f"At the upper end of its 95 % interval, {_share(most)} of people are found beyond chance by somebody who knows all "
-            f"{people['columns']} columns of a person. Somebody who knows fewer columns finds fewer people.",
+            (
+                f"At the upper end of its 95 % interval, {_share(most)} of people are found beyond chance by somebody who knows all "
+                f"{people['columns']} columns of a person. Somebody who knows fewer columns finds fewer people."
+            ),
             *(f"{a['words']} {a['remedy']}" for a in about["findings"] if a["level"] != "good"),
             *map(str, described["cautions"]),
             others,

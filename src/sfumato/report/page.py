@@ -63,7 +63,7 @@ PAGE_STYLE = (
 :root{{color-scheme:light dark;{_declare(LIGHT)}}}
 @media screen and (prefers-color-scheme:dark){{:root{{{_declare(DARK)}}}}}
 """
-    + """
+    """
 body{margin:0;font:16px/1.55 system-ui,-apple-system,"Segoe UI",sans-serif;background:var(--page);color:var(--text)}
 main{max-width:1120px;margin:0 auto;padding:32px 24px 64px;overflow-wrap:break-word}a{color:var(--link)}
 h1{font-size:30px;line-height:1.25;margin:0 0 4px;letter-spacing:-.01em}h2{font-size:20px;margin:40px 0 8px}h3{font-size:16px;margin:24px 0 4px}

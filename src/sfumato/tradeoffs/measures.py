@@ -18,7 +18,7 @@ from sfumato.attacks import View
 from sfumato.auditing import BROKEN, Audit, PeopleFound, Promise, find_people, judge_columns, measure_distances
 from sfumato.counts import FloatArray
 from sfumato.reconstruction import wilson
-from sfumato.tradeoffs.question import Answer, Question, answer_questions
+from sfumato.tradeoffs.reader_question import Answer, Question, answer_questions
 
 Distances = Mapping[str, Mapping[str, Any]]
 

@@ -28,7 +28,7 @@ from sfumato.text import join_names
 from sfumato.tradeoffs.choice import choose, recommend, recommend_safe
 from sfumato.tradeoffs.measures import Measures, measure
 from sfumato.tradeoffs.point import REPEATS, Point, Tradeoff, average_scores, standard_error
-from sfumato.tradeoffs.question import Question, parse_questions
+from sfumato.tradeoffs.reader_question import Question, parse_questions
 from sfumato.tradeoffs.setting import (
     Blur,
     Sweep,

@@ -101,15 +101,15 @@ def test_with_a_plan_the_words_for_the_plan_are_told(run, tmp_path):
 
 def test_plans_of_points_are_written_and_read_again(run, tmp_path):
     code, _, err = run(
-        "iris", "--levels", "0.25,3", "--repeats", "1", "--write-plan", "0.25=weak.toml", "--write-plan", "recommended=best.toml"
+        "iris", "--levels", "0.25,6", "--repeats", "1", "--write-plan", "0.25=weak.toml", "--write-plan", "recommended=best.toml"
     )  # fmt: skip
     assert code == 0, err
     assert "wrote the plan of privacy = 0.25 to weak.toml" in err
     assert Plan.load(tmp_path / "weak.toml").channels["petal_width"].privacy == 0.25
     best = Plan.load(tmp_path / "best.toml")
-    assert best.channels["petal_width"].privacy == 3.0
+    assert best.channels["petal_width"].privacy == 6.0
     assert f"--privacy {best.channels['petal_width'].privacy:g}" in err
-    code, _, err = run("iris", "--levels", "0.25,3", "--repeats", "1", "--write-plan", "0.25=weak.toml")
+    code, _, err = run("iris", "--levels", "0.25,6", "--repeats", "1", "--write-plan", "0.25=weak.toml")
     assert (code, "weak.toml exists already" in err) == (1, True)
 
 

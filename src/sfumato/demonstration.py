@@ -24,6 +24,7 @@ from sfumato.trees import text as tree_text
 
 TABLE, TEST = "adult", "adult_test"
 SHOWN = ("age", "education_num", "marital_status", "relationship")
+"""Columns whose distributions are drawn first; others stand in for those that the plan withholds."""
 
 NEXT_STEPS = """\
 import sfumato as sf
@@ -138,7 +139,8 @@ def demo(
         made = release(TABLE, followed, hidden / "release", key=load_key(hidden / "owner.key"))
         say("2/4  reconstructing distributions from the release alone")
         truth = read_original(TABLE, followed)
-        views = reconstruct(made, SHOWN)
+        blurred = [n for n in (*SHOWN, *followed.channels) if n in followed.channels]
+        views = reconstruct(made, tuple(dict.fromkeys(blurred))[: len(SHOWN)])
         masses = {name: original_mass(truth[name], v.overall.grid) for name, v in views.items()}
         say("3/4  growing trees from the release, and one from the true values to compare")
         models = {

@@ -95,7 +95,7 @@ def fit(
         figures, scale, more = _least_squares(rows, clusters, moments, most)
         method = "least squares corrected for the noise"
     else:
-        figures, scale, more = _generalised(rows, clusters, family, most)
+        figures, scale, more = _solve_score(rows, clusters, family, most)
         method = "a corrected score"
     exact = all(c.exact for c in clusters.clusters)
     return RegressionFit(
@@ -238,7 +238,7 @@ def _least_squares(
     return figures, Figure(max(float(residual) * freedom, 0.0), math.nan), notes
 
 
-def _generalised(rows: Rows, clusters: Clusters, family: str, most: float) -> tuple[list[Figure], None, list[Note]]:
+def _solve_score(rows: Rows, clusters: Clusters, family: str, most: float) -> tuple[list[Figure], None, list[Note]]:
     """Return coefficients of the corrected score."""
     solution = corrected_score.solve(rows, clusters, family)
     back = clusters.back

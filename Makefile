@@ -57,9 +57,10 @@ test-browser: $(V)/.e2e  ## look at every page the product writes in Chromium: a
 test-random: $(V)/.dev  ## run the property tests on a thousand random examples each (by night; the others use fixed ones)
 	HYPOTHESIS_PROFILE=random $(PY) -m pytest -n auto $(SPLIT) -m "not slow"
 
-fuzz: $(V)/.dev  ## read 20,000 broken files with a fresh seed, and play 500 mishaps of key and ledger (a quarter of an hour)
-	mkdir -p fuzz && SFUMATO_FUZZ=20000 SFUMATO_FUZZ_SEED=$$(date +%s) SFUMATO_FUZZ_KEEP=fuzz SFUMATO_SEQUENCES=500 \
-	$(PY) -m pytest -n auto tests/contracts/test_hostile_inputs.py tests/releases/test_ledger_sequences.py tests/releases/test_draft_sequences.py
+fuzz: $(V)/.dev  ## read 20,000 broken files with a fresh seed, play 500 mishaps of key and ledger, ask 2,000 questions (half an hour)
+	mkdir -p fuzz && SFUMATO_FUZZ=20000 SFUMATO_FUZZ_SEED=$$(date +%s) SFUMATO_FUZZ_KEEP=fuzz SFUMATO_SEQUENCES=500 SFUMATO_QUERIES=2000 \
+	$(PY) -m pytest -n auto tests/contracts/test_hostile_inputs.py tests/releases/test_ledger_sequences.py tests/releases/test_draft_sequences.py \
+	tests/questions/test_duckdb.py
 
 check: $(V)/.dev  ## lint, types, import direction
 	$(V)/bin/ruff check .

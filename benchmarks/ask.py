@@ -111,6 +111,11 @@ def read_columns(folder: Path, name: str, rows: int) -> Table | None:
         warnings.simplefilter("ignore")
         plan = sf.Plan.propose(str(path))
         original = read_original(str(path), plan)
+    return choose_columns(original, name, rows)
+
+
+def choose_columns(original: Table, name: str, rows: int) -> Table:
+    """Return the wanted columns of some rows, numbers in their own unit."""
     numbers, labels = WANTED[name]
     known = {c.name: c for c in original.all_columns}
     chosen = [known[n] for n in (*numbers, *labels) if n in known]
@@ -238,7 +243,7 @@ def page(cells: Sequence[Cell], releases: int, ranges: int, rows: int, command: 
     ]
     out += [
         (
-            f"Rows of {len({c.table for c in cells})} real tables ({rows:,} of each, or all there are), released {releases} times for each law and strength. "
+            f"Rows of {len({c.table for c in cells})} real tables ({rows:,} of each, or all there are), released {releases} times for each of {len({(c.table, c.law) for c in cells})} pairs of a table and laws. "
             "*Bias* is the mean error in standard errors, *spread* the true standard deviation of the errors over the stated error. "
             f"By chance alone a coverage of 95 % is measured within {100 * 1.96 * math.sqrt(0.0475 / releases):.1f} points in 95 of 100 cells."
         ),

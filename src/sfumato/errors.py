@@ -21,6 +21,10 @@ class UsageError(SfumatoError):
     """The request itself is wrong: an unknown name, an option that does not fit, a plan that contradicts itself."""
 
 
+class NoWeightError(UsageError):
+    """The law of a column allows no unbiased weight of a function of its true values; a fit may still estimate it."""
+
+
 class DataError(SfumatoError):
     """The table does not hold what it should: a value outside its domain, a ragged row, an unreadable file."""
 

@@ -7,11 +7,12 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from tests.support.asked import ask_table
 
 import sfumato as sf
+from sfumato.errors import UsageError
 from sfumato.schema import EPOCH
 from sfumato.table import Column, Table
 
@@ -224,7 +225,11 @@ def assert_as_duckdb(question):
 )
 @given(queries())
 def test_generated_questions_are_answered_as_duckdb_answers_them(question):
-    assert_as_duckdb(question)
+    try:
+        assert_as_duckdb(question)
+    except UsageError as error:  # three keys of single days and ages, and more columns beside: said to be too many
+        assume("combinations, and at most" not in str(error) and "groups, and at most" not in str(error))
+        raise
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,17 @@
 """Ask a release anything that can be told through its noise, each figure with its error.
 
-functions     what can be asked of one column's true value
-weights       what a released value says, without bias, of such a function
-sql/          from SQL to a question; reply answers it by folds of sums
-regression/   formulas, least squares, logistic and Poisson regression
-associations/ tables of two columns, correlations, itemsets
-planning      rows and noise, without data
+functions, weights      what a released value says, without bias, of a function of the true one
+sql/, question          from a SELECT to what it asks for
+conditions              three-valued logic over cells of true values
+axes, layout, sums      which columns are cut into classes, and the one fold that a figure needs
+statistics, estimate    from sums to figures with errors
+ranges, value_counts    ranges of blurred numbers; quantiles of true ones
+reply, answer           the whole way, and what comes of it
+regression/             formulas, least squares, logistic and Poisson regression
+associations/           tables of two columns, correlations, itemsets
+planning                rows and noise, without data
 
-Start with weights. Laws come from `channels`, fits from `reconstruction`; nothing here knows trees, attacks or owners.
+Start with reply.ask, then weights. Laws come from `channels`, fits from `reconstruction`; nothing here knows trees or attacks.
 """
 
 from sfumato.questions.answer import Answer

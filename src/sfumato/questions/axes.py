@@ -102,7 +102,9 @@ def make_axis(column: Column, cells: Cells, classes: IntArray, powers: Sequence[
 
 def _true_codes(column: Column, cells: Cells, classes: IntArray) -> Codes:
     if not column.attribute.kind.numeric:
-        extra = len(column.attribute.labels) - len(column.attribute.categories)  # a missing value that takes part has a code
+        extra = len(column.attribute.labels) - len(
+            column.attribute.categories
+        )  # a missing value that takes part has a code
         return Codes(np.append(classes, classes[[-1] * extra]), grid=Grid.categories(column.attribute.labels))
     ends = np.array([p.low for p in cells.pieces if p.low == p.high])
     places = np.full(2 * len(ends) + 2, classes[-1])  # 2k lies below end k, 2k + 1 is end k

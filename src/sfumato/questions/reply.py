@@ -13,7 +13,7 @@ import numpy as np
 
 from sfumato.counts import BoolArray, IntArray
 from sfumato.engines import Engine, Local
-from sfumato.errors import UsageError
+from sfumato.errors import NoWeightError, UsageError
 from sfumato.findings import Note
 from sfumato.questions.answer import Answer
 from sfumato.questions.conditions import BucketKey, Condition, IsMissing, Key, NumberKey, merge_ends
@@ -25,7 +25,6 @@ from sfumato.questions.sql import MAX_GROUPS, parse_question
 from sfumato.questions.statistics import estimate
 from sfumato.questions.sums import Folded
 from sfumato.questions.value_counts import ValueCounts, counter, quantile
-from sfumato.questions.weights import NoWeightError
 from sfumato.releases import Manifest, Release, as_release
 from sfumato.table import Column, Table
 from sfumato.text import join_names

@@ -31,7 +31,7 @@ import numpy as np
 
 from sfumato.channels import Channel, Discrete, Projective, Transition, TwoLevels, label_operator
 from sfumato.counts import FloatArray, Grid, IntArray, lattice_range, snap
-from sfumato.errors import UsageError
+from sfumato.errors import NoWeightError
 from sfumato.questions.functions import Function, OfLabels, OfNumbers, unit_of
 from sfumato.schema import Attribute, Missing
 from sfumato.table import Column
@@ -46,10 +46,6 @@ class Reading(StrEnum):
     """Right in the mean, whatever the true values are."""
     BOUNDED = "bounded"
     """Between two functions that are read without bias."""
-
-
-class NoWeightError(UsageError):
-    """The law of a column allows no unbiased weight of a function; a fit may still estimate it."""
 
 
 @dataclass(frozen=True, eq=False)

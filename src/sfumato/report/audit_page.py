@@ -22,17 +22,17 @@ from sfumato.report.audit_charts import (
 from sfumato.text import escape, format_number
 
 PAGE_STYLE = """
-.decision{border:2px solid var(--care);border-left-width:10px;background:var(--care-sheet);border-radius:10px;padding:12px 18px;margin:14px 0}
+.decision{border:2px solid var(--care);border-left-width:10px;background:var(--caresheet);border-radius:10px;padding:12px 18px;margin:14px 0}
 .decision b{display:block;font-size:22px;color:var(--care)}.decision p{max-width:none}
-.decision.do-not-publish{border-color:var(--bad);background:var(--bad-sheet)}.decision.do-not-publish b{color:var(--bad)}
-.decision.fit{border-color:var(--fit);background:var(--fit-sheet)}.decision.fit b{color:var(--fit)}
-.alarm{border-left:5px solid var(--bad);background:var(--bad-sheet);padding:10px 16px;border-radius:8px;margin:10px 0}
+.decision.do-not-publish{border-color:var(--bad);background:var(--badsheet)}.decision.do-not-publish b{color:var(--bad)}
+.decision.fit{border-color:var(--fit);background:var(--fitsheet)}.decision.fit b{color:var(--fit)}
+.alarm{border-left:5px solid var(--bad);background:var(--badsheet);padding:10px 16px;border-radius:8px;margin:10px 0}
 .alarm b{display:block;font-size:17px}.alarm .code{font-size:13px;font-weight:400}.alarm p{max-width:none;margin:6px 0}
 .alarm i{font-style:normal;font-size:14px;display:inline-block;padding:1px 9px;margin:2px 6px 2px 0;border-radius:12px;
 background:var(--sheet);border:1px solid var(--rule);font-variant-numeric:tabular-nums}
-.alarm span{color:var(--soft);font-size:15px}.alarm.narrowed{border-left-color:var(--care);background:var(--care-sheet)}
-.alarm.clear{border-left-color:var(--calm);background:var(--calm-sheet)}.alarm.good{border-left-color:var(--fit);background:var(--fit-sheet)}
-.verdict{display:inline-block;font-size:13px;font-weight:600;padding:1px 9px;border-radius:99px;color:var(--on-badge);background:var(--bad);
+.alarm span{color:var(--soft);font-size:15px}.alarm.narrowed{border-left-color:var(--care);background:var(--caresheet)}
+.alarm.clear{border-left-color:var(--calm);background:var(--calmsheet)}.alarm.good{border-left-color:var(--fit);background:var(--fitsheet)}
+.verdict{display:inline-block;font-size:13px;font-weight:600;padding:1px 9px;border-radius:99px;color:var(--onbadge);background:var(--bad);
 white-space:nowrap}.verdict.kept{background:var(--fit)}.verdict.narrowed{background:var(--care)}.verdict.clear{background:var(--calm)}
 .figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(220px,100%),1fr))}
 .figure.bad b{color:var(--bad)}.figure.ok b{color:var(--fit)}
@@ -209,7 +209,7 @@ def _promises(about: Mapping[str, Any]) -> str:
         [
             name,
             p["mechanism"],
-            f"{_number(p['interval_width_95'])}",
+            _number(p["interval_width_95"] if p.get("stated") is None else p["stated"]),
             f"{_number(p['without_release'])}",
             _format_left(p),
             *(_format_guess(p["guessed_right"])),

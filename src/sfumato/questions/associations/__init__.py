@@ -8,7 +8,7 @@ itemsets      labels that stand together in many rows, and rules between them
 Start with crosstab. Weights of one column come from the rooms around; nothing here reads a file.
 """
 
-from sfumato.questions.associations.relations import associate
 from sfumato.questions.associations.correlations import Correlations
 from sfumato.questions.associations.crosstab import Crosstab
 from sfumato.questions.associations.itemsets import Itemsets
+from sfumato.questions.associations.relations import associate

@@ -42,4 +42,3 @@ def power(figure: str, domain: list[float], response: list[float] | None, as_jso
         return
     for line in result.in_words():
         show(line)
-

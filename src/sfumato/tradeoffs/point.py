@@ -273,7 +273,12 @@ class Tradeoff:
             for r in self.recommended
             if "bins" in r
         ]
-        return [*filter(None, [explain_infinite(self.points)]), *bins, f"By accuracy alone: {self.why}", f"By attacks: {self.advice}"]
+        return [
+            *filter(None, [explain_infinite(self.points)]),
+            *bins,
+            f"By accuracy alone: {self.why}",
+            f"By attacks: {self.advice}",
+        ]
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Return headers, and one row of text per setting, below those of the true values and of the commonest class."""

@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 from sfumato.report import charts, page, score_tables, svg
 from sfumato.text import format_number
-from sfumato.tradeoffs.point import SURE, Point, Tradeoff, explain_infinite, ladder_of
+from sfumato.tradeoffs.choice import SURE, ladder_of
+from sfumato.tradeoffs.point import Point, Tradeoff, explain_infinite
 from sfumato.tradeoffs.setting import AXES, in_words
 
 SYMBOLS = {"gamma": "γ", "epsilon": "ε", "privacy": "privacy"}

@@ -146,7 +146,7 @@ def power(
     --------
     >>> import sfumato as sf
     >>> sf.power("share", error=0.01, noise="substitution", options={"gamma": 19}, share=0.2).rows
-    2396
+    2253
     """
     max_rows = 10**15
     if figure not in FIGURES:

@@ -90,7 +90,7 @@ def tradeoff(
     for line in result.remarks:
         show(line)
     if result.begin and not result.advised:
-        say("no setting swept is safe to publish; by accuracy alone:")
+        say("no setting swept is safe to publish; this one, by accuracy alone, is for a draft to audit:")
     if result.begin and asked["plan"]:
         say(f"next:  write {result.begin_in_plan} into {asked['plan']}, and release with it")
     elif result.begin:

@@ -262,9 +262,9 @@ class Tradeoff:
         {'privacy': 1.5}
         """
         if words == "recommended":
-            if self.begin is None:
+            if self.advised is None:
                 raise UsageError(f"no point is recommended; name one by its values. {self.advice}")
-            return next(p for p in self.points if p.setting == self.begin)
+            return next(p for p in self.points if p.setting == self.advised)
         named = {",".join(f"{v:g}" for v in p.setting.values()): p for p in self.points}
         try:
             point = named.get(",".join(f"{float(part):g}" for part in words.split(",")))

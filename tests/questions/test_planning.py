@@ -127,7 +127,7 @@ def test_rows_and_error_answer_each_other(figure: str) -> None:
         ("mean", {}, "exactly one of rows and error"),
         ("mean", {"rows": 10, "error": 1.0}, "exactly one"),
         ("mean", {"error": -1.0}, "positive"),
-        ("mean", {"rows": 10, "domain": (3, 1)}, "lower end first"),
+        ("mean", {"rows": 10, "domain": (3, 1)}, "the lower one first"),
         ("share", {"rows": 10, "share": 1.5}, "between 0 and 1"),
         ("mean", {"rows": 10, "noise": "pink"}, "there is no law 'pink'"),
     ],

@@ -164,7 +164,7 @@ S = sf.Substitution(gamma=19)
 CASES: list[tuple[str, dict[str, Channel | None]]] = [
     ("y ~ x + z + C(group)", {"y": G, "x": G, "z": G, "group": S}),
     ("y ~ x + z + C(group)", {"y": sf.Uniform(privacy=1.0), "x": sf.Uniform(privacy=0.5), "z": sf.Laplace(privacy=0.5), "group": S}),
-    ("y ~ x + z", {"y": None, "x": sf.SquareWave(epsilon=4), "z": None}),
+    ("y ~ x + z", {"y": None, "x": sf.SquareWave(epsilon=6), "z": None}),
     ("y ~ x + z", {"y": sf.Gaussian(privacy=1.0), "x": None, "z": None}),
     ("y ~ x*C(group) + z", {"y": G, "x": G, "z": G, "group": S}),
     ("y ~ x*z", {"y": G, "x": sf.Gaussian(privacy=0.25), "z": sf.Gaussian(privacy=0.25)}),

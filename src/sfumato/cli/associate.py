@@ -9,7 +9,6 @@ import click
 import sfumato as sf
 from sfumato.cli import options
 from sfumato.cli.output import check_extension, check_outputs, give, say, show, table, warn, write_rows, write_text
-from sfumato.errors import UsageError
 from sfumato.findings import Note
 
 
@@ -59,7 +58,7 @@ def associate(
         if plot:
             say(f"drew {len(result.columns)} columns into {plot}")
     elif plot:
-        raise UsageError("--plot draws correlations; name no column, and leave --itemsets out")
+        raise click.UsageError("--plot draws correlations; name no column, and leave --itemsets out")
     if output is not None:
         write_rows(result.to_arrow(), output, force=force)
         say(f"wrote {output}")

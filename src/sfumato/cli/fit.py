@@ -16,10 +16,8 @@ from sfumato.cli.output import check_extension, check_outputs, give, say, show, 
 @click.argument("formula", metavar="FORMULA")
 @click.option(
     "--family",
-    type=click.Choice(["gaussian", "binomial", "poisson"]),
-    default="gaussian",
-    show_default=True,
-    help="Least squares, logistic regression, or counts with a log link.",
+    metavar="NAME",
+    help="gaussian: least squares (default); binomial: logistic regression; poisson: counts, log link.",
 )
 @click.option(
     "--success", metavar="LABEL", help="The label of the response that counts as 1 (default: the second of two)."
@@ -32,7 +30,7 @@ from sfumato.cli.output import check_extension, check_outputs, give, say, show, 
 def fit(
     release: Path,
     formula: str,
-    family: str,
+    family: str | None,
     success: str | None,
     ridge: float,
     output: Path | None,
@@ -44,8 +42,9 @@ def fit(
     """Fit a regression on the true values behind the release in DIR, with errors that count the noise."""
     check_extension(output, ".csv", ".parquet")
     check_outputs(output, force=force)
+    chosen = {} if family is None else {"family": family}
     result = sf.fit(
-        formula, release, family=family, success=success, ridge=ridge, engine=options.open_engine(engine, master)
+        formula, release, success=success, ridge=ridge, engine=options.open_engine(engine, master), **chosen
     )
     for note in result.cautions:
         warn(note)

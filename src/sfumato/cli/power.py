@@ -9,7 +9,6 @@ import click
 import sfumato as sf
 from sfumato.cli import options
 from sfumato.cli.output import give, show
-from sfumato.errors import UsageError
 
 
 @click.command(epilog="Example:  sfumato power mean --noise gaussian --privacy 0.5 --domain 0,100 --sd 15 --error 1")
@@ -37,18 +36,9 @@ from sfumato.errors import UsageError
 @options.json
 def power(figure: str, domain: list[float], response: list[float] | None, as_json: bool, **asked: Any) -> None:
     """How many rows at which noise for which error of FIGURE, and the reverse; no data is read."""
-    result = sf.power(figure, domain=_ends("--domain", domain), response=_ends("--response", response), **asked)
+    result = sf.power(figure, domain=domain, response=response, **asked)
     if as_json:
         give(result.to_dict())
         return
     for line in result.in_words():
         show(line)
-
-
-def _ends(option: str, numbers: list[float] | None) -> Any:
-    """Return two ends."""
-    if numbers is None:
-        return None
-    if len(numbers) != 2:
-        raise UsageError(f"{option} has two ends with a comma between, such as 0,100")
-    return tuple(numbers)

@@ -18,7 +18,7 @@ coefficient  β of y = βx + e, e of variance r²: noise (s²(V_y + β²V_x) + V
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,7 +36,6 @@ from sfumato.text import join_names
 
 FIGURES = ("mean", "share", "count", "difference", "correlation", "coefficient")
 Z = 1.959963984540054
-MAX_ROWS = 10**15
 
 
 @dataclass(frozen=True)
@@ -100,14 +99,14 @@ def power(
     noise: str | None = None,
     privacy: float | None = None,
     options: Mapping[str, Any] | None = None,
-    domain: tuple[float, float] = (0.0, 100.0),
+    domain: Sequence[float] = (0.0, 100.0),
     sd: float | None = None,
     share: float = 0.5,
     labels: int = 2,
     rho: float = 0.0,
     slope: float = 0.0,
     residual: float | None = None,
-    response: tuple[float, float] | None = None,
+    response: Sequence[float] | None = None,
 ) -> Power:
     """Plan a release without data: the error that rows give, or the rows that an error needs.
 
@@ -147,13 +146,14 @@ def power(
     --------
     >>> import sfumato as sf
     >>> sf.power("share", error=0.01, noise="substitution", options={"gamma": 19}, share=0.2).rows
-    2396
+    2253
     """
+    max_rows = 10**15
     if figure not in FIGURES:
         raise UsageError(f"there is no figure {figure!r} to plan; plan one of {join_names(FIGURES, 12)}")
     if (rows is None) == (error is None):
         raise UsageError("give exactly one of rows and error: the other is the answer")
-    if rows is not None and not 1 <= rows <= MAX_ROWS:
+    if rows is not None and not 1 <= rows <= max_rows:
         raise UsageError(f"rows = {rows} must be a positive number")
     if error is not None and not 0 < error < math.inf:
         raise UsageError(f"error = {error:g} must be a positive number")
@@ -167,7 +167,7 @@ def power(
     per_row = influence.population if population else influence.noise
     if figure == "count":  # n times a share
         if rows is None:
-            rows = max(math.floor((float(error or 0.0) / Z) ** 2 / per_row), 1) if per_row > 0 else MAX_ROWS
+            rows = max(math.floor((float(error or 0.0) / Z) ** 2 / per_row), 1) if per_row > 0 else max_rows
         scale = math.sqrt(rows)
     else:
         if rows is None:
@@ -237,14 +237,14 @@ class _World:
         cls,
         law: Channel,
         companion: Channel,
-        domain: tuple[float, float],
+        domain: Sequence[float],
         sd: float | None,
-        response: tuple[float, float] | None,
+        response: Sequence[float] | None,
         residual: float | None,
     ) -> _World:
         for ends in (domain, response or domain):
-            if not ends[1] > ends[0]:
-                raise UsageError(f"domain {ends[0]:g} … {ends[1]:g} must have its lower end first")
+            if len(ends) != 2 or not ends[1] > ends[0]:
+                raise UsageError(f"domain {', '.join(f'{e:g}' for e in ends)} must be two ends, the lower one first")
         other = response or domain
         sizes = [
             (domain[1] - domain[0]) / 4 if sd is None else sd,
@@ -252,7 +252,7 @@ class _World:
         ]
         if min(sizes) <= 0:
             raise UsageError("sd and residual must be positive numbers")
-        return cls(law, companion, domain, sizes[0], other, sizes[1])
+        return cls(law, companion, (domain[0], domain[1]), sizes[0], (other[0], other[1]), sizes[1])
 
     def number(self) -> _Number:
         return _Number.of(self.law, self.companion, self.domain, self.sd)

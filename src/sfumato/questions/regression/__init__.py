@@ -15,4 +15,4 @@ from sfumato.questions.regression.clusters import Powers, States
 from sfumato.questions.regression.formula import level_names
 from sfumato.questions.regression.held_rows import Rows, Source, check_some_rows, parts
 from sfumato.questions.regression.outcome import RegressionFit
-from sfumato.questions.regression.regress import FAMILIES, fit
+from sfumato.questions.regression.regress import fit

@@ -153,7 +153,7 @@ class Powers:
             return np.asarray(((attribute.to_values(values) - low) / width) ** power)
         return self.weights[power - 1](values)
 
-    def scaled(self, values: FloatArray) -> FloatArray:
+    def to_unit(self, values: FloatArray) -> FloatArray:
         """Return released values in the unit of u, where noise is added to u itself."""
         low, width = self.column.attribute.interval.low, self.column.attribute.interval.range or 1.0
         return (values - low) / width
@@ -257,7 +257,7 @@ class ClusterRows:
             if not any(powers):
                 self._powers[powers] = None
             elif self.cluster.covariance is not None:
-                scaled = np.stack([p.scaled(v) for p, v in zip(self.cluster.powers, self.numbers, strict=True)])
+                scaled = np.stack([p.to_unit(v) for p, v in zip(self.cluster.powers, self.numbers, strict=True)])
                 self._powers[powers] = joint_powers(scaled, self.cluster.covariance, powers)
             else:
                 own = [self._own(i, k) for i, k in enumerate(powers) if k]

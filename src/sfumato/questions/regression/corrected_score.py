@@ -22,7 +22,7 @@ from sfumato.counts import FloatArray, IntArray, Sums
 from sfumato.errors import DataError
 from sfumato.questions.regression.clusters import Cluster, Clusters, multiply
 from sfumato.questions.regression.exponentials import ClusterWaves, ComplexArray, Wave, check_exponential
-from sfumato.questions.regression.families import Mean, exponential_mean, logistic_mean
+from sfumato.questions.regression.families import Family, Mean, exponential_mean, logistic_mean
 from sfumato.questions.regression.held_rows import Rows, parts
 from sfumato.table import Table
 
@@ -132,7 +132,7 @@ def solve(rows: Rows, clusters: Clusters, family: str) -> Solution:
         `binomial` or `poisson`.
     """
     max_iterations, tolerance, near, longest, patience = 30, 1e-10, 0.5, 2.0, 8
-    binary = family == "binomial"
+    binary = family == Family.BINOMIAL
     for cluster in clusters.clusters:
         check_exponential(cluster, clusters.size)
     waves = tuple(

@@ -167,7 +167,7 @@ class ClusterWaves:
         zero = (0,) * axes
         if not axes:
             return {zero: np.ones((len(kappa), count), np.complex128)}
-        y = [p.scaled(v) for p, v in zip(powers, self.rows.numbers, strict=True)]
+        y = [p.to_unit(v) for p, v in zip(powers, self.rows.numbers, strict=True)]
         if self.cluster.covariance is None:  # one number: see `check_exponential`
             e, first, second = self.waves[0].weigh(y[0], kappa * slope[0])
             return {(0,): e, (1,): first, (2,): second}

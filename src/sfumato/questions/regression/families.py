@@ -9,11 +9,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from enum import StrEnum, auto
 
 import numpy as np
 
 from sfumato.counts import FloatArray
 from sfumato.questions.regression.exponentials import ComplexArray
+
+
+class Family(StrEnum):
+    """What a response is like: numbers around a mean, yes or no, or counts."""
+
+    GAUSSIAN = auto()
+    BINOMIAL = auto()
+    POISSON = auto()
 
 
 @dataclass(frozen=True, eq=False)

@@ -58,7 +58,7 @@ class _Flat:
 
 @dataclass(frozen=True, eq=False)
 class FoldedRows:
-    """Rows that an engine counts and nobody holds."""
+    """Rows that an engine counts without holding them."""
 
     counted: CountedTable
 

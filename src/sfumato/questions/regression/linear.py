@@ -206,9 +206,9 @@ def fieller(spread: Spread, slope: float, z: float) -> tuple[float, float] | Non
     >>> fieller(certain, 1.0, 2.0)
     (-4.0, 4.0)
     """
-    a = 1 - z * z * spread.noise[1, 1] / slope**2
-    b = z * z * spread.noise[0, 1] / slope
-    c = -z * z * spread.noise[0, 0]
+    a = float(1 - z * z * spread.noise[1, 1] / slope**2)
+    b = float(z * z * spread.noise[0, 1] / slope)
+    c = float(-z * z * spread.noise[0, 0])
     if a <= 0:
         return None
     root = math.sqrt(max(b * b - a * c, 0.0))

@@ -14,6 +14,7 @@ from sfumato.errors import DataError, UsageError
 from sfumato.findings import Note
 from sfumato.questions.regression import corrected_score
 from sfumato.questions.regression.clusters import Clusters
+from sfumato.questions.regression.families import Family
 from sfumato.questions.regression.formula import Design
 from sfumato.questions.regression.held_rows import Rows, Source, check_some_rows, in_either_order
 from sfumato.questions.regression.linear import Direction, Influences, Products, Spread, fieller
@@ -22,7 +23,6 @@ from sfumato.reconstruction import Figure
 from sfumato.table import Column
 from sfumato.text import join_names
 
-FAMILIES = ("gaussian", "binomial", "poisson")
 Z = 1.959963984540054
 
 
@@ -30,7 +30,7 @@ def fit(
     formula: Any,
     release: Any,
     *,
-    family: str = "gaussian",
+    family: str = Family.GAUSSIAN,
     success: str | None = None,
     ridge: float = 0.0,
     engine: Engine = Local(),
@@ -70,18 +70,18 @@ def fit(
     True
     """
     formula, release = in_either_order(formula, release)
-    if family not in FAMILIES:
-        raise UsageError(f"there is no family {family!r}; the families are {join_names(FAMILIES)}")
+    if family not in list(Family):
+        raise UsageError(f"there is no family {family!r}; the families are {join_names(list(Family))}")
     if not 0 <= ridge < math.inf:
         raise UsageError(f"ridge = {ridge:g} must be 0 or a positive number")
-    if ridge and family != "gaussian":
+    if ridge and family != Family.GAUSSIAN:
         raise UsageError(f"ridge is for family='gaussian'; leave it out with {family}")
     source = Source.of(release, engine)
     columns = source.columns
     design = Design.of(formula, columns, success)
     by_name = {c.name: c for c in columns}
     _check_response(by_name[design.response.column], family)
-    clusters = Clusters.of(design, [by_name[name] for name in design.columns], linear=family == "gaussian")
+    clusters = Clusters.of(design, [by_name[name] for name in design.columns], linear=family == Family.GAUSSIAN)
     rows = source.rows(design.columns)
     sums = rows.fold(Products(clusters)).arrays
     n, kept, total = sums["present"].tolist()
@@ -91,16 +91,16 @@ def fit(
     most = math.sqrt(source.rows_of_one)
     cautions = _cautions(source, clusters, by_name, ridge)
     scale: Figure | None
-    if family == "gaussian":
+    if family == Family.GAUSSIAN:
         figures, scale, more = _least_squares(rows, clusters, moments, most)
         method = "least squares corrected for the noise"
     else:
-        figures, scale, more = _generalised(rows, clusters, family, most)
+        figures, scale, more = _solve_score(rows, clusters, family, most)
         method = "a corrected score"
     exact = all(c.exact for c in clusters.clusters)
     return RegressionFit(
         formula=formula,
-        family=family,
+        family=str(family),
         coefficients=dict(zip([t.name for t in design.terms], figures, strict=True)),
         response=_describe_response(design, by_name[design.response.column]),
         rows=n,
@@ -120,14 +120,14 @@ def _describe_response(design: Design, column: Column) -> str:
 
 def _check_response(column: Column, family: str) -> None:
     attribute = column.attribute
-    if family == "gaussian" or not attribute.kind.numeric:
+    if family == Family.GAUSSIAN or not attribute.kind.numeric:
         return
     low, high = (float(v) for v in attribute.to_values(np.array([attribute.interval.low, attribute.interval.high])))
-    if family == "binomial" and (low < 0 or high > 1):
+    if family == Family.BINOMIAL and (low < 0 or high > 1):
         raise UsageError(
             f"{column.name}: family='binomial' explains a label or numbers 0 and 1, and this domain is {low:g} … {high:g}"
         )
-    if family == "poisson" and low < 0:
+    if family == Family.POISSON and low < 0:
         raise UsageError(f"{column.name}: family='poisson' explains counts, and this domain begins at {low:g}")
 
 
@@ -238,7 +238,7 @@ def _least_squares(
     return figures, Figure(max(float(residual) * freedom, 0.0), math.nan), notes
 
 
-def _generalised(rows: Rows, clusters: Clusters, family: str, most: float) -> tuple[list[Figure], None, list[Note]]:
+def _solve_score(rows: Rows, clusters: Clusters, family: str, most: float) -> tuple[list[Figure], None, list[Note]]:
     """Return coefficients of the corrected score."""
     solution = corrected_score.solve(rows, clusters, family)
     back = clusters.back
@@ -262,7 +262,7 @@ def _generalised(rows: Rows, clusters: Clusters, family: str, most: float) -> tu
 def _naive(design: Design, columns: tuple[Column, ...], source: Source, family: str) -> dict[str, float]:
     """Return what the released values give without correction; nothing where reports cannot be read as values."""
     read = tuple(c for c in columns if c.name in design.columns)
-    if any(c.channel is not None and c.channel.reports is not None for c in read) or family != "gaussian":
+    if any(c.channel is not None and c.channel.reports is not None for c in read) or family != Family.GAUSSIAN:
         return {}
     plain = [
         replace(c, channel=None, attribute=replace(c.attribute, scale=None)) for c in read if c.attribute.ruler is None

@@ -197,8 +197,9 @@ time under a fresh key, and audited. Written by
 
 A cell holds the verdict, the headline risk that the audit states (people in a hundred who are found beyond chance, of 500 who were
 looked for), and in brackets the true figure: for every one of the *people* the likeliest row of the whole release is looked for by somebody
-who knows all their true values. That search is a program of its own, in the benchmark; it shares no code with the attacks. The strength is the width of the 95 % interval as a share of each
-column's range; labels have the substitution of the same strength. ρ is the rank correlation along a table's six strengths.
+who knows all their true values. That search is a program of its own, in the benchmark; it shares no code with the attacks. The strength is
+the width of the 95 % interval as a share of each column's range; labels have the substitution of the same strength. ρ is the rank
+correlation along a table's six strengths.
 
 """
 

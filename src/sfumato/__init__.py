@@ -19,7 +19,7 @@ HOMES = (
     ("sfumato.description", ("describe",)),
     ("sfumato.certificates", ("certify",)),
     ("sfumato.mining", ("reconstruct", "mine", "predict", "evaluate", "cluster")),
-    ("sfumato.questions", ("ask",)),
+    ("sfumato.questions", ("ask", "fit", "associate", "power")),
     ("sfumato.auditing", ("compare", "audit")),
     ("sfumato.tradeoffs", ("tradeoff", "compare_plans")),
     ("sfumato.generators", ("generate",)),
@@ -35,8 +35,8 @@ HOMES = (
     ("sfumato.randomness", ("SecretKey",)),
     ("sfumato.reconstruction", ("Distribution", "Figure")),
     ("sfumato.mining", ("Reconstruction", "Reconstructions", "Model", "Evaluation")),
+    ("sfumato.questions", ("Answer", "Estimate", "RegressionFit", "Crosstab", "Correlations", "Itemsets", "Power")),
     ("sfumato.mining.estimators", ("PerturbedTreeClassifier",)),
-    ("sfumato.questions", ("Answer", "Estimate")),
     ("sfumato.auditing", ("audit_epsilon", "Comparison", "Audit")),
     ("sfumato.tradeoffs", ("Tradeoff", "PlanComparison")),
     ("sfumato.papers", ("Results",)),
@@ -89,7 +89,19 @@ if TYPE_CHECKING:  # `as` tells type checkers that a name is handed on
     from sfumato.mining.estimators import PerturbedTreeClassifier as PerturbedTreeClassifier
     from sfumato.papers import Results as Results, reproduce as reproduce
     from sfumato.plans import Plan as Plan
-    from sfumato.questions import Answer as Answer, Estimate as Estimate, ask as ask
+    from sfumato.questions import (
+        Answer as Answer,
+        Correlations as Correlations,
+        Crosstab as Crosstab,
+        Estimate as Estimate,
+        Itemsets as Itemsets,
+        Power as Power,
+        RegressionFit as RegressionFit,
+        ask as ask,
+        associate as associate,
+        fit as fit,
+        power as power,
+    )
     from sfumato.randomness import SecretKey as SecretKey
     from sfumato.reconstruction import Distribution as Distribution, Figure as Figure
     from sfumato.releases import (

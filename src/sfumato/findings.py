@@ -6,7 +6,7 @@ SF2xx  a release: cautions for everybody (SF20x), notes of guided methods for th
        scales and clipped values (SF29x)
 SF3xx  mining: distributions, trees, clusters, comparisons, trade-offs; drafts and the order of rows (SF31x)
 SF4xx  an audit: what is in the open (SF40x), and why a promise is narrowed or broken (SF41x, SF42x)
-SF5xx  answers to questions: what a figure rests on, and what cannot be told (SF50x)
+SF5xx  answers to questions: what a figure rests on, and what cannot be told (SF50x); regression (SF55x)
 
 A number is never used again for something else. `docs/generate.py` writes a page for each.
 """
@@ -582,6 +582,31 @@ WORDS = {
         "smoothness was chosen from the release, and holds in about 93 of 100 ranges on average over columns. The guaranteed one "
         "assumes nothing of the column: it holds every share that some column has which agrees with the released values."),
         "Use the guaranteed interval where a decision depends on this one range.",
+    ),
+    "SF551": (
+        "Rows of one entity share their noise",
+        "Some entities have several rows, and equal values of one entity carry equal noise, which does not average out.",
+        "Nothing: errors are widened by the root of the largest number of rows that an entity has.",
+    ),
+    "SF552": (
+        "A number is known up to its bin",
+        "The law of a column of numbers tells bins, and where in its bin a value lies is not released.",
+        "Read the coefficient as that of the middle of the bin, or write C(column) for one coefficient per bin.",
+    ),
+    "SF553": (
+        "The bend of the logistic curve is hidden",
+        "The noise of the predictors is strong beside what they tell, so the curve can be corrected in part only.",
+        "Leave the noisiest predictor out, use more rows, or fit a linear probability with family gaussian.",
+    ),
+    "SF554": (
+        "Coefficients are shrunk on purpose",
+        "A ridge penalty moves coefficients towards 0; intervals speak of the coefficients with the same penalty on true values.",
+        "Leave the penalty out where the rows can tell the coefficients without it.",
+    ),
+    "SF555": (
+        "An error is known roughly",
+        "The variance that the noise adds is itself an estimate, and on these rows it is off by a third or more.",
+        "Nothing: the error is rounded up. More rows make it sharp.",
     ),
 }  # fmt: skip
 """Of every finding its title, its meaning and the next step."""

@@ -9,8 +9,8 @@ import pytest
 import sfumato as sf
 from sfumato.advice import Goal, advise
 from sfumato.advice.advisor import read_rehearsal
-from sfumato.advice.strengths import round_down, round_up
-from sfumato.advice.usefulness import order_by_cost, shared_bits
+from sfumato.advice.costs import order_by_cost, shared_bits
+from sfumato.advice.search import round_down, round_up
 from sfumato.attacks import View
 from sfumato.auditing import find_people
 from sfumato.errors import UsageError

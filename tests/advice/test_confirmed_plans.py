@@ -11,10 +11,10 @@ from tests.support.owner_files import MAKERS
 
 import sfumato as sf
 from sfumato.advice import Goal
-from sfumato.advice.advisor import judge_strictly, read_rehearsal, with_promises
+from sfumato.advice.advisor import read_rehearsal, with_promises
+from sfumato.advice.costs import order_by_cost
 from sfumato.advice.goal import Share
-from sfumato.advice.strengths import with_times
-from sfumato.advice.usefulness import order_by_cost
+from sfumato.advice.search import judge_strictly, with_times
 from sfumato.attacks import LikelihoodLinkage, Targets
 from sfumato.plans import Plan
 

@@ -100,6 +100,27 @@ def test_a_condition_that_is_none_is_refused(text):
         Condition.parse(text)
 
 
+def test_every_condition_says_in_a_sentence_what_failed(tmp_path):
+    from sfumato.auditing import audit as attack
+
+    plan = Plan.propose("iris", noise="gaussian", privacy=0.1)
+    made = release("iris", plan, tmp_path / "r", key=SecretKey(bytes(32)))
+    every = ("found=5%", "risk=20", "broken", "care", "do-not-publish")
+    result = attack("iris", made, targets=60, fail_on=every)
+    found = f"{float(f'{100 * result.people.beyond_chance:.3g}'):g}"
+    told = {
+        "found": f"found: {found} % of people are found beyond chance; at most 5 % may be",
+        "risk": f"risk: the risk is {float(f'{result.headline.risk:.3g}'):g}; at most 20 may be",
+        "care": "care: the verdict is “Do not publish”; it must be “Fit to publish”",
+        "do-not-publish": "do-not-publish: the verdict is “Do not publish”",
+    }
+    if result.broken:
+        told["broken"] = f"broken: {len(result.broken)} promises are broken; none may be"
+    assert sorted(result.failures) == sorted(told.values())
+    lenient = attack("iris", made, targets=60, fail_on=("found=100%", "risk=100"))
+    assert lenient.failures == []
+
+
 def test_the_command_fails_with_one_line_and_writes_a_summary(tmp_path):
     folder = tmp_path / "r"
     release("iris", Plan.propose("iris", noise="gaussian", privacy=0.1), folder, key=SecretKey(bytes(32)))

@@ -497,7 +497,7 @@ def test_a_release_that_fails_leaves_no_key_behind_and_the_next_one_tells_of_its
 
 
 def test_noise_that_a_guided_method_takes_the_place_of_is_named(run: Run, tmp_path: Path) -> None:
-    assert run("plan", "iris", "-o", "plan.toml").code == 0
+    assert run("plan", "iris", "--privacy", "0.5", "-o", "plan.toml").code == 0
     text = (tmp_path / "plan.toml").read_text()
     (tmp_path / "plan.toml").write_text(text.replace("\n[release]", '\n[release]\nmethod = { law = "leaf-swap" }', 1))
     ran = run("release", "iris", "--plan", "plan.toml", "-o", "r")

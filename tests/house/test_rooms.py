@@ -13,7 +13,7 @@ MOST_FILES = 15
 SMALL = 60
 ARGUED: dict[str, str] = {}
 """Small modules with one importer that stand by themselves, and why."""
-BESIDE_ROOMS = {"benchmarks", "contracts", "docs", "frozen", "house", "spark", "support"}
+BESIDE_ROOMS = {"benchmarks", "browser", "contracts", "docs", "frozen", "house", "spark", "support"}
 """Folders of tests that belong to no single room."""
 
 

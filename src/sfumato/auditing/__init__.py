@@ -23,3 +23,4 @@ from sfumato.auditing.per_person import read_groups
 from sfumato.auditing.promises import BROKEN, Promise, judge_columns
 from sfumato.auditing.result import Audit
 from sfumato.auditing.runner import audit
+from sfumato.auditing.utility import measure_distances

@@ -201,8 +201,12 @@ class Condition:
         return cls(name, limit)
 
     def failure(self, figures: Mapping[str, tuple[float, str]]) -> str:
-        """Return a sentence where the figure is above the limit; empty where it is not."""
+        """Return a sentence where the figure is above the limit; empty where it is not.
+
+        Each figure comes with its sentence, in which {value} and {limit} are filled in.
+        """
         value, words = figures[self.figure]
         if value <= self.limit:
             return ""
-        return f"{self.figure}: {format_number(value, 3)} {words}; at most {format_number(self.limit, 3)} may be"
+        told = words.format(value=format_number(value, 3), limit=format_number(self.limit, 3))
+        return f"{self.figure}: {told}"

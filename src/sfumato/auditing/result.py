@@ -185,12 +185,17 @@ class Audit:
     @property
     def failures(self) -> list[str]:
         """A sentence for each condition that the release fails."""
+        decision = self.headline.decision
+        verdict = f"the verdict is “{decision.in_words}”"
         figures = {
-            "found": (100 * self.people.beyond_chance, "% of people are found beyond chance"),
-            "risk": (self.headline.risk, "is the risk"),
-            "broken": (float(len(self.broken)), "promises are broken"),
-            "care": (float(self.headline.decision.severity), "0 is fit, 1 with care, 2 do not publish"),
-            "do-not-publish": (float(self.headline.decision.severity), "0 is fit, 1 with care, 2 do not publish"),
+            "found": (
+                100 * self.people.beyond_chance,
+                "{value} % of people are found beyond chance; at most {limit} % may be",
+            ),
+            "risk": (self.headline.risk, "the risk is {value}; at most {limit} may be"),
+            "broken": (float(len(self.broken)), "{value} promises are broken; none may be"),
+            "care": (float(decision.severity), f"{verdict}; it must be “{Decision.FIT.in_words}”"),
+            "do-not-publish": (float(decision.severity), verdict),
         }
         return [words for c in self.conditions if (words := c.failure(figures))]
 

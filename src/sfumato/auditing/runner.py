@@ -117,18 +117,19 @@ def audit(
     released = {c.name: c.values for c in case.view.columns}
     unchanged = case.rows[exposed_rows.unchanged_rows(case.truth, released, case.view.guided)]
     attributes = [c.attribute for c in case.view.columns]
-    described = _describe(made)
     useful = dict(measure_utility(case.view, case.truth, seed))
     if not engine.gathers:
         useful["all_rows"] = count_distances(made, original, engine, encoding)
         if case.view.rows < (of := made.manifest.data.rows):
             notes["rows"] = f"attacks saw {case.view.rows:,} of {of:,} rows, chosen by a hash of their numbers"
+    promises = tuple(judge_promises(case, findings, remedies_taken(made.manifest), _stated_promises(made)))
+    described = _describe(made)
     return Audit(
         name=case.view.name,
         rows=case.view.rows,
         findings=tuple(findings),
         people=count_found(findings),
-        promises=tuple(judge_promises(case, findings, remedies_taken(made.manifest), _stated(made))),
+        promises=promises,
         exposure=replace(exposure, worst=case.rows[exposure.worst]),
         utility=useful,
         privacy=_privacy(described, case.view),
@@ -144,7 +145,7 @@ def audit(
     )
 
 
-def _stated(made: Release) -> dict[str, float]:
+def _stated_promises(made: Release) -> dict[str, float]:
     """Return the smaller intervals that the owner promises in the place of the laws' own."""
     return {c.attribute.name: c.promise for c in made.manifest.columns if c.promise is not None}
 
@@ -189,13 +190,14 @@ def _attack(case: Case, progress: Progress | None) -> tuple[list[Finding], dict[
 
 def _describe(made: Release) -> dict[str, Any]:
     """Return what the release says about itself, with its data, the day and the version that audits it."""
-    from sfumato import __version__
+    from importlib.metadata import version
+
     from sfumato.description import describe_manifest
 
     about = describe_manifest(made.manifest)
     today = date.today()  # noqa: DTZ011 - the day where the officer is
     audited = f"{today.day} {today:%B %Y}"
-    return about | {"data": made.manifest.data.to_dict(), "audited": audited, "version": __version__}
+    return about | {"data": made.manifest.data.to_dict(), "audited": audited, "version": version("sfumato")}
 
 
 def _privacy(about: Mapping[str, Any], view: View) -> dict[str, Any]:

@@ -51,7 +51,7 @@ from sfumato.schema import Attribute, Kind
 class Additive(Channel):
     """Add noise in whole steps to the rounded value. Subclasses give F, its integral G, the density it is meant for, and a draw."""
 
-    sweep: ClassVar[Mapping[str, tuple[float, ...]]] = {"privacy": (0.1, 0.25, 0.5, 1.0, 1.5, 2.0)}
+    sweep: ClassVar[Mapping[str, tuple[float, ...]]] = {"privacy": (0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0)}
     scale_field: ClassVar[str]
     """The field that holds the law's own parameter, such as `sigma`."""
 

@@ -19,6 +19,7 @@ from sfumato.cli.output import give, progress, show, table
 @click.option("--key", type=Path, help="The owner's key, which undoes a shuffle of the rows of drafts.")
 @click.option("--sample", type=int, default=5000, show_default=True, help="Rows on which plans are tried.")
 @click.option("--targets", type=int, default=300, show_default=True, help="People that are looked for.")
+@options.questions
 @options.seed
 @options.reading(shown=True)
 @options.json

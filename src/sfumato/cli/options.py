@@ -73,6 +73,13 @@ goal = click.option(
     metavar="found=5%",
     help="Choose the noise so that at most this many people are found by their true values (default: found=5%).",
 )
+questions = click.option(
+    "--question",
+    "questions",
+    multiple=True,
+    metavar="FIGURE",
+    help="A figure that readers will want: mean(age), median(age), quantile(age, 0.9), share(age >= 40), share(sex = F); may repeat.",
+)
 seed = click.option("--seed", type=int, default=0, show_default=True)
 force = click.option("--force", is_flag=True, help="Replace an existing output.")
 json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")

@@ -166,6 +166,18 @@ def _brief(value: float) -> str:
     return svg.format_tick(float(f"{value:.3g}"))
 
 
+def choose_ink(promise: Mapping[str, Any]) -> str:
+    """Return the colour of a promise. A small one is easily kept: nothing is green of which the value is guessed right all the same.
+
+    Amber where half of what was unknown is given away, grey where nine in ten could be guessed anyway.
+    """
+    many_right, half_given_away = 0.9, 0.5
+    ink, guess = INK.get(promise["verdict"], "muted"), promise["guessed_right"] or {"share": 0.0, "gain": 0.0}
+    if ink == "good" and guess["gain"] >= half_given_away:
+        return "amber"
+    return "muted" if ink == "good" and guess["share"] >= many_right else ink
+
+
 def promise_chart(
     promised: Mapping[str, Mapping[str, Any]], sizes: Mapping[str, float], *, narrow: bool = False
 ) -> str:
@@ -184,9 +196,7 @@ def promise_chart(
     left, span = layout.bars
     body = layout.scale()
     for i, p in enumerate(shown):
-        y, size, ink = layout.middle(i), sizes[p["attribute"]], INK[p["verdict"]]
-        if ink == "good" and (p["guessed_right"] or {}).get("gain", 0.0) >= 0.5:
-            ink = "amber"
+        y, size, ink = layout.middle(i), sizes[p["attribute"]], choose_ink(p)
         stated = float(p["interval_width_95"] or 0.0)
         promise, rest, free = (min(w / size, 1.0) * span for w in (stated, p["left"], p["without_release"]))
         words = f"{_brief(p['left'])} of {_brief(stated or p['without_release'])} left"
@@ -211,7 +221,7 @@ def attack_chart(attacks: Sequence[Mapping[str, Any]], most: int = 28, *, narrow
     shown = list(seen.values())[:most]
     legend = [
         ("bad", "success beyond chance", "dot"),
-        ("good", "success, nothing gained", "dot"),
+        ("ink", "success, nothing gained", "dot"),
         ("muted", "best guess without the release", "ring"),
         ("second", "control: without the person", "ring"),
     ]
@@ -219,7 +229,7 @@ def attack_chart(attacks: Sequence[Mapping[str, Any]], most: int = 28, *, narrow
     left, span = layout.bars
     body = layout.scale()
     for i, f in enumerate(shown):
-        y, ink = layout.middle(i), "bad" if f["gains"] else "good"
+        y, ink = layout.middle(i), "bad" if f["gains"] else "ink"
         names = _short(f["attributes"][0], 20) if len(f["attributes"]) == 1 else f"{len(f['attributes'])} columns"
         title = _short(f["title"], 40)
         points = [f["success"], f["baseline"], *([] if f["control"] is None else [f["control"]])]

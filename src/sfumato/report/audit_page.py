@@ -13,6 +13,7 @@ from sfumato.report.audit_charts import (
     NARROW,
     STYLE,
     attack_chart,
+    choose_ink,
     distance_chart,
     exposure_chart,
     promise_chart,
@@ -21,17 +22,17 @@ from sfumato.report.audit_charts import (
 from sfumato.text import escape, format_number
 
 PAGE_STYLE = """
-.decision{border:2px solid var(--care);border-left-width:10px;background:var(--care-sheet);border-radius:10px;padding:12px 18px;margin:14px 0}
+.decision{border:2px solid var(--care);border-left-width:10px;background:var(--caresheet);border-radius:10px;padding:12px 18px;margin:14px 0}
 .decision b{display:block;font-size:22px;color:var(--care)}.decision p{max-width:none}
-.decision.do-not-publish{border-color:var(--bad);background:var(--bad-sheet)}.decision.do-not-publish b{color:var(--bad)}
-.decision.fit{border-color:var(--fit);background:var(--fit-sheet)}.decision.fit b{color:var(--fit)}
-.alarm{border-left:5px solid var(--bad);background:var(--bad-sheet);padding:10px 16px;border-radius:8px;margin:10px 0}
+.decision.do-not-publish{border-color:var(--bad);background:var(--badsheet)}.decision.do-not-publish b{color:var(--bad)}
+.decision.fit{border-color:var(--fit);background:var(--fitsheet)}.decision.fit b{color:var(--fit)}
+.alarm{border-left:5px solid var(--bad);background:var(--badsheet);padding:10px 16px;border-radius:8px;margin:10px 0}
 .alarm b{display:block;font-size:17px}.alarm .code{font-size:13px;font-weight:400}.alarm p{max-width:none;margin:6px 0}
 .alarm i{font-style:normal;font-size:14px;display:inline-block;padding:1px 9px;margin:2px 6px 2px 0;border-radius:12px;
 background:var(--sheet);border:1px solid var(--rule);font-variant-numeric:tabular-nums}
-.alarm span{color:var(--soft);font-size:15px}.alarm.narrowed{border-left-color:var(--care);background:var(--care-sheet)}
-.alarm.clear{border-left-color:var(--calm);background:var(--calm-sheet)}.alarm.good{border-left-color:var(--fit);background:var(--fit-sheet)}
-.verdict{display:inline-block;font-size:13px;font-weight:600;padding:1px 9px;border-radius:99px;color:var(--on-badge);background:var(--bad);
+.alarm span{color:var(--soft);font-size:15px}.alarm.narrowed{border-left-color:var(--care);background:var(--caresheet)}
+.alarm.clear{border-left-color:var(--calm);background:var(--calmsheet)}.alarm.good{border-left-color:var(--fit);background:var(--fitsheet)}
+.verdict{display:inline-block;font-size:13px;font-weight:600;padding:1px 9px;border-radius:99px;color:var(--onbadge);background:var(--bad);
 white-space:nowrap}.verdict.kept{background:var(--fit)}.verdict.narrowed{background:var(--care)}.verdict.clear{background:var(--calm)}
 .figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(220px,100%),1fr))}
 .figure.bad b{color:var(--bad)}.figure.ok b{color:var(--fit)}
@@ -185,23 +186,20 @@ def _card(draw: Callable[..., str], *args: Any, **options: Any) -> str:
     return page.responsive(*(draw(*args, **options, alone=False, width=width) for width in (520, NARROW)))
 
 
-def _badge(verdict: str, gain: float = 0.0) -> page.Markup:
-    kind = {
-        "broken": "",
-        "in the clear": "clear",
-        "no promise": "clear",
-        "not measured": "clear",
-        "inferred": "narrowed",
-    }.get(verdict, verdict)
-    if verdict == "kept" and gain >= 0.5:  # a small promise, and most of the value is given away
-        kind = "narrowed"
-    return page.Markup(f'<span class="verdict {kind}">{escape(verdict)}</span>')
+def _badge(promise: Mapping[str, Any]) -> page.Markup:
+    kind = {"bad": "", "amber": "narrowed", "good": "kept"}.get(choose_ink(promise), "clear")
+    return page.Markup(f'<span class="verdict {kind}">{escape(promise["verdict"])}</span>')
 
 
 def _format_left(p: Mapping[str, Any]) -> str:
     if p["left"] is None:
         return "–"
     return f"{_number(p['left'])}  ({_number(p['left_interval'][0])} to {_number(p['left_interval'][1])})"
+
+
+def _format_guess(guess: Mapping[str, Any] | None) -> tuple[str, str]:
+    """Return how often a value is guessed right with the release, and without it."""
+    return ("–", "–") if guess is None else (f"{guess['share']:.0%}", f"{guess['without_release']:.0%}")
 
 
 def _promises(about: Mapping[str, Any]) -> str:
@@ -211,10 +209,11 @@ def _promises(about: Mapping[str, Any]) -> str:
         [
             name,
             p["mechanism"],
-            f"{_number(p['interval_width_95'])}",
+            _number(p["interval_width_95"] if p.get("stated") is None else p["stated"]),
             f"{_number(p['without_release'])}",
             _format_left(p),
-            _badge(p["verdict"], (p["guessed_right"] or {}).get("gain", 0.0)),
+            *(_format_guess(p["guessed_right"])),
+            _badge(p),
             p.get("not_measured_because") or (p["attack"] if p["verdict"] != "in the clear" else ""),
         ]
         for name, p in promised.items()
@@ -225,13 +224,24 @@ def _promises(about: Mapping[str, Any]) -> str:
         page.paragraph(
             "For each attribute the width of the interval (or the number of labels) that holds the true value with 95 %: as "
             "the law promises it, and as it is after the strongest attack. No law can promise more than people differ by; the "
-            "upright mark shows how much that is."
+            "upright mark shows how much that is. Guessed right: how often the best guess of a value is right (the same label, or a "
+            "number to within 5 % of the range) by somebody who knows the row, and how often the best guess without the release is."
         ),
         _wide(promise_chart, promised, sizes) if blurred else "",
         page.table(
-            ["attribute", "law", "promised", "without release", "left (95 % interval)", "verdict", "by"],
+            [
+                "attribute",
+                "law",
+                "promised",
+                "without release",
+                "left (95 % interval)",
+                "guessed right",
+                "without release",
+                "verdict",
+                "by",
+            ],
             rows,
-            (2, 3, 4),
+            (2, 3, 4, 5, 6),
         ),
     )
 

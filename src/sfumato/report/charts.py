@@ -227,6 +227,50 @@ def calibration(
     )
 
 
+def heat_map(title: str, names: Sequence[str], values: FloatArray, words: Sequence[Sequence[str]]) -> str:
+    """Draw a square table of numbers from −1 to 1: one ink above 0, another below, the stronger the farther from it.
+
+    Parameters
+    ----------
+    title
+        What it shows.
+    names
+        Of the rows and columns.
+    values
+        The numbers, NaN where there is none.
+    words
+        What to say of each cell.
+    """
+    cell, top, each = 44, 40, 6.4
+    left = round(16 + each * min(max(map(len, names), default=1), 28))
+    width, height = left + cell * len(names) + 16, top + cell * len(names) + left
+    parts = [f'<text class="title" x="16" y="22">{escape(title)}</text>']
+    for i, name in enumerate(names):
+        short = escape(name if len(name) <= 28 else name[:27] + "…")
+        middle = top + cell * i + cell / 2
+        parts.append(f'<text class="tick" x="{left - 8}" y="{middle}" dy=".32em" text-anchor="end">{short}</text>')
+        x, y = left + cell * i + cell / 2, top + cell * len(names) + 12
+        turn = f'transform="rotate(-60 {x} {y})"'
+        parts.append(f'<text class="tick" x="{x}" y="{y}" text-anchor="end" {turn}>{short}</text>')
+        for j in range(len(names)):
+            value = float(values[i, j])
+            at = f'x="{left + cell * j}" y="{top + cell * i}" width="{cell - 2}" height="{cell - 2}" rx="3"'
+            if math.isnan(value):
+                parts.append(f'<rect {at} fill="none" stroke="{svg.colour("grid")}"/>')
+                continue
+            ink, strength = ("accent" if value > 0 else "second"), round(0.08 + 0.8 * min(abs(value), 1.0), 3)
+            parts.append(
+                f'<rect {at} fill="{svg.colour(ink)}" fill-opacity="{strength}"><title>{escape(words[i][j])}</title></rect>'
+            )
+            text_x, text_y = left + cell * j + cell / 2 - 1, top + cell * i + cell / 2
+            parts.append(f'<text x="{text_x}" y="{text_y}" dy=".32em" text-anchor="middle">{value:.2f}</text>')
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="sf" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+        f'role="img" aria-label="{escape(title)}"><style>{svg.STYLE}</style><rect width="100%" height="100%" '
+        f'fill="var(--paper)"/>{"".join(parts)}</svg>'
+    )
+
+
 def note(title: str, words: str) -> str:
     """Draw a title and a line of words where there is nothing to draw; for a sheet of several drawings."""
     return f'<text class="title" x="44" y="18">{escape(title)}</text><text class="tick" x="44" y="40">{escape(words)}</text>'

@@ -144,7 +144,8 @@ def _list_parameters(about: Mapping[str, Any], described: Mapping[str, Any]) -> 
     for name, a in described["attributes"].items():
         if a["mechanism"] == "none":
             continue
-        promise = (about["promised"].get(name) or {}).get("interval_width_95")
+        judged = about["promised"].get(name) or {}
+        promise = judged.get("interval_width_95") if judged.get("stated") is None else judged["stated"]
         epsilon = a["privacy"].get("epsilon")
         rows.append(
             [

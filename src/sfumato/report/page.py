@@ -17,14 +17,14 @@ LIGHT = {
     "head": "#f3f5f8",
     "link": "#1d5fa8",
     "bad": "#b91c1c",
-    "bad-sheet": "#fef2f2",
+    "badsheet": "#fef2f2",
     "care": "#854a08",
-    "care-sheet": "#fff7ed",
+    "caresheet": "#fff7ed",
     "fit": "#216a3c",
-    "fit-sheet": "#eefaf1",
+    "fitsheet": "#eefaf1",
     "calm": "#55606f",
-    "calm-sheet": "#f1f3f6",
-    "on-badge": "#ffffff",
+    "calmsheet": "#f1f3f6",
+    "onbadge": "#ffffff",
 }
 DARK = {
     "page": "#0d1117",
@@ -35,21 +35,21 @@ DARK = {
     "head": "#171d25",
     "link": "#7ab7ff",
     "bad": "#f87171",
-    "bad-sheet": "#2d1212",
+    "badsheet": "#2d1212",
     "care": "#fbbf24",
-    "care-sheet": "#2a1d0c",
+    "caresheet": "#2a1d0c",
     "fit": "#6fcf84",
-    "fit-sheet": "#10251a",
+    "fitsheet": "#10251a",
     "calm": "#a9b3c0",
-    "calm-sheet": "#1a2029",
-    "on-badge": "#0d1117",
+    "calmsheet": "#1a2029",
+    "onbadge": "#0d1117",
 }
 TEXT_ON = (
-    *(("text", sheet) for sheet in ("page", "sheet", "head", "bad-sheet", "care-sheet", "fit-sheet", "calm-sheet")),
-    *(("soft", sheet) for sheet in ("page", "sheet", "bad-sheet", "care-sheet", "fit-sheet", "calm-sheet")),
-    *(("link", sheet) for sheet in ("page", "sheet", "bad-sheet", "care-sheet", "fit-sheet", "calm-sheet")),
-    *((kind, sheet) for kind in ("bad", "care", "fit", "calm") for sheet in ("sheet", f"{kind}-sheet")),
-    *(("on-badge", badge) for badge in ("bad", "care", "fit", "calm")),
+    *(("text", sheet) for sheet in ("page", "sheet", "head", "badsheet", "caresheet", "fitsheet", "calmsheet")),
+    *(("soft", sheet) for sheet in ("page", "sheet", "badsheet", "caresheet", "fitsheet", "calmsheet")),
+    *(("link", sheet) for sheet in ("page", "sheet", "badsheet", "caresheet", "fitsheet", "calmsheet")),
+    *((kind, sheet) for kind in ("bad", "care", "fit", "calm") for sheet in ("sheet", f"{kind}sheet")),
+    *(("onbadge", badge) for badge in ("bad", "care", "fit", "calm")),
 )
 """Which colour is written on which; each pair has a contrast of 4.5 at least (WCAG 2.1, level AA)."""
 
@@ -78,8 +78,8 @@ table{border-collapse:collapse;width:100%;font-size:14px}
 th,td{text-align:left;padding:7px 12px;border-bottom:1px solid var(--rule);vertical-align:top;font-weight:400}
 tr:last-child>*{border-bottom:0}thead th{background:var(--head);font-weight:600}tbody th{position:sticky;left:0;background:var(--sheet)}
 td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
-.warn{border-left:4px solid var(--care);background:var(--care-sheet);padding:8px 14px;border-radius:6px;margin:8px 0;max-width:90ch}
-.warn.bad{border-left-color:var(--bad);background:var(--bad-sheet)}code,pre{font:13px/1.5 ui-monospace,SFMono-Regular,Menlo,monospace}
+.warn{border-left:4px solid var(--care);background:var(--caresheet);padding:8px 14px;border-radius:6px;margin:8px 0;max-width:90ch}
+.warn.bad{border-left-color:var(--bad);background:var(--badsheet)}code,pre{font:13px/1.5 ui-monospace,SFMono-Regular,Menlo,monospace}
 pre{padding:14px;overflow-x:auto}summary{cursor:pointer;font-weight:600;padding:4px 0}details{margin:12px 0}
 :focus-visible{outline:3px solid var(--link);outline-offset:2px}.narrow{display:none}
 @media(max-width:640px){main{padding:20px 14px 48px}h1{font-size:24px}.lead{font-size:17px}.broad{display:none}.narrow{display:block}

@@ -116,6 +116,7 @@ class Frame:
     x_labels: Sequence[str] | None = None
     """Labels at 0, 1, 2, … for a categorical axis."""
     percent: bool = False
+    x_percent: bool = False
     days: bool = False
     """Whether x counts days since 1970, to be written as calendar days."""
     ruler: Ruler | None = None
@@ -144,6 +145,8 @@ class Frame:
             out.append(_tick(left - 6, self.py(tick), text, ' dy=".32em" text-anchor="end"'))
         if self.x_labels is None:
             marks = day_ticks(*self.x) if self.days else [(tick, format_tick(tick)) for tick in ticks(*self.x)]
+            if self.x_percent:
+                marks = [(tick, f"{100 * tick:g}%") for tick in ticks(*self.x)]
             if self.ruler is not None:
                 marks = scale_ticks(self.ruler, *self.x)
             out += [_tick(self.px(tick), bottom + 15, text) for tick, text in marks]
@@ -250,6 +253,26 @@ def line(
             for x, y in zip(xs, ys, strict=True)
         )
     return out
+
+
+def dot(frame: Frame, x: float, y: float, *, ink: str, tip: str, size: float = 3.2) -> str:
+    """Draw one point; `tip` is what it is called."""
+    at = f'cx="{format_pixel(frame.px(x))}" cy="{format_pixel(frame.py(y))}" r="{format_pixel(size)}"'
+    return f'<circle {at} fill="{colour(ink)}"><title>{escape(tip)}</title></circle>'
+
+
+def wrapped_legend(frame: Frame, entries: Sequence[tuple[str, str]]) -> str:
+    """Draw the names of the inks from the left below the title, on as many lines as they need."""
+    out, left, base = [], float(frame.margins[3]), 36
+    x = left
+    for ink, text in entries:
+        length = 6.4 * len(text) + 26
+        if x > left and x + length > frame.width:
+            x, base = left, base + 17
+        out.append(f'<rect x="{format_pixel(x)}" y="{base - 9}" width="10" height="10" rx="2" fill="{colour(ink)}"/>')
+        out.append(_tick(x + 14, base, escape(text), ""))
+        x += length
+    return "".join(out)
 
 
 def legend(frame: Frame, entries: Sequence[tuple[str, str]]) -> str:

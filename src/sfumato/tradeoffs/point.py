@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 
 from sfumato.channels import JOINT_LAWS
+from sfumato.errors import UsageError
 from sfumato.findings import Note
 from sfumato.mining import Z95, Scores
+from sfumato.plans import Plan
 from sfumato.report import score_tables
-from sfumato.text import join_names
-from sfumato.tradeoffs.setting import AXES, Axis, in_words, plan_words
+from sfumato.text import format_number, join_names
+from sfumato.tradeoffs.setting import AXES, Axis, in_words, plan_for, plan_words
 
 REPEATS = 3
 
@@ -77,6 +79,39 @@ class Point:
     """Why ε is infinite."""
     scores: Mapping[str, Any] = field(default_factory=dict)
     """Every score of the tree as a mean over the splits; confusion counts and calibration of all splits together."""
+    measured: Mapping[str, Any] = field(default_factory=dict)
+    """What attacks leave, and how far distributions and answers are off, as `Measures` says it."""
+
+    @property
+    def found(self) -> float:
+        """The share of people found, beyond chance."""
+        return float(self.measured["people_found"]["beyond_chance"])
+
+    @property
+    def found_interval(self) -> tuple[float, float]:
+        """The 95 % interval of `found`."""
+        low, high = self.measured["people_found"]["beyond_chance_interval"]
+        return float(low), float(high)
+
+    @property
+    def broken(self) -> tuple[str, ...]:
+        """Columns of which attacks break the promise."""
+        return tuple(self.measured["broken"])
+
+    @property
+    def promised(self) -> float | None:
+        """The mean 95 % interval that the laws promise, as a share of the domain and no wider than that."""
+        return None if self.measured["promised"] is None else float(self.measured["promised"])
+
+    @property
+    def left(self) -> float | None:
+        """The mean 95 % interval that attacks leave, as a share of the domain."""
+        return None if self.measured["left"] is None else float(self.measured["left"])
+
+    @property
+    def answers(self) -> tuple[Mapping[str, Any], ...]:
+        """The questions with the error of their answers."""
+        return tuple(self.measured["questions"])
 
     @property
     def standard_error(self) -> float:
@@ -131,7 +166,11 @@ class Tradeoff:
     points : tuple of Point
         One per setting.
     recommended, choice, why
-        Settings to consider, the one to begin with, and what speaks for it (or why there is none).
+        Settings to consider, the strongest that costs no accuracy which can be told from chance, and what speaks for it (or why there
+        is none).
+    advised, advice, goal
+        The weakest setting at which attacks find no more people than the goal and break no promise, what speaks for it (or why there
+        is none), and the goal.
     axis, laws, notes, strategy, repeats, seed
         The parameter that was swept, the law of each blurred column, and how the settings were judged.
 
@@ -163,16 +202,59 @@ class Tradeoff:
     original_scores: Mapping[str, Any] = field(default_factory=dict)
     labels: tuple[str, ...] = ()
     """The classes."""
+    advised: dict[str, float] | None = None
+    """The weakest setting that keeps the goal, by attacks on a release in memory."""
+    advice: str = ""
+    """What speaks for it, or why there is none."""
+    goal: float = 0.05
+    """The share of people that may be found, beyond chance."""
+    base: Plan | None = field(default=None, repr=False, compare=False)
+    """The plan whose noise was swept."""
 
     @property
     def joint(self) -> bool:
         """Whether the law blurs several columns together, and so is asked for as a method."""
         return self.law in JOINT_LAWS
 
+    def plan(self, point: Point | Mapping[str, float] | None = None) -> Plan:
+        """Return the plan of a point: the columns that were tried, with its noise.
+
+        Parameters
+        ----------
+        point : Point or mapping, optional
+            A point, or its setting such as ``{"privacy": 0.5}``; by default the one that attacks recommend.
+
+        Returns
+        -------
+        Plan
+            What `sfumato.release` takes.
+
+        Examples
+        --------
+        >>> import sfumato as sf
+        >>> result = sf.tradeoff("iris", sweep={"privacy": [0.1, 1.5]}, repeats=1)
+        >>> result.plan({"privacy": 1.5}).channels["petal_width"].privacy
+        1.5
+        """
+        setting = self.advised if point is None else point.setting if isinstance(point, Point) else dict(point)
+        if setting is None:
+            raise UsageError(f"no point is recommended; name one of {self._settings()}")
+        if self.base is None or setting not in [p.setting for p in self.points]:
+            raise UsageError(f"there is no point {in_words(setting)}; the points are {self._settings()}")
+        return plan_for(self.law, setting, self.base)
+
+    def _settings(self) -> str:
+        return "; ".join(in_words(p.setting) for p in self.points)
+
     @property
     def in_plan(self) -> str | None:
-        """What to write into a plan for the choice."""
-        return None if self.choice is None else plan_words(self.law, self.choice)
+        """What to write into a plan for the setting to begin with."""
+        return None if self.begin is None else plan_words(self.law, self.begin)
+
+    @property
+    def begin(self) -> dict[str, float] | None:
+        """The setting to begin with: what attacks recommend, or what accuracy does where they recommend none."""
+        return self.choice if self.advised is None else self.advised
 
     @property
     def headline(self) -> str:
@@ -191,7 +273,7 @@ class Tradeoff:
             for r in self.recommended
             if "bins" in r
         ]
-        return [*filter(None, [explain_infinite(self.points)]), *bins, self.why]
+        return [*filter(None, [explain_infinite(self.points)]), *bins, f"By accuracy alone: {self.why}", f"By attacks: {self.advice}"]
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Return headers, and one row of text per setting, below those of the true values and of the commonest class."""
@@ -202,6 +284,48 @@ class Tradeoff:
         truth = ["(true values)", f"{self.original:.1%}", error, *rank_cells(self.original_scores), *blank]
         guess = ["(commonest class)", f"{self.majority:.1%}", "", *rank_cells(self._without_model), *blank]
         return head, [truth, guess, *(p.cells() for p in self.points)]
+
+    def left_table(self) -> tuple[list[str], list[list[str]]]:
+        """Return headers and one row of text per setting: what attacks leave, and how far distributions are off."""
+        head = [
+            "setting",
+            "people found",
+            "95 %",
+            "interval promised",
+            "interval left",
+            "promises broken",
+            "error, W₁ or TV",
+        ]
+        rows = []
+        for p in self.points:
+            low, high = p.found_interval
+            wrong = p.measured["distribution_error"]
+            rows.append(
+                [
+                    in_words(p.setting) + (" (recommended)" if p.setting == self.advised else ""),
+                    f"{p.found:.1%}",
+                    f"{low:.1%} to {high:.1%}",
+                    "–" if p.promised is None else f"{p.promised:.0%}",
+                    "–" if p.left is None else f"{p.left:.0%}",
+                    f"{len(p.broken)} of {len(p.measured['columns'])}" if p.broken else "none",
+                    "–" if wrong is None else f"{wrong:.3f}",
+                ]
+            )
+        return head, rows
+
+    def question_table(self) -> tuple[list[str], list[list[str]]]:
+        """Return headers and one row of text per setting: the error of the answer to each question, with its standard error."""
+        asked = self.points[0].answers
+        head = ["setting", *(answer["question"] for answer in asked)]
+        truth = ["(true values)", *(format_number(answer["truth"], 4) for answer in asked)]
+        rows = [
+            [
+                in_words(p.setting),
+                *(f"{format_number(a['error'], 2)} ± {format_number(a['error_se'], 2)}" for a in p.answers),
+            ]
+            for p in self.points
+        ]
+        return head, [truth, *rows]
 
     @property
     def _without_model(self) -> Mapping[str, Any]:
@@ -217,7 +341,7 @@ class Tradeoff:
         return report(self, next_step or self._release_call())
 
     def _release_call(self) -> str:
-        options = dict(self.choice or {})
+        options = dict(self.begin or {})
         words = [f"target={self.target!r}", f"{'method' if self.joint else 'noise'}={self.law!r}"]
         if not self.joint and "privacy" in options:
             words.append(f"privacy={options.pop('privacy'):g}")
@@ -246,6 +370,9 @@ class Tradeoff:
             "choice": self.choice,
             "why": self.why,
             "notes": list(self.notes),
+            "goal": {"found": self.goal},
+            "advised": self.advised,
+            "advice": self.advice,
         }
 
 
@@ -288,6 +415,12 @@ def _by_strength(points: Sequence[Point]) -> list[list[Point]]:
     return [[p for p in points if next(iter(p.setting.values())) == v] for v in values]
 
 
+def ladder_of(points: Sequence[Point], axis: Axis) -> list[Point]:
+    """Return one point per strength, from gentle to strong: of those that differ in N the smallest within noise of the best."""
+    ladder = [smallest(mine) for mine in _by_strength(points)]
+    return ladder if axis.more_is_stronger else ladder[::-1]
+
+
 def isotonic(accuracies: Sequence[float]) -> list[float]:
     """The nearest curve that never rises, from gentle to strong: runs that rise are replaced by their mean.
 
@@ -318,9 +451,7 @@ def choose(
             f"the commonest class ({majority:.1%}), so accuracy cannot tell settings apart. Look at balanced accuracy and AUC, "
             "choose by privacy alone, or name another target."
         )
-    ladder = [smallest(mine) for mine in _by_strength(points)]
-    if not axis.more_is_stronger:
-        ladder.reverse()
+    ladder = ladder_of(points, axis)
     even = isotonic([p.accuracy for p in ladder])
     sure = [a - SURE * p.standard_error > majority for a, p in zip(even, ladder, strict=True)]
     if not any(sure):

@@ -214,22 +214,28 @@ def law_of(plan: Plan) -> str | None:
     return laws.pop() if len(laws) == 1 else None
 
 
-def blur_for(law: str, setting: Setting, plan: Plan, truth: Original) -> Blur:
-    """The laws of a release of this table: the law itself, its companion where it cannot act, or one joint draw.
+def plan_for(law: str, setting: Setting, plan: Plan) -> Plan:
+    """Return the plan with the noise of a setting: the law itself, its companion where it cannot act, or one joint draw.
 
     A plan gives domains and consents; its noise is what is swept. Only noise beside a joint method is the plan's own.
     """
     if law not in JOINT_LAWS:
         noise, companion = noise_for(law, None, setting)
-        channels = {a.name: channel_for(noise, companion, a)[0].on(a) for a in modified_attributes(plan)}
-        return Blur(setting, channels)
+        channels = {a.name: channel_for(noise, companion, a)[0] for a in modified_attributes(plan)}
+        return replace(plan, method=None, channels=channels)
     if plan.method is not None and plan.method["law"] == law:
-        joined = replace(plan, method={"law": law} | setting)
-    else:
-        joined = with_joint_noise(with_default_noise(plan), setting)
-    attributes = members(joined)
+        return replace(plan, method={"law": law} | setting)
+    return with_joint_noise(with_default_noise(plan), setting)
+
+
+def blur_for(law: str, setting: Setting, plan: Plan, truth: Original) -> Blur:
+    """Return the laws of a release of this table at a setting."""
+    planned = plan_for(law, setting, plan)
+    if law not in JOINT_LAWS:
+        return Blur(setting, {name: wish.on(plan.schema[name]) for name, wish in planned.channels.items()})
+    attributes = members(planned)
     joint = JointNoise.from_dict(setting).bind(covariance(truth, attributes), attributes)
-    return Blur(setting, bind_laws(joined, joint), joint)
+    return Blur(setting, bind_laws(planned, joint), joint)
 
 
 def with_default_noise(plan: Plan) -> Plan:

@@ -7,7 +7,7 @@ a key that is no secret: nothing is released.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,9 +22,11 @@ from sfumato.errors import UsageError
 from sfumato.io import open_table, read_blocks
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
-from sfumato.releases import Release, as_release
+from sfumato.releases import Release, as_release, read_original
 from sfumato.releasing import release
 from sfumato.text import format_number
+from sfumato.tradeoffs.measures import Measures
+from sfumato.tradeoffs.question import Answer, answer_questions, parse_questions
 
 MIN_ROWS = 60
 FIGURES = {
@@ -33,9 +35,11 @@ FIGURES = {
     "risk": "largest gain of an attack",
     "tree_accuracy": "accuracy of a tree",
     "distribution_error": "mean error of distributions",
+    "privacy_left": "mean interval left, of the domain",
+    "relative_error": "mean W₁ of the range, or total variation",
 }
-"""What is compared beside the columns; accuracy is the only figure of which more is better."""
-SHARES = ("people_found", "risk", "tree_accuracy")
+"""What is compared beside the columns and the questions; of accuracy and of what is left more is better."""
+SHARES = ("people_found", "risk", "tree_accuracy", "privacy_left")
 
 
 @dataclass(frozen=True)
@@ -45,10 +49,12 @@ class Side:
     name: str
     columns: Mapping[str, Mapping[str, Any]]
     figures: Mapping[str, float | None]
+    answers: tuple[Answer, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        return {"name": self.name, "columns": {n: dict(c) for n, c in self.columns.items()}, **self.figures}
+        about = {"name": self.name, "columns": {n: dict(c) for n, c in self.columns.items()}, **self.figures}
+        return about | {"questions": [answer.to_dict() for answer in self.answers]}
 
 
 @dataclass(frozen=True)
@@ -60,7 +66,9 @@ class PlanComparison:
     first, second : Side
         The law, the strength and what is `left` of each column, and the figures: `people_found` (the share of people found, beyond
         chance), `promises_broken`, `risk`, `tree_accuracy` (from the release, on true rows; None without a class) and
-        `distribution_error` (mean total variation of reconstructed and true shares).
+        `distribution_error` (mean total variation of reconstructed and true shares), `privacy_left` (mean interval that attacks leave,
+        as a share of the domain) and `relative_error` (mean W₁ as a share of the range; of labels the total variation). `answers` are
+        those to the questions.
     rows : int
         How many rows were judged.
 
@@ -100,6 +108,9 @@ class PlanComparison:
             [words, *(_figure(figure, side.figures[figure]) for side in self.sides)]
             for figure, words in FIGURES.items()
         ]
+        for asked in zip(*(side.answers for side in self.sides), strict=True):
+            errors = [f"{format_number(a.error, 2)} ± {format_number(a.error_se, 2)}" for a in asked]
+            rows.append([f"error of {asked[0].question.text}", *errors])
         return ["figure", *(side.name for side in self.sides)], rows
 
 
@@ -111,6 +122,7 @@ def compare_plans(
     key: SecretKey | str | Path | None = None,
     sample: int = 5000,
     targets: int = 300,
+    questions: Sequence[str] = (),
     seed: int = 0,
     encoding: str | None = None,
     progress: Progress | None = None,
@@ -129,6 +141,8 @@ def compare_plans(
         Rows on which plans are tried, the same for both. Drafts are judged on all their rows.
     targets : int
         How many people are looked for.
+    questions : sequence of str
+        Figures that readers will want, as in `sfumato.tradeoff`.
     seed : int
         Under the same seed the comparison repeats itself.
     encoding : str, optional
@@ -174,7 +188,8 @@ def compare_plans(
                 encoding=encoding,
                 progress=None if progress is None else _in_half(progress, number),
             )
-            sides.append(_judge(names[number], made, judged.to_dict()))
+            measures = Measures.of_audit(judged, _answer(made, rows, questions, encoding))
+            sides.append(_describe_side(names[number], made, judged.to_dict(), measures))
             seen = judged.rows
     return PlanComparison(sides[0], sides[1], seen)
 
@@ -203,8 +218,18 @@ def _in_half(progress: Progress, half: int) -> Progress:
     return lambda done, of: progress(half * (of or 0) + done, None if of is None else 2 * of)
 
 
-def _judge(name: str, made: Release, about: Mapping[str, Any]) -> Side:
-    """Take what is compared from a release and its audit."""
+def _answer(made: Release, rows: Any, questions: Sequence[str], encoding: str | None) -> tuple[Answer, ...]:
+    """Return the answers of a release to the questions; the order of rows does not matter."""
+    asked = parse_questions(questions, made.manifest.schema)
+    if not asked:
+        return ()
+    columns = {c.name: c for c in made.read_table().all_columns}
+    original = read_original(rows, made.manifest, encoding=encoding)
+    return answer_questions(asked, [columns], {c.name: c.values for c in original.all_columns})
+
+
+def _describe_side(name: str, made: Release, about: Mapping[str, Any], measures: Measures) -> Side:
+    """Take what is compared from a release, its audit and what was measured."""
     described = describe_manifest(made.manifest)["attributes"]
     columns = {}
     for column, promise in about["promised"].items():
@@ -216,18 +241,20 @@ def _judge(name: str, made: Release, about: Mapping[str, Any]) -> Side:
             "left": promise["left"],
             "verdict": promise["verdict"],
         }
-    trees, distributions = about["utility"].get("trees"), about["utility"].get("distributions") or {}
-    errors = [d["total_variation"] for d in distributions.values()]
+    trees = about["utility"].get("trees")
     return Side(
         name,
         columns,
         {
-            "people_found": about["people_found"]["beyond_chance"],
-            "promises_broken": about["promises"]["broken"],
+            "people_found": measures.people.beyond_chance,
+            "promises_broken": len(measures.broken),
             "risk": about["risk"],
             "tree_accuracy": trees["accuracy"]["reconstructed"] if trees else None,
-            "distribution_error": float(np.mean(errors)) if errors else None,
+            "distribution_error": measures.total_variation,
+            "privacy_left": measures.mean_left,
+            "relative_error": measures.mean_error,
         },
+        measures.answers,
     )
 
 

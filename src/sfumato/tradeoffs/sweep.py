@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.advice import Goal
+from sfumato.attacks import View
 from sfumato.channels import JOINT_LAWS, Intervals, channel_class
-from sfumato.counts import FloatArray
 from sfumato.engines import Progress
 from sfumato.errors import DataError, SfumatoError, UsageError
 from sfumato.findings import Note
@@ -20,12 +21,14 @@ from sfumato.guided import is_guided, make_method
 from sfumato.mining import Scores, score_model
 from sfumato.plans import DEFAULT_LAW, Plan, with_consent
 from sfumato.randomness import SecretKey
-from sfumato.reconstruction import reconstruct, true_grid
 from sfumato.releases import read_original
 from sfumato.schema import Attribute, Consent
-from sfumato.table import Original, Table
+from sfumato.table import Original
 from sfumato.text import join_names
+from sfumato.tradeoffs.measures import Measures, measure
 from sfumato.tradeoffs.point import REPEATS, Point, Tradeoff, average_scores, choose, recommend, standard_error
+from sfumato.tradeoffs.question import Question, parse_questions
+from sfumato.tradeoffs.recommendation import recommend_safe
 from sfumato.tradeoffs.setting import (
     Blur,
     Sweep,
@@ -55,6 +58,8 @@ def tradeoff(
     noise: str | None = None,
     method: str | None = None,
     sweep: Mapping[str, Sequence[float]] | None = None,
+    questions: Sequence[str] = (),
+    goal: Goal | str | None = None,
     repeats: int = REPEATS,
     rows: int = MAX_ROWS,
     strategy: str = "byclass",
@@ -62,9 +67,9 @@ def tradeoff(
     encoding: str | None = None,
     progress: Progress | None = None,
 ) -> Tradeoff:
-    """Try settings of a law on a table with a class, and measure what each promises and what it costs.
+    """Try settings of a law on a table with a class, and measure what attacks leave of each and what it costs.
 
-    Nothing is released: rows are blurred in memory, mined as a recipient would mine them, and judged on true values.
+    Nothing is released: rows are blurred in memory, attacked, mined as a recipient would mine them, and judged on true values.
 
     Parameters
     ----------
@@ -83,8 +88,13 @@ def tradeoff(
     sweep : mapping, optional
         Values to try by parameter, such as ``{"privacy": [0.1, 0.5, 1]}``: privacy, epsilon, gamma, bins, count or ratio, as
         far as the law has them. By default the law's natural parameter over a usual range.
+    questions : sequence of str
+        Figures that readers will want, such as ``mean(age)``, ``median(wage)``, ``quantile(wage, 0.9)``, ``share(age >= 40)`` or
+        ``share(region = North)``. Each point says how far off the answer is.
+    goal : Goal or str, optional
+        How many people may be found, as ``found=5%``.
     repeats : int
-        Random splits into training and test rows.
+        Random splits into training and test rows, and draws of the noise for the questions.
     rows : int
         A larger table is sampled down to this many rows.
     strategy : str
@@ -99,7 +109,7 @@ def tradeoff(
     Returns
     -------
     Tradeoff
-        One point per setting, the accuracy without noise, and the setting to begin with.
+        One point per setting, the accuracy without noise, and the settings that attacks and accuracy recommend.
 
     Examples
     --------
@@ -114,12 +124,15 @@ def tradeoff(
     values = dict(sweep or {})
     if law is not None:
         sweep_for(law, values)  # a wrong word is told before the table is read
-    plan = _without_identifier(_plan(table, plan, target, identifier, encoding))
-    goal = _class(plan)
+    aim = goal if isinstance(goal, Goal) else Goal() if goal is None else Goal.parse(goal)
+    base = _plan(table, plan, target, identifier, encoding)
+    plan = _without_identifier(base)
+    named = _class(plan)
+    asked = parse_questions(questions, plan.schema)
 
     attributes = modified_attributes(plan)
     chosen = sweep_for(law or law_of(plan) or DEFAULT_LAW, values, numbers=any(a.kind.numeric for a in attributes))
-    whole = _rows_with_class(read_original(table, plan, encoding=encoding), goal, rows, seed)
+    whole = _rows_with_class(read_original(table, plan, encoding=encoding), named, rows, seed)
     blurs, notes = _bind_settings(chosen, plan, whole)
     splits = [_split(whole, seed + i) for i in range(repeats)]
     tested = splits[0][1].rows
@@ -129,14 +142,16 @@ def tradeoff(
     majority = float(np.bincount(whole.codes).max() / whole.rows)
     points = []
     for i, blur in enumerate(blurs):
-        points.append(_point(splits, blur, attributes, strategy, seed))
+        measures = measure_setting(whole, blur, plan, asked, repeats, seed)
+        points.append(_point(splits, blur, attributes, strategy, seed, measures))
         if progress:
             progress(i + 1, len(blurs))
     choice, why = choose(points, chosen.axis, (float(np.mean(truth)), error), majority)
+    advised, advice = recommend_safe(points, chosen.axis, aim)
     recommended = recommend(points) if "bins" in points[0].setting else _alone(points, choice)
     return Tradeoff(
         chosen.law,
-        goal.name,
+        named.name,
         whole.rows,
         float(np.mean(truth)),
         tuple(points),
@@ -153,6 +168,10 @@ def tradeoff(
         seed,
         average_scores(true_scores, whole.labels),
         tuple(whole.labels),
+        advised,
+        advice,
+        aim.found,
+        base,
     )
 
 
@@ -261,19 +280,32 @@ def _spread(values: Sequence[float]) -> float:
     return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
 
 
-def _point(splits: Sequence[Split], blur: Blur, attributes: list[Attribute], strategy: str, seed: int) -> Point:
+def measure_setting(
+    whole: Original, blur: Blur, plan: Plan, questions: Sequence[Question], draws: int, seed: int
+) -> Measures:
+    """Attack a release of all rows at a setting, and ask it the owner's questions, in memory."""
+
+    def draw(number: int) -> View:
+        # Nothing is released: this noise protects no one and is thrown away.
+        key = SecretKey(np.random.default_rng((seed, number)).bytes(32))
+        seen = blur.perturb(whole, key.derive("attack"))
+        return View(seen.all_columns, whole.required_target.name)
+
+    truth = {c.name: c.values for c in whole.all_columns}
+    return measure(draw, truth, questions, draws=draws, shuffled=plan.shuffle, stated=plan.promises, seed=seed)
+
+
+def _point(
+    splits: Sequence[Split], blur: Blur, attributes: list[Attribute], strategy: str, seed: int, measures: Measures
+) -> Point:
     key = SecretKey(
         np.random.default_rng(seed).bytes(32)
     )  # nothing is released: this noise protects no one and is thrown away
     scores, naive = [], []
-    error = 0.0
     for i, (train, test) in enumerate(splits):
         seen = blur.perturb(train, key.derive(i))
         scores.append(_score(STRATEGIES[strategy].grow(seen)[0], test))
         naive.append(_score(STRATEGIES["randomized"].grow(seen)[0], test).accuracy)
-        if i == 0:
-            distances = [_distance(seen, train, a.name) for a in attributes if not np.isnan(train[a.name].values).all()]
-            error = float(np.mean(distances)) if distances else 0.0
     gaps = {a.name for a in attributes for part in splits[0] if np.isnan(part[a.name].values).any()}
     accuracies = [s.accuracy for s in scores]
     return Point(
@@ -281,20 +313,13 @@ def _point(splits: Sequence[Split], blur: Blur, attributes: list[Attribute], str
         accuracy=float(np.mean(accuracies)),
         spread=_spread(accuracies),
         naive=float(np.mean(naive)),
-        error=error,
+        error=measures.total_variation or 0.0,
         repeats=len(splits),
         tested=splits[0][1].rows,
         scores=average_scores(scores, splits[0][1].labels),
+        measured=measures.to_dict(),
         **blur.promise(attributes, gaps),
     )
-
-
-def _distance(seen: Table, true: Original, name: str) -> float:
-    column = seen[name]
-    rebuilt = reconstruct(column, grid=true_grid(column, None, seen.rows))  # the same cells whatever the noise
-    codes = true[name].locate(rebuilt.grid)
-    mass: FloatArray = np.bincount(codes[codes >= 0], minlength=rebuilt.grid.size) / max((codes >= 0).sum(), 1)
-    return float(np.abs(mass - rebuilt.mass).sum() / 2)
 
 
 def _alone(points: Sequence[Point], choice: dict[str, float] | None) -> list[dict[str, Any]]:

@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable
 
 from sfumato.report import charts, page, score_tables, svg
-from sfumato.tradeoffs.point import SURE, Point, Tradeoff, explain_infinite
+from sfumato.text import format_number
+from sfumato.tradeoffs.point import SURE, Point, Tradeoff, explain_infinite, ladder_of
 from sfumato.tradeoffs.setting import AXES, in_words
 
 SYMBOLS = {"gamma": "γ", "epsilon": "ε", "privacy": "privacy"}
@@ -16,6 +17,16 @@ def report(result: Tradeoff, next_step: str) -> str:
     """Return the whole page."""
     grid = all("bins" in p.setting for p in result.points)
     drawn = _grid_charts(result) if grid else _line_charts(result)
+    asked = [
+        page.paragraph("The mean of |answer − truth|, over draws of the noise, ± its standard error."),
+        page.table(*result.question_table()),
+        *([] if grid else [page.cards(_question_charts(result))]),
+    ]
+    left = (
+        "People found: by somebody who knows all true values of a person, beyond chance, with the 95 % interval. Intervals are 95 % "
+        "intervals of a value as shares of the domain: what the laws promise, and what quick attacks leave. The error is how far the "
+        "reconstructed distributions are from the true ones: W₁ as a share of the range, of labels the total variation."
+    )
     legend = (
         "± is the standard error of the accuracy. Balanced is the mean share of each class that is recognised. AUC is the chance "
         "that a row of a class ranks above one of another. Naive is the accuracy where released values are taken for true ones. The "
@@ -24,23 +35,163 @@ def report(result: Tradeoff, next_step: str) -> str:
     )
     foot = [*filter(None, [explain_infinite(result.points)]), legend]
     return page.page(
-        f"Privacy against accuracy: {result.target}",
+        f"Privacy left against usefulness: {result.target}",
         f"{result.rows:,} rows, {result.law}, {result.repeats} random splits, strategy {result.strategy}. A tree from the true values "
         f"is right on {result.original:.1%} of test rows, the commonest class on {result.majority:.1%}.",
         page.section("Where to begin", *_advice(result, next_step)),
-        page.section("To choose from", page.cards(drawn)),
+        page.section(
+            "Privacy left", page.cards(_left_charts(result)), page.paragraph(left), page.table(*result.left_table())
+        ),
+        *([page.section("The questions", *asked)] if result.points[0].answers else []),
+        page.section("Usefulness", page.cards(drawn), page.paragraph("“Every setting” has the figures of these charts.")),
         *([_sizes(result)] if grid else []),
-        *([_mistakes(result)] if result.choice else []),
+        *([_mistakes(result)] if result.begin else []),
         page.section("Every setting", page.table(*result.table()), *(page.paragraph(t) for t in foot)),
         page.section("What was blurred", page.table(["column", "law"], [[n, law] for n, law in result.laws.items()])),
     )
 
 
 def _advice(result: Tradeoff, next_step: str) -> list[str]:
-    parts = [page.paragraph(result.why) if result.choice else page.warning(result.why or "No setting is recommended.")]
-    if result.choice:
+    parts = [page.paragraph(f"Recommended: {result.advice}") if result.advised else page.warning(result.advice)]
+    why = result.why or "No setting is recommended."
+    words = f"By accuracy alone: {why}" if result.choice else why
+    parts.append(page.paragraph(words) if result.choice else page.warning(words))
+    if result.begin:
         parts.append(page.code(next_step))
     return parts + [page.paragraph(note) for note in result.notes]
+
+
+def _twice(draw: Callable[[int], str]) -> str:
+    """Draw a chart for a desk and for a telephone."""
+    return page.responsive(draw(520), draw(330))
+
+
+def _twin(drawn: str, head: list[str], rows: list[list[str]]) -> str:
+    """Return a chart with its figures as a table below."""
+    return f"{drawn}<details><summary>The figures as a table</summary>{page.table(head, rows)}</details>"
+
+
+def _left_charts(result: Tradeoff) -> list[str]:
+    """Accuracy against people found, and the intervals promised and left; each with its table."""
+    return [_found_chart(result), *_interval_chart(result)]
+
+
+def _found_chart(result: Tradeoff) -> str:
+    points = sorted(result.points, key=lambda p: p.found)
+    most = 1.08 * max([result.goal, *(p.found_interval[1] for p in points)])
+    foot = _floor(result)
+    names = [("accent", "settings"), ("second", "goal"), ("fourth", "commonest class")]
+    names += [("third", "recommended")] if result.advised else []
+
+    def draw(width: int) -> str:
+        frame = svg.Frame(
+            (0.0, most),
+            (foot, 1.0),
+            width,
+            290,
+            title="Accuracy of a tree",
+            x_title="people found beyond chance, with 95 % intervals",
+            percent=True,
+            x_percent=True,
+            margins=(74, 16, 40, 48),
+        )
+        marks = [
+            svg.line(frame, (0.0, most), (result.majority, result.majority), ink="fourth", dashed=True),
+            svg.line(frame, (result.goal, result.goal), frame.y, ink="second", dashed=True),
+        ]
+        for p in points:
+            ink = "third" if p.setting == result.advised else "accent"
+            tip = in_words(p.setting)
+            bar = SURE * p.standard_error
+            marks.append(svg.line(frame, p.found_interval, (p.accuracy, p.accuracy), ink=ink))
+            marks.append(
+                svg.whiskers(frame, [p.found], [max(p.accuracy - bar, foot)], [min(p.accuracy + bar, 1.0)], ink=ink)
+            )
+            marks.append(svg.dot(frame, p.found, p.accuracy, ink=ink, tip=tip, size=5 if ink == "third" else 3.2))
+        return svg.drawing(frame, *marks, svg.wrapped_legend(frame, names), alone=False)
+
+    head = ["setting", "people found", "95 %", "accuracy", "±", "naive", "commonest class"]
+    rows = [
+        [
+            in_words(p.setting),
+            f"{p.found:.1%}",
+            f"{p.found_interval[0]:.1%} to {p.found_interval[1]:.1%}",
+            f"{p.accuracy:.1%}",
+            f"{100 * p.standard_error:.1f}",
+            f"{p.naive:.1%}",
+            f"{result.majority:.1%}",
+        ]
+        for p in result.points
+    ]
+    return _twin(_twice(draw), head, rows)
+
+
+def _interval_chart(result: Tradeoff) -> list[str]:
+    points = [p for p in ladder_of(result.points, result.axis) if p.left is not None and p.promised is not None]
+    if not points:
+        return []
+    labels = [f"{p.setting[result.axis.parameter]:g}" for p in points]
+    promised, left = ([float(v or 0.0) for v in (p.promised for p in points)], [float(p.left or 0.0) for p in points])
+    places = list(map(float, range(len(points))))
+    names = [("muted", "promised"), ("accent", "left after attacks")]
+
+    def draw(width: int) -> str:
+        frame = svg.Frame(
+            (-0.5, len(points) - 0.5),
+            (0.0, 1.0),
+            width,
+            290,
+            title="95 % interval of a value, of the domain",
+            x_title=f"{result.axis.title}, from weak to strong",
+            x_labels=labels,
+            percent=True,
+            margins=(74, 16, 40, 48),
+        )
+        marks = [
+            svg.bars(frame, [x - 0.19 for x in places], promised, ink="muted", width=0.34, names=labels),
+            svg.bars(frame, [x + 0.19 for x in places], left, ink="accent", width=0.34, names=labels),
+        ]
+        return svg.drawing(frame, *marks, svg.wrapped_legend(frame, names), alone=False)
+
+    rows = [[in_words(p.setting), f"{a:.0%}", f"{b:.0%}"] for p, a, b in zip(points, promised, left, strict=True)]
+    return [_twin(_twice(draw), ["setting", "promised", "left"], rows)]
+
+
+def _question_charts(result: Tradeoff) -> list[str]:
+    """One chart per question: the error of the answer at each setting, with two standard errors."""
+    points = ladder_of(result.points, result.axis)
+    labels = [f"{p.setting[result.axis.parameter]:g}" for p in points]
+    return [_question_chart(result, points, labels, i) for i in range(len(points[0].answers))]
+
+
+def _question_chart(result: Tradeoff, points: list[Point], labels: list[str], number: int) -> str:
+    asked = [p.answers[number] for p in points]
+    errors, bars = [a["error"] for a in asked], [SURE * a["error_se"] for a in asked]
+    highs = [e + b for e, b in zip(errors, bars, strict=True)]
+    places = list(map(float, range(len(points))))
+
+    def draw(width: int) -> str:
+        frame = svg.Frame(
+            (-0.5, len(points) - 0.5),
+            (0.0, 1.08 * max(highs) or 1.0),
+            width,
+            title=f"Error of {asked[0]['question']}",
+            x_title=f"{result.axis.title}, from weak to strong",
+            x_labels=labels,
+        )
+        lows = [max(e - b, 0.0) for e, b in zip(errors, bars, strict=True)]
+        marks = [
+            svg.bars(frame, places, errors, ink="accent", width=0.5, names=labels),
+            svg.whiskers(frame, places, lows, highs),
+        ]
+        return svg.drawing(frame, *marks, alone=False)
+
+    head = ["setting", "error", "± standard error", "standard error that a reader is told", "truth"]
+    rows = [
+        [in_words(p.setting), *(format_number(a[key], 3) for key in ("error", "error_se", "stated_se", "truth"))]
+        for p, a in zip(points, asked, strict=True)
+    ]
+    return _twin(_twice(draw), head, rows)
 
 
 def _sizes(result: Tradeoff) -> str:
@@ -53,14 +204,18 @@ def _sizes(result: Tradeoff) -> str:
 
 def _mistakes(result: Tradeoff) -> str:
     """Return the scores at the setting to begin with, which classes are mistaken, and whether probabilities are true."""
-    scores = next(p.scores for p in result.points if p.setting == result.choice)
+    scores = next(p.scores for p in result.points if p.setting == result.begin)
     both = {"true values": result.original_scores, "at this setting": scores}
+
+    def draw(width: int) -> str:
+        return score_tables.draw_calibration(scores["calibration"], alone=False, width=width)
+
     return page.section(
-        f"The tree at {in_words(result.choice or {})}",
+        f"The tree at {in_words(result.begin or {})}",
         page.table(*score_tables.tabulate_scores(both)),
         page.table(*score_tables.tabulate_confusion(scores["confusion"], result.labels)),
         page.paragraph(f"Test rows of all {result.repeats} splits, by true class and by what the tree takes them for."),
-        page.cards([score_tables.draw_calibration(scores["calibration"], alone=False)]),
+        page.cards([_twin(_twice(draw), *score_tables.tabulate_calibration(scores["calibration"]))]),
     )
 
 
@@ -94,8 +249,8 @@ def _line_charts(result: Tradeoff) -> list[str]:
         svg.line(frame, xs, [p.accuracy for p in points], ink="accent", dots=True),
     ]
     names = [("second", "true values"), ("accent", "reconstructed"), ("muted", "naive"), ("fourth", "commonest class")]
-    if result.choice:
-        at = result.choice[result.axis.parameter]
+    if result.begin:
+        at = result.begin[result.axis.parameter]
         marks.append(svg.line(frame, (at, at), frame.y, ink="third", dashed=True))
         names.append(("third", "begin here"))
     out = [svg.drawing(frame, *marks, svg.legend(frame, names), alone=False), *_rank_chart(result, across, xs)]

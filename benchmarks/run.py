@@ -74,6 +74,7 @@ JOBS = (
     Job("clusters", "Label-keeping methods, beside k-means", quick=("2000",)),
     Job("audit", "Audit, beside anonymeter"),
     Job("recovery", "What attacks take back"),
+    Job("tradeoff_points", "Points of a trade-off, audited", quick=("--tables", "iris", "--keys", "2")),
     Job("recogniser", "Columns that point at people", quick=()),
     Job("scale", "One machine and Spark", ("--rows", "1000000", "--tasks", "release")),
 )

@@ -63,6 +63,7 @@ def test_an_option_is_called_as_the_parameter_it_sets(verb: str) -> None:
         "draw",
         "export",
         "keys_on_workers",
+        "plans",
     }
     known = (
         set(inspect.signature(getattr(sf, verb)).parameters)

@@ -111,7 +111,7 @@ def test_its_release_is_reconstructed_and_audited(said: dict[str, str]) -> None:
 def test_a_trade_off_sweeps_it(said: dict[str, str]) -> None:
     swept = json.loads(said["tradeoff"])
     assert swept["law"] == LAW
-    assert len(swept["points"]) == 6
+    assert len(swept["points"]) == 7
 
 
 def test_the_contract_of_laws_holds_it_to_its_sampler() -> None:

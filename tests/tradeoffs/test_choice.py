@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from sfumato.tradeoffs import Point, recommend
-from sfumato.tradeoffs.point import choose, isotonic, standard_error
+from sfumato.tradeoffs.choice import choose, isotonic
+from sfumato.tradeoffs.point import standard_error
 from sfumato.tradeoffs.setting import AXES
 
 

@@ -216,7 +216,8 @@ def test_labels_of_many_values_are_told_to_be_reports():
     found = tradeoff(table, noise="square-wave", repeats=1, sweep={"epsilon": (1, 2)})
     assert found.laws == {"code": "projective"}
     assert [set(p.setting) for p in found.points] == [{"epsilon"}, {"epsilon"}]
-    assert found.html().count("<svg") == 4 + (found.choice is not None)  # the calibration is of the choice
+    # accuracy, scores, error, ε; people found, intervals and the calibration at the recommended setting twice, for telephones
+    assert found.html().count("<svg") == 8 + 2 * (found.begin is not None)
     assert any("No column takes square-wave itself" in note for note in found.notes)
 
 
@@ -232,7 +233,7 @@ def test_usual_values_that_a_table_does_not_allow_are_left_out_and_chosen_ones_r
     )
     found = tradeoff(table, repeats=1)
     assert [p.setting["privacy"] for p in found.points] == [0.1, 0.25]
-    assert len(found.notes) == 4
+    assert len(found.notes) == 5
     assert all("was left out: day: noise that reaches" in note for note in found.notes)
     with pytest.raises(UsageError, match="day: noise that reaches"):
         tradeoff(table, repeats=1, sweep={"privacy": (0.1, 2.0)})

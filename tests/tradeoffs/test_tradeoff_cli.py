@@ -6,6 +6,7 @@ import pytest
 
 from sfumato.cli import main
 from sfumato.cli.tradeoff import release_options
+from sfumato.plans import Plan
 from sfumato.tradeoffs import Tradeoff
 
 
@@ -98,9 +99,44 @@ def test_with_a_plan_the_words_for_the_plan_are_told(run, tmp_path):
     assert 'write noise = { law = "gaussian", privacy = 0.' in err
 
 
+def test_plans_of_points_are_written_and_read_again(run, tmp_path):
+    code, _, err = run(
+        "iris", "--levels", "0.25,6", "--repeats", "1", "--write-plan", "0.25=weak.toml", "--write-plan", "recommended=best.toml"
+    )  # fmt: skip
+    assert code == 0, err
+    assert "wrote the plan of privacy = 0.25 to weak.toml" in err
+    assert Plan.load(tmp_path / "weak.toml").channels["petal_width"].privacy == 0.25
+    best = Plan.load(tmp_path / "best.toml")
+    assert best.channels["petal_width"].privacy == 6.0
+    assert f"--privacy {best.channels['petal_width'].privacy:g}" in err
+    code, _, err = run("iris", "--levels", "0.25,6", "--repeats", "1", "--write-plan", "0.25=weak.toml")
+    assert (code, "weak.toml exists already" in err) == (1, True)
+
+
+def test_questions_are_answered_in_words_and_in_json(run):
+    asked = ["--question", "mean(petal_width)", "--question", "share(petal_width >= 1)"]
+    code, out, err = run("iris", "--levels", "0.5,3", "--repeats", "2", *asked)
+    assert code == 0, err
+    assert "people found" in out
+    assert "share(petal_width >= 1)" in out
+    assert "By attacks: " in out
+    _, out, _ = run("iris", "--levels", "0.5,3", "--repeats", "2", *asked, "--goal", "found=20%", "--json")
+    data = json.loads(out)
+    assert data["goal"] == {"found": 0.2}
+    assert [q["question"] for q in data["points"][0]["measured"]["questions"]] == asked[1::2]
+    assert data["points"][0]["measured"]["people_found"]["beyond_chance"] > 0.03
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (
+            ["iris", "--levels", "0.5", "--write-plan", "0.7=p.toml", "--repeats", "1"],
+            "there is no point 0.7; give recommended, or one of 0.5",
+        ),
+        (["iris", "--write-plan", "p.toml"], "--write-plan p.toml: write it as POINT=FILE"),
+        (["iris", "--question", "max(petal_width)"], "question 'max(petal_width)' cannot be read; ask mean(COLUMN)"),
+        (["iris", "--goal", "found=many"], "goal: 'found=many' cannot be read"),
         (["iris", "--levels", "0.1,much"], "--levels 0.1,much: 'much' is not a number"),
         (["iris", "--levels", ""], "--levels: no value to sweep; give some, such as 0.1,0.5,1"),
         (["iris", "--levels", "0.1,-1"], "--levels: -1 must be a positive number"),
@@ -136,4 +172,4 @@ def test_wrong_use_is_told_in_one_line_and_exits_with_2(run, arguments, message,
     ],
 )
 def test_a_choice_is_told_as_release_takes_it(law, setting, options):
-    assert release_options(Tradeoff(law, "class", 100, 0.9, (), choice=setting)) == options
+    assert release_options(Tradeoff(law, "class", 100, 0.9, ()), setting) == options

@@ -9,5 +9,5 @@ advisor.py      the plan that was found, its promises, and the reasons in words
 Start with advisor.py. The room sees originals, and so belongs to the owner: nothing that it returns but the plan leaves the house.
 """
 
-from sfumato.advice.advisor import advise
-from sfumato.advice.goal import Goal
+from sfumato.advice.advisor import advise, judge_strictly
+from sfumato.advice.goal import Goal, Share

@@ -10,7 +10,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sfumato.attacks import PEOPLE, LearnedLinkage, LikelihoodLinkage, View
+from sfumato.attacks import (
+    PEOPLE,
+    Assignment,
+    LearnedAssignment,
+    LearnedLinkage,
+    LikelihoodLinkage,
+    NearestLinkage,
+    View,
+)
 from sfumato.auditing import rates
 from sfumato.auditing.case import Case
 from sfumato.auditing.score import Finding
@@ -98,7 +106,8 @@ def find_people(view: View, truth: Mapping[str, FloatArray], *, targets: int = 5
     1.0
     """
     case = Case.in_memory(view, dict(truth), targets=targets, seed=seed)
-    return count_found(f for kind in (LikelihoodLinkage, LearnedLinkage) for f in try_attack(kind, case)[0])
+    kinds = (LikelihoodLinkage, LearnedLinkage, NearestLinkage, Assignment, LearnedAssignment)
+    return count_found(f for kind in kinds for f in try_attack(kind, case)[0])
 
 
 def count_found(findings: Iterable[Finding]) -> PeopleFound:

@@ -169,6 +169,31 @@ parameters = click.option(
 )
 
 
+def _points(_context: click.Context, _option: click.Parameter, texts: tuple[str, ...]) -> list[tuple[str, Path]]:
+    """Return POINT=FILE pairs; a point has no = in it."""
+    from sfumato.errors import UsageError
+
+    out = []
+    for text in texts:
+        point, equals, file = (part.strip() for part in text.partition("="))
+        if not (equals and point and file):
+            raise UsageError(
+                f"--write-plan {text}: write it as POINT=FILE, such as recommended=plan.toml or 0.5=plan.toml"
+            )
+        out.append((point, Path(file)))
+    return out
+
+
+points = click.option(
+    "--write-plan",
+    "plans",
+    multiple=True,
+    callback=_points,
+    metavar="POINT=FILE",
+    help="Write the plan of a point: recommended=plan.toml, or the values swept, 0.5=plan.toml or 8,20=plan.toml; may repeat.",
+)
+
+
 class Numbers(click.ParamType[list[float]]):
     """A list of numbers with commas between."""
 

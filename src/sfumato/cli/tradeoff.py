@@ -13,7 +13,6 @@ import sfumato as sf
 from sfumato.cli import options
 from sfumato.cli.output import check_extension, check_outputs, give, progress, say, show, warn, write_report, write_text
 from sfumato.cli.output import table as show_table
-from sfumato.tradeoffs import in_words
 
 SWEPT = {
     "privacy": ("--levels", "V,V,…", "Values of privacy to sweep, for example 0.1,0.5,1 ({})."),
@@ -46,13 +45,7 @@ def sweep_options(command: Any) -> Any:
 @sweep_options
 @options.questions
 @options.goal
-@click.option(
-    "--write-plan",
-    "plans",
-    multiple=True,
-    metavar="POINT=FILE",
-    help="Write the plan of a point: recommended=plan.toml, or the values swept, 0.5=plan.toml or 8,20=plan.toml; may repeat.",
-)
+@options.points
 @click.option("--repeats", type=int, default=3, show_default=True, help="Random splits of the table.")
 @click.option(
     "--rows", type=int, default=30_000, show_default=True, help="A larger table is sampled to this many rows."
@@ -63,15 +56,16 @@ def sweep_options(command: Any) -> Any:
 @options.reading(shown=True)
 @options.force
 @options.json
-def tradeoff(table: Any, output: Path | None, plans: tuple[str, ...], force: bool, as_json: bool, **asked: Any) -> None:
+def tradeoff(
+    table: Any, output: Path | None, plans: list[tuple[str, Path]], force: bool, as_json: bool, **asked: Any
+) -> None:
     """Sweep the settings of a law on INPUT and show what attacks leave of each and what it costs; nothing is released."""
-    wanted = [split_point(text) for text in plans]
     check_extension(output, ".html", ".json")
-    check_outputs(output, *(file for _, file in wanted), force=force)
+    check_outputs(output, *(file for _, file in plans), force=force)
     sweep = {name: values for name in SWEPT if (values := asked.pop(f"sweep_{name}")) is not None}
     with progress("trying settings") as tick:
         result = sf.tradeoff(table, sweep=sweep, progress=tick, **asked)
-    written = [(find_point(result, point), file) for point, file in wanted]
+    written = [(result.find(point), file) for point, file in plans]
     with_choice, with_advised = (release_options(result, setting) for setting in (result.choice, result.advised))
     about = result.to_dict() | {"release_options": with_choice, "advised_options": with_advised}
     begin = with_advised or with_choice
@@ -82,7 +76,7 @@ def tradeoff(table: Any, output: Path | None, plans: tuple[str, ...], force: boo
         say(f"wrote {output}")
     for point, file in written:
         write_text(file, lambda: result.plan(point).to_toml(str(table)), force=force)  # noqa: B023 - called at once
-        say(f"wrote the plan of {in_words(point)} to {file}")
+        say(f"wrote the plan of {point.in_words} to {file}")
     for note in result.notes:
         warn(note)
     if as_json:
@@ -95,40 +89,12 @@ def tradeoff(table: Any, output: Path | None, plans: tuple[str, ...], force: boo
         show_table(*result.question_table())
     for line in result.remarks:
         show(line)
+    if result.begin and not result.advised:
+        say("no setting swept is safe to publish; this one, by accuracy alone, is for a draft to audit:")
     if result.begin and asked["plan"]:
-        say(f"next:  write {result.in_plan} into {asked['plan']}, and release with it")
+        say(f"next:  write {result.begin_in_plan} into {asked['plan']}, and release with it")
     elif result.begin:
         say(f"next:  sfumato release {shlex.quote(str(table))} -o release {named} {begin}")
-
-
-def split_point(text: str) -> tuple[str, Path]:
-    """Return the point and the file of POINT=FILE; a point has no = in it."""
-    point, equals, file = text.partition("=")
-    if not equals or not point.strip() or not file.strip():
-        raise sf.UsageError(
-            f"--write-plan {text}: write it as POINT=FILE, for example recommended=plan.toml or 0.5=plan.toml"
-        )
-    return point.strip(), Path(file.strip())
-
-
-def find_point(result: sf.Tradeoff, point: str) -> dict[str, float]:
-    """Return the setting that a word or the values swept name."""
-    if point == "recommended":
-        if result.begin is None:
-            raise sf.UsageError(
-                f"--write-plan {point}: no point is recommended; name one by its values. {result.advice}"
-            )
-        return result.begin
-    settings = {",".join(f"{v:g}" for v in p.setting.values()): p.setting for p in result.points}
-    try:
-        key = ",".join(f"{float(part):g}" for part in point.split(","))
-    except ValueError:
-        key = ""
-    if key not in settings:
-        raise sf.UsageError(
-            f"--write-plan {point}: there is no such point; give recommended, or one of {' '.join(settings)}"
-        )
-    return settings[key]
 
 
 def release_options(result: sf.Tradeoff, setting: dict[str, float] | None) -> str | None:

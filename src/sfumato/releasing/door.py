@@ -267,8 +267,8 @@ def _resolve_shuffle(followed: Plan, asked: bool | None) -> bool:
     wanted = followed.shuffle if asked is None else asked
     if wanted and followed.method is not None and not joint_method(followed):
         raise UsageError(
-            f"shuffle=True is for noise, and {followed.method['law']} follows the whole table; shuffle the table's rows first, and leave "
-            "shuffle out of the plan"
+            f"shuffle=True is for noise, and {followed.method['law']} follows the whole table; shuffle the table's rows first, and "
+            "leave shuffle out of the plan"
         )
     return wanted
 

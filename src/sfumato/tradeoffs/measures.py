@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.advice import judge_strictly
 from sfumato.attacks import View
 from sfumato.auditing import BROKEN, Audit, PeopleFound, Promise, find_people, judge_columns, measure_distances
 from sfumato.counts import FloatArray
 from sfumato.reconstruction import wilson
-from sfumato.tradeoffs.question import Answer, Question, answer_questions
+from sfumato.tradeoffs.reader_question import Answer, Question, answer_questions
 
 Distances = Mapping[str, Mapping[str, Any]]
 
@@ -32,8 +33,8 @@ class Measures:
         The share of people found by somebody who knows all their true values.
     promises : tuple of Promise
         What is left of each column.
-    broken : tuple of str
-        Columns of which attacks break the promise.
+    broken, nearly_broken : tuple of str
+        Columns of which attacks break the promise, and those of which they may in another draw of the noise.
     distances : mapping
         For every blurred column, how far the reconstructed distribution is from the true one.
     domains : mapping
@@ -48,12 +49,13 @@ class Measures:
     distances: Distances
     domains: Mapping[str, float]
     answers: tuple[Answer, ...] = ()
+    nearly_broken: tuple[str, ...] = ()
 
     @classmethod
     def of_audit(cls, judged: Audit, answers: tuple[Answer, ...] = ()) -> Measures:
         """Return the figures of an audit."""
         distances = judged.utility["distributions"] or {}
-        return cls(judged.people, judged.promises, _broken(judged.promises), distances, judged.domains, answers)
+        return cls(judged.people, judged.promises, _list_broken(judged.promises), distances, judged.domains, answers)
 
     @property
     def left(self) -> dict[str, float]:
@@ -99,6 +101,7 @@ class Measures:
         return {
             "people_found": self.people.to_dict() | {"beyond_chance_interval": [low, high]},
             "broken": list(self.broken),
+            "nearly_broken": list(self.nearly_broken),
             "promised": self.promised,
             "left": self.mean_left,
             "columns": {
@@ -116,7 +119,7 @@ class Measures:
         }
 
 
-def _broken(promises: Iterable[Promise]) -> tuple[str, ...]:
+def _list_broken(promises: Iterable[Promise]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(p.attribute for p in promises if p.verdict == BROKEN))
 
 
@@ -157,7 +160,8 @@ def measure(
     Returns
     -------
     Measures
-        People found in one draw, or in several where there are few rows; promises of two draws, distances of the first; answers.
+        People found in one draw, or in several where there are few rows; promises of two draws or more; distances of the first;
+        answers.
     """
     first = draw(0)
     beliefs = first.beliefs  # the laws are the same in every draw, and distributions nearly so
@@ -168,8 +172,9 @@ def measure(
 
     rows = np.random.default_rng(seed).permutation(first.rows) if shuffled else np.arange(first.rows)
     ordered = {n: v[rows] for n, v in truth.items()}
-    # A promise near its limit is broken by one draw of the noise and kept by the next: it must hold in both.
-    promises = [judge_columns(redraw(n).take(rows), ordered, stated=stated or {}, seed=seed) for n in range(2)]
+    # A promise near its limit is broken by one draw of the noise and kept by the next, above all among few rows.
+    trials = int(np.clip(2000 // max(first.rows, 1), 2, 6))
+    promises = [judge_columns(redraw(n).take(rows), ordered, stated=stated or {}, seed=seed) for n in range(trials)]
     asked = range(draws if questions else 0)
     columns = [{c.name: c for c in redraw(number).columns} for number in asked]
     domains = {
@@ -179,10 +184,13 @@ def measure(
     return Measures(
         look_for_people(redraw, truth, seed=seed),
         tuple(promises[0]),
-        _broken(chain(*promises)),
+        _list_broken(chain(*promises)),
         measure_distances(redraw(0), truth),
         domains,
         answer_questions(questions, columns, truth) if questions else (),
+        tuple(
+            n for n in _list_broken(map(judge_strictly, chain(*promises))) if n not in _list_broken(chain(*promises))
+        ),
     )
 
 

@@ -1,6 +1,4 @@
-"""What a sweep found: one point a setting, and which setting to begin with: as much privacy as costs no accuracy that can be told
-from chance.
-"""
+"""What a sweep found: one point per setting, with what attacks leave and what it costs, and the plan of any."""
 
 from __future__ import annotations
 
@@ -83,6 +81,11 @@ class Point:
     """What attacks leave, and how far distributions and answers are off, as `Measures` says it."""
 
     @property
+    def in_words(self) -> str:
+        """The setting, as ``gamma = 8, bins = 20``."""
+        return in_words(self.setting)
+
+    @property
     def found(self) -> float:
         """The share of people found, beyond chance."""
         return float(self.measured["people_found"]["beyond_chance"])
@@ -97,6 +100,11 @@ class Point:
     def broken(self) -> tuple[str, ...]:
         """Columns of which attacks break the promise."""
         return tuple(self.measured["broken"])
+
+    @property
+    def nearly_broken(self) -> tuple[str, ...]:
+        """Columns of which attacks may break the promise in another draw of the noise."""
+        return tuple(self.measured["nearly_broken"])
 
     @property
     def promised(self) -> float | None:
@@ -243,11 +251,39 @@ class Tradeoff:
             raise UsageError(f"there is no point {in_words(setting)}; the points are {self._settings()}")
         return plan_for(self.law, setting, self.base)
 
+    def find(self, words: str) -> Point:
+        """Return the point that ``recommended`` or the values swept name, such as ``0.5`` or ``8,20``.
+
+        Examples
+        --------
+        >>> import sfumato as sf
+        >>> result = sf.tradeoff("iris", sweep={"privacy": [0.1, 1.5]}, repeats=1)
+        >>> result.find("1.5").setting
+        {'privacy': 1.5}
+        """
+        if words == "recommended":
+            if self.advised is None:
+                raise UsageError(f"no point is recommended; name one by its values. {self.advice}")
+            return next(p for p in self.points if p.setting == self.advised)
+        named = {",".join(f"{v:g}" for v in p.setting.values()): p for p in self.points}
+        try:
+            point = named.get(",".join(f"{float(part):g}" for part in words.split(",")))
+        except ValueError:
+            point = None
+        if point is None:
+            raise UsageError(f"there is no point {words}; give recommended, or one of {' '.join(named)}")
+        return point
+
     def _settings(self) -> str:
         return "; ".join(in_words(p.setting) for p in self.points)
 
     @property
     def in_plan(self) -> str | None:
+        """What to write into a plan for the choice."""
+        return None if self.choice is None else plan_words(self.law, self.choice)
+
+    @property
+    def begin_in_plan(self) -> str | None:
         """What to write into a plan for the setting to begin with."""
         return None if self.begin is None else plan_words(self.law, self.begin)
 
@@ -273,7 +309,12 @@ class Tradeoff:
             for r in self.recommended
             if "bins" in r
         ]
-        return [*filter(None, [explain_infinite(self.points)]), *bins, f"By accuracy alone: {self.why}", f"By attacks: {self.advice}"]
+        return [
+            *filter(None, [explain_infinite(self.points)]),
+            *bins,
+            f"By accuracy alone: {self.why}",
+            f"By attacks: {self.advice}",
+        ]
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Return headers, and one row of text per setting, below those of the true values and of the commonest class."""
@@ -380,107 +421,3 @@ def _way(axis: Axis) -> str | None:
     if axis.parameter == "bins":
         return None
     return "higher" if axis.more_is_stronger else "lower"
-
-
-SURE = 2.0
-"""Standard errors within which an accuracy is taken to be as good as the best."""
-
-
-def within_noise(point: Point, best: Point) -> bool:
-    """Whether an accuracy is as good as the best one; by the best one's error alone, or unsteady settings would be forgiven."""
-    return point.accuracy >= best.accuracy - SURE * best.standard_error
-
-
-def recommend(points: Sequence[Point]) -> list[dict[str, Any]]:
-    """For each γ the smallest N whose accuracy is within noise (two standard errors) of that γ's best (2006, section 6)."""
-    out = []
-    for mine in _by_strength(points):
-        best = max(mine, key=lambda p: p.accuracy)
-        chosen = smallest(mine)
-        name, value = next(iter(chosen.setting.items()))
-        bins = int(chosen.setting["bins"])
-        out.append({name: value, "bins": bins, "accuracy": chosen.accuracy, "best": best.accuracy})
-    return out
-
-
-def smallest(points: Sequence[Point]) -> Point:
-    """Of settings that differ in N the smallest within noise of the best."""
-    best = max(points, key=lambda p: p.accuracy)
-    return min((p for p in points if within_noise(p, best)), key=lambda p: p.setting.get("bins", 0.0))
-
-
-def _by_strength(points: Sequence[Point]) -> list[list[Point]]:
-    """Settings that differ in N alone, together."""
-    values = sorted({next(iter(p.setting.values())) for p in points})
-    return [[p for p in points if next(iter(p.setting.values())) == v] for v in values]
-
-
-def ladder_of(points: Sequence[Point], axis: Axis) -> list[Point]:
-    """Return one point per strength, from gentle to strong: of those that differ in N the smallest within noise of the best."""
-    ladder = [smallest(mine) for mine in _by_strength(points)]
-    return ladder if axis.more_is_stronger else ladder[::-1]
-
-
-def isotonic(accuracies: Sequence[float]) -> list[float]:
-    """The nearest curve that never rises, from gentle to strong: runs that rise are replaced by their mean.
-
-    More noise cannot tell more, so a setting that beats a gentler one did so by luck, or the gentler one had none (least
-    squares under an order, by pooling adjacent violators: Ayer et al. 1955).
-    """
-    runs: list[tuple[float, int]] = []
-    for accuracy in accuracies:
-        runs.append((accuracy, 1))
-        while len(runs) > 1 and runs[-2][0] < runs[-1][0]:
-            (after, m), (before, n) = runs.pop(), runs.pop()
-            runs.append(((before * n + after * m) / (n + m), n + m))
-    return [mean for mean, size in runs for _ in range(size)]
-
-
-def choose(
-    points: Sequence[Point], axis: Axis, original: tuple[float, float], majority: float
-) -> tuple[dict[str, float] | None, str]:
-    """The setting to begin with and what speaks for it; None, and the reason, where accuracy decides nothing.
-
-    The strongest setting whose accuracy, evened out, is surely above guessing and within two standard errors of the best one, or
-    of the true values where the best one had the luck to beat them. `original` is their accuracy with its standard error.
-    """
-    truth, error = original
-    if truth - SURE * error <= majority:
-        return None, (
-            f"No setting is recommended: even a tree from the true values ({truth:.1%}) is not surely better than always guessing "
-            f"the commonest class ({majority:.1%}), so accuracy cannot tell settings apart. Look at balanced accuracy and AUC, "
-            "choose by privacy alone, or name another target."
-        )
-    ladder = ladder_of(points, axis)
-    even = isotonic([p.accuracy for p in ladder])
-    sure = [a - SURE * p.standard_error > majority for a, p in zip(even, ladder, strict=True)]
-    if not any(sure):
-        top = max(ladder, key=lambda p: p.accuracy)
-        return None, (
-            f"No setting is recommended: at none of them is the tree surely better than always guessing the commonest class "
-            f"({majority:.1%}); the best is {top.accuracy:.1%} at {in_words(top.setting)}. Sweep gentler values of "
-            f"{axis.parameter}, or give more rows."
-        )
-    if len(ladder) == 1:
-        return None, (
-            f"No setting is recommended: {in_words(ladder[0].setting)} alone has nothing to be compared with. It gives "
-            f"{ladder[0].accuracy:.1%}, the true values {truth:.1%}."
-        )
-    first = [p for p, a in zip(ladder, even, strict=True) if a == even[0]]
-    margin = SURE * sum(p.standard_error for p in first) / len(first)
-    best = min(even[0], truth)
-    place = max(i for i, a in enumerate(even) if a >= best - margin and (sure[i] or i == 0))
-    chosen = ladder[place]
-    words = f"{in_words(chosen.setting)}: it gives {chosen.accuracy:.1%}"
-    if even[place] != chosen.accuracy:
-        words += f" ({even[place]:.1%} evened out among its neighbours)"
-    if best > even[place]:
-        words += f", within two standard errors ({100 * margin:.1f} points) of the best, {best:.1%}"
-    if place == len(ladder) - 1:
-        way = "above" if axis.more_is_stronger else "below"
-        beyond = f"It is the strongest setting swept: try values {way} it."
-    elif even[place + 1] >= best - margin:
-        beyond = "Stronger settings cannot be told from guessing the commonest class."
-    else:
-        beyond = "Stronger settings cost more than chance explains."
-    return chosen.setting, f"{words}. The true values give {truth:.1%}. {beyond}"

@@ -26,7 +26,7 @@ from sfumato.releases import Release, as_release, read_original
 from sfumato.releasing import release
 from sfumato.text import format_number
 from sfumato.tradeoffs.measures import Measures
-from sfumato.tradeoffs.question import Answer, answer_questions, parse_questions
+from sfumato.tradeoffs.reader_question import Answer, answer_questions, parse_questions
 
 MIN_ROWS = 60
 FIGURES = {

@@ -25,10 +25,10 @@ from sfumato.releases import read_original
 from sfumato.schema import Attribute, Consent
 from sfumato.table import Original
 from sfumato.text import join_names
+from sfumato.tradeoffs.choice import choose, recommend, recommend_safe
 from sfumato.tradeoffs.measures import Measures, measure
-from sfumato.tradeoffs.point import REPEATS, Point, Tradeoff, average_scores, choose, recommend, standard_error
-from sfumato.tradeoffs.question import Question, parse_questions
-from sfumato.tradeoffs.recommendation import recommend_safe
+from sfumato.tradeoffs.point import REPEATS, Point, Tradeoff, average_scores, standard_error
+from sfumato.tradeoffs.reader_question import Question, parse_questions
 from sfumato.tradeoffs.setting import (
     Blur,
     Sweep,
@@ -147,7 +147,7 @@ def tradeoff(
         if progress:
             progress(i + 1, len(blurs))
     choice, why = choose(points, chosen.axis, (float(np.mean(truth)), error), majority)
-    advised, advice = recommend_safe(points, chosen.axis, aim)
+    advised, advice = recommend_safe(points, chosen.axis, aim, majority)
     recommended = recommend(points) if "bins" in points[0].setting else _alone(points, choice)
     return Tradeoff(
         chosen.law,

@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 from sfumato.report import charts, page, score_tables, svg
 from sfumato.text import format_number
-from sfumato.tradeoffs.point import SURE, Point, Tradeoff, explain_infinite, ladder_of
+from sfumato.tradeoffs.choice import SURE, ladder_of
+from sfumato.tradeoffs.point import Point, Tradeoff, explain_infinite
 from sfumato.tradeoffs.setting import AXES, in_words
 
 SYMBOLS = {"gamma": "γ", "epsilon": "ε", "privacy": "privacy"}
@@ -43,7 +44,9 @@ def report(result: Tradeoff, next_step: str) -> str:
             "Privacy left", page.cards(_left_charts(result)), page.paragraph(left), page.table(*result.left_table())
         ),
         *([page.section("The questions", *asked)] if result.points[0].answers else []),
-        page.section("Usefulness", page.cards(drawn), page.paragraph("“Every setting” has the figures of these charts.")),
+        page.section(
+            "Usefulness", page.cards(drawn), page.paragraph("“Every setting” has the figures of these charts.")
+        ),
         *([_sizes(result)] if grid else []),
         *([_mistakes(result)] if result.begin else []),
         page.section("Every setting", page.table(*result.table()), *(page.paragraph(t) for t in foot)),

@@ -24,7 +24,7 @@ from sfumato.questions.conditions import (
 )
 from sfumato.questions.functions import NumberSet, Piece
 from sfumato.questions.layout import Cut, lay_out_figure, merge_alike
-from sfumato.questions.question import Asked, Statistic
+from sfumato.questions.query import Asked, Statistic
 from sfumato.questions.reply import Together
 from sfumato.questions.sql import parse_question
 from sfumato.table import Column

@@ -1,7 +1,7 @@
 """Ask a release anything that can be told through its noise, each figure with its error.
 
 functions, weights      what a released value says, without bias, of a function of the true one
-sql/, question          from a SELECT to what it asks for
+sql/, query             from a SELECT to what it asks for
 conditions              three-valued logic over cells of true values
 axes, layout, sums      which columns are cut into classes, and the one fold that a figure needs
 statistics, estimate    from sums to figures with errors

@@ -14,7 +14,7 @@ from sfumato.counts import IntArray
 from sfumato.errors import UsageError
 from sfumato.questions.axes import Axis, make_axis
 from sfumato.questions.conditions import TRUE, Always, Both, Cells, Condition, Key, Values, merge_ends
-from sfumato.questions.question import Asked
+from sfumato.questions.query import Asked
 from sfumato.questions.statistics import Plan, monomials_of
 from sfumato.questions.sums import CellSums, Masks, Monomial, Numbers, Total, order_pair
 from sfumato.schema import Kind

@@ -28,7 +28,7 @@ from sfumato.questions.conditions import TRUE, Always, Both, Condition, Key, mer
 from sfumato.questions.estimate import Certainty, Estimate
 from sfumato.questions.functions import NumberSet
 from sfumato.questions.layout import Cut, is_binned, is_smooth
-from sfumato.questions.question import Asked, Statistic
+from sfumato.questions.query import Asked, Statistic
 from sfumato.questions.statistics import TOO_FEW, Z
 from sfumato.questions.sums import CellSums, Numbers
 from sfumato.reconstruction import Distribution, Figure, observed_grid, reconstruct, weighted_column

@@ -19,7 +19,7 @@ from sfumato.questions.answer import Answer
 from sfumato.questions.conditions import BucketKey, Condition, IsMissing, Key, NumberKey, merge_ends
 from sfumato.questions.estimate import Certainty, Estimate
 from sfumato.questions.layout import Layout, days_of, lay_out_figure, needs_fit
-from sfumato.questions.question import Asked, Question, Statistic
+from sfumato.questions.query import Asked, Question, Statistic
 from sfumato.questions.ranges import RangeLayout, lay_out_range
 from sfumato.questions.sql import MAX_GROUPS, parse_question
 from sfumato.questions.statistics import estimate

@@ -17,7 +17,7 @@ from sfumato.counts import FloatArray
 from sfumato.errors import UsageError
 from sfumato.questions.estimate import Certainty, Estimate
 from sfumato.questions.functions import unit_of
-from sfumato.questions.question import Asked, Statistic
+from sfumato.questions.query import Asked, Statistic
 from sfumato.questions.sums import Folded, Monomial, Total
 from sfumato.reconstruction import Figure
 from sfumato.table import Column

@@ -8,7 +8,7 @@ from typing import Any
 
 from sfumato.errors import UsageError
 from sfumato.questions.conditions import Always, Both, Condition, Either, IsMissing, Not, Truly
-from sfumato.questions.question import Asked, Statistic
+from sfumato.questions.query import Asked, Statistic
 from sfumato.questions.sql.condition_reader import ConditionReader, comparisons
 
 FIGURES = "COUNT, SHARE, SUM, AVG, VARIANCE, STDDEV, MEDIAN, QUANTILE, PERCENTILE_CONT, COVAR_SAMP and CORR"

@@ -9,7 +9,7 @@ from typing import Any
 
 from sfumato.errors import UsageError
 from sfumato.questions.conditions import Always, Key, NumberKey
-from sfumato.questions.question import Asked, Order, Question
+from sfumato.questions.query import Asked, Order, Question
 from sfumato.questions.sql.figure_reader import FIGURES, FigureReader
 from sfumato.questions.sql.group_reader import MAX_GROUPS, GroupReader
 from sfumato.table import Column

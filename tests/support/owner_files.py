@@ -222,7 +222,12 @@ def us_claims(folder: Path) -> OwnerFile:
     }
     path = folder / "claims.csv"
     path.write_bytes(csv_text(written, ",").encode())
-    identifying = ("member_id", "ssn", "full_name", "phone", "date_of_birth")
+    identifying = (
+        "member_id",
+        "ssn",
+        "full_name",
+        "phone",
+    )  # a birth date points at a person only beside other columns
     return OwnerFile("us_claims", str(path), truth, identifying, "member_id", "denied")
 
 
@@ -495,7 +500,7 @@ def clinic_database(folder: Path) -> OwnerFile:
     database.close()
     query = "SELECT patient_id, name, born, smoker, visited, systolic, crp, outcome FROM visit JOIN patient USING (patient_id) ORDER BY id"
     table = f"sqlite:///{path}?query={query}"
-    return OwnerFile("clinic_database", table, truth, ("patient_id", "name", "born"), "patient_id", "outcome")
+    return OwnerFile("clinic_database", table, truth, ("patient_id", "name"), "patient_id", "outcome")
 
 
 def yearly_parquet(folder: Path) -> OwnerFile:

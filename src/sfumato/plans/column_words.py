@@ -30,7 +30,7 @@ def whole(*words: str) -> str:
 A_PERSON = (
     "patient|pat|patienten?|patientin|paciente|customer|cust|client|kunden?|kd|cliente|usuario|user|utilisateur|benutzer|member"
     "|mitglied|membre|socio|person|pers|personen|persona|personne|personal|personnel|employee|emp|mitarbeiter|empleado|salarie"
-    "|employe|staff|student|schueler|etudiant|alumno|estudiante|eleve|subject|subj|participant|proband|probanden|teilnehmer"
+    "|employe|staff|student|schue?ler(in)?|etudiant|alumno|estudiante|eleve|subject|subj|participant|proband|probanden|teilnehmer"
     "|participante|respondent|insured|insuree|versicherte[nr]?|vers|assure|asegurado|policyholder|holder|titular|citizen|resident"
     "|tenant|mieter|borrower|applicant|candidate|bewerber|donor|beneficiary|beneficiaire|beneficiario|individual|driver|fahrer"
     "|guest|subscriber|abonne|abonado|caller|owner|inhaber|doctor|physician|arzt|medecin|medico|nurse|teacher|lehrer|victim"
@@ -81,7 +81,7 @@ ADDRESS = whole(
 PLACE = whole(
     "lat", "latitude", "latitud", "lon", "lng", "(geo|gps|home|start|end|map)_long", "longitude", "longitud", "gps(_?[xy])?",
     "geo_?(lat|lon|lng)",
-    "coord[a-z]*(_[xy])?", "breitengrad", "laengengrad", "langengrad",
+    "coord[a-z]*(_[xy])?", "breitengrad", "lae?ngengrad", "langengrad",
 ) + "|^long$"  # fmt: skip
 PERSON_ID = "|".join(
     (
@@ -94,7 +94,7 @@ LOGIN = (
     "^(login|user|user_?name|nick_?name|nick|konto_?name|account_?name|(user|login|windows|ad)_(id|kennung|login)|benutzer"
     "|identifiant|kennung|identificador|benutzername|nutzername|usuario|utilisateur|alias|handle|screen_?name)$"
 )
-CASE_ID = number_of(A_CASE) + "|aktenzeichen|geschaeftszeichen"
+CASE_ID = number_of(A_CASE) + "|aktenzeichen|geschae?ftszeichen"
 SOME_ID = "(^|_)(id|ident|no|nr|nro|num|number|nummer|numero|kennung|key|ref)(_?[0-9])?$|^(id|no|nr|nro|num|numero|n|nummer|number)_"
 """Numbers of anything; `THING_ID` tells those of goods apart."""
 THING_ID = whole(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -58,6 +58,8 @@ class Rehearsal:
     groups: RowGroups | None = None
     _beliefs: dict[str, tuple[Channel | None, Belief]] = field(default_factory=dict, repr=False)
     """By column: the law of the plan tried last, and what is believed of a value that it released."""
+    _bound: list[tuple[Plan, Mapping[str, Channel]]] = field(default_factory=list, repr=False)
+    """The plan tried last, and its laws: few rows are blurred dozens of times by one plan."""
     _judged: dict[tuple[str, int], list[Promise]] = field(default_factory=dict, repr=False)
     """By columns with their laws, and draw of the noise."""
 
@@ -76,7 +78,7 @@ class Rehearsal:
         """Return all rows, or those named, as noise of this seed releases them."""
         key = SecretKey(np.random.default_rng(seeds).bytes(32))
         released = {a.name for a in plan.schema if a.released}
-        laws = plan.bind()
+        laws = self._laws(plan)
         truth = self.truth if rows is None else self.truth.take(rows)
         owners = self._owners if rows is None else None
         columns = tuple(
@@ -86,6 +88,11 @@ class Rehearsal:
         )
         view = View(columns, None if truth.target is None else truth.target.name)
         return view.with_beliefs({c.name: self._believe(c) for c in columns})
+
+    def _laws(self, plan: Plan) -> Mapping[str, Channel]:
+        if not self._bound or self._bound[0][0] is not plan:
+            self._bound[:] = [(plan, plan.bind())]
+        return self._bound[0][1]
 
     def _believe(self, column: Column) -> Belief:
         """Return what is believed of a column by somebody who knows its true distribution."""

@@ -9,6 +9,9 @@ import html
 import re
 from collections.abc import Iterable
 
+OWNER_KEY = "sfumato.key"
+"""The file in which the command line keeps an owner's key, and looks for it."""
+
 
 def format_number(value: float, digits: int = 4) -> str:
     """Round to `digits` significant digits, with commas between thousands and a power of ten only where it is needed.

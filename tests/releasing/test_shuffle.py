@@ -97,9 +97,12 @@ def test_one_table_has_one_order_and_another_table_another(made, rows, plan, tmp
     assert not elsewhere.to_arrow()["ward"].equals(made[1].to_arrow()["ward"])
 
 
-def test_an_audit_undoes_the_order_with_the_key_and_asks_for_it_in_one_line(made, rows):
+def test_an_audit_undoes_the_order_with_the_key_and_asks_for_it_in_one_line(made, rows, tmp_path, monkeypatch):
     plain, shuffled = made
-    with pytest.raises(UsageError, match=r"were shuffled; give the key of its owner with key="):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(
+        UsageError, match=r"were shuffled, and there is no sfumato.key here; give the key of its owner with key="
+    ):
         sf.audit(shuffled, rows)
     with pytest.raises(DataError, match="give the same table"):
         sf.audit(shuffled, rows, key=sf.SecretKey(bytes(32)))
@@ -160,11 +163,13 @@ def test_the_command_line_shuffles_and_audits(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run = CliRunner().invoke
     assert run(cli, ["release", "iris", "-o", "r", "--privacy", "0.5", "--shuffle"]).exit_code == 0
+    assert run(cli, ["audit", "iris", "r", "--targets", "10"]).exit_code == 0, "the key lies where release left it"
+    (tmp_path / "sfumato.key").rename(tmp_path / "owner.key")
     refused = run(cli, ["audit", "iris", "r"])
     assert refused.exit_code == 2
     assert "give the key of its owner with --key" in refused.stderr
-    assert run(cli, ["audit", "iris", "r", "--key", "sfumato.key", "--targets", "10"]).exit_code == 0
-    assert run(cli, ["compare", "iris", "r", "--key", "sfumato.key"]).exit_code == 0
+    assert run(cli, ["audit", "iris", "r", "--key", "owner.key", "--targets", "10"]).exit_code == 0
+    assert run(cli, ["compare", "iris", "r", "--key", "owner.key"]).exit_code == 0
 
 
 def test_buckets_hand_rows_out_by_their_words_and_equal_words_as_they_came(tmp_path: Path):

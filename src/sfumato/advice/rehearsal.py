@@ -170,7 +170,7 @@ class Rehearsal:
             return None
         tree, train, test = self._trial
         seen = self.view(plan).take(train).classes()
-        if seen is None:
+        if seen is None or not seen.columns:
             return None
         return self._score(tree, test).accuracy, self._score(STRATEGIES["byclass"].grow(seen)[0], test).accuracy
 
@@ -201,7 +201,7 @@ class Rehearsal:
     @cached_property
     def _trial(self) -> tuple[Tree, IntArray, IntArray] | None:
         """A tree of true rows, the rows that it was grown from, and others to judge it by; None without a class, or with few rows."""
-        if self.truth.target is None:
+        if self.truth.target is None or not self.truth.columns:
             return None
         max_rows, min_rows = 6000, 60
         known = np.flatnonzero(self.truth.codes >= 0)

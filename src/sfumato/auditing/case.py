@@ -39,6 +39,7 @@ from sfumato.releases import (
 )
 from sfumato.schema import Attribute, Role
 from sfumato.table import Column, Original, require_original
+from sfumato.text import OWNER_KEY
 
 Truth = dict[str, FloatArray]
 
@@ -64,11 +65,12 @@ def original_of(
         original, rows = original.take(kept), np.flatnonzero(kept)
     check_rows(release, original.rows)
     if release.manifest.shuffled:
-        if key is None:
+        if key is None and not Path(OWNER_KEY).exists():
             raise UsageError(
-                f"the rows of {release.folder} were shuffled; give the key of its owner with key= to undo it"
+                f"the rows of {release.folder} were shuffled, and there is no {OWNER_KEY} here; give the key of its owner with key= "
+                "to undo it"
             )
-        order = RowOrder.of(key, release.manifest.salt).rows(original.rows)
+        order = RowOrder.of(OWNER_KEY if key is None else key, release.manifest.salt).rows(original.rows)
         original, rows = original.take(order), rows[order]
     return original, rows
 

@@ -31,7 +31,11 @@ from sfumato.text import format_number
 @click.option(
     "--also", "others", multiple=True, type=Path, metavar="DIR", help="Another release of the same rows; may repeat."
 )
-@click.option("--key", type=Path, help="The owner's key: the ledger beside it tells other releases of the same rows.")
+@click.option(
+    "--key",
+    type=Path,
+    help="The owner's key: the ledger beside it tells other releases of the same rows. Shuffled rows need it; sfumato.key is found.",
+)
 @click.option("--ledger", type=Path, help="The ledger, where it does not lie beside its key (--key opens it).")
 @click.option("--control", metavar="TABLE", help="People who are not in the release, to compare with.")
 @click.option("--summary", type=Path, help="Also write the verdict and its figures in short, as .json.")

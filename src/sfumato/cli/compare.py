@@ -17,7 +17,7 @@ from sfumato.cli.output import give, say, show, table, warn
 @options.release
 @click.option("-k", type=int, help="How many clusters (default: the method's, else chosen by the silhouette).")
 @click.option("--every", is_flag=True, help="Also compare trees for every categorical column, not only the target.")
-@click.option("--key", type=Path, help="The owner's key, which undoes a shuffle of the rows.")
+@click.option("--key", type=Path, help="The owner's key, which undoes a shuffle of the rows; sfumato.key is found.")
 @options.reading(shown=True)
 @options.engine
 @click.option("--sample", type=int, default=100_000, show_default=True, help="Rows that are compared on a cluster.")

@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 
 import click
 
+from sfumato.text import OWNER_KEY
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -138,7 +140,7 @@ def _open_input(table: str, said: dict[str, Any], *, shown: bool) -> Any:
 
 def owner_key(about: str) -> Callable[[F], F]:
     """Give a command --key, the file of the owner's key."""
-    return click.option("--key", type=Path, default=Path("sfumato.key"), show_default=True, help=about)
+    return click.option("--key", type=Path, default=Path(OWNER_KEY), show_default=True, help=about)
 
 
 def output(about: str, name: str = "output", *, required: bool = False) -> Callable[[F], F]:

@@ -40,6 +40,31 @@ def test_a_key_file_is_its_owners_alone_and_is_never_overwritten(tmp_path: Path)
     assert load_key(path) == key
 
 
+@pytest.mark.parametrize("step", ["fsync", "link"])
+def test_a_key_appears_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    """A run that ends while it writes the key leaves no file that is not a key, and the next run makes one."""
+    path = tmp_path / "k"
+
+    def end(*_given: object) -> None:
+        assert not path.exists()
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("sfumato.releases.keys.os." + step, end)
+        with pytest.raises(KeyboardInterrupt):
+            create_key(path)
+    assert not [p for p in tmp_path.iterdir() if p.name == "k" or "k.partial" in p.name]
+    assert create_key(path) == load_key(path)
+
+
+def test_a_key_is_written_where_a_file_system_knows_no_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_given: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr("sfumato.releases.keys.os.link", refuse)
+    assert create_key(tmp_path / "k") == load_key(tmp_path / "k")
+
+
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o644, 0o660, 0o777])
 def test_a_key_that_others_can_read_is_refused(tmp_path: Path, mode: int) -> None:
     create_key(tmp_path / "k")

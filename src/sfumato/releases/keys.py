@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sfumato.errors import UsageError
+from sfumato.io import find_abandoned, partial_path
 from sfumato.randomness import SecretKey
 
 FIRST_LINE = "sfumato owner key v2 - anyone who holds it can remove the noise: keep it private, and keep it"
@@ -80,12 +81,24 @@ def load_key(path: str | Path) -> SecretKey:
 
 
 def write_key_file(path: Path, secret: SecretKey, ledger: Path) -> None:
-    """Write a new key that only its owner can read; raise FileExistsError if the file exists."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(f"{FIRST_LINE}\n{secret.secret.hex()}\n{LEDGER_LINE}{ledger}\n")
-        file.flush()
-        os.fsync(file.fileno())
+    """Write a new key that only its owner can read, whole or not at all; raise FileExistsError if the file exists."""
+    hidden = partial_path(path)
+    for left in find_abandoned(path):
+        left.unlink(missing_ok=True)
+    try:
+        descriptor = os.open(hidden, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(f"{FIRST_LINE}\n{secret.secret.hex()}\n{LEDGER_LINE}{ledger}\n")
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            os.link(hidden, path)  # a rename would replace a key that another run has just made
+        except FileExistsError:
+            raise
+        except OSError:  # a file system without links
+            hidden.rename(path)
+    finally:
+        hidden.unlink(missing_ok=True)
 
 
 def check_key_outside(key: Path, folder: Path) -> None:

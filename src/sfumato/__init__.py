@@ -19,6 +19,7 @@ HOMES = (
     ("sfumato.description", ("describe",)),
     ("sfumato.certificates", ("certify",)),
     ("sfumato.mining", ("reconstruct", "mine", "predict", "evaluate", "cluster")),
+    ("sfumato.modelling", ("model",)),
     ("sfumato.questions", ("ask", "fit", "associate", "power")),
     ("sfumato.auditing", ("compare", "audit")),
     ("sfumato.tradeoffs", ("tradeoff", "compare_plans")),
@@ -35,6 +36,7 @@ HOMES = (
     ("sfumato.randomness", ("SecretKey",)),
     ("sfumato.reconstruction", ("Distribution", "Figure")),
     ("sfumato.mining", ("Reconstruction", "Reconstructions", "Model", "Evaluation")),
+    ("sfumato.modelling", ("FitSettings", "TableModel")),
     ("sfumato.questions", ("Answer", "Estimate", "RegressionFit", "Crosstab", "Correlations", "Itemsets", "Power")),
     ("sfumato.mining.estimators", ("PerturbedTreeClassifier",)),
     ("sfumato.auditing", ("audit_epsilon", "Comparison", "Audit")),
@@ -87,6 +89,7 @@ if TYPE_CHECKING:  # `as` tells type checkers that a name is handed on
         reconstruct as reconstruct,
     )
     from sfumato.mining.estimators import PerturbedTreeClassifier as PerturbedTreeClassifier
+    from sfumato.modelling import FitSettings as FitSettings, TableModel as TableModel, model as model
     from sfumato.papers import Results as Results, reproduce as reproduce
     from sfumato.plans import Plan as Plan
     from sfumato.questions import (

@@ -20,6 +20,7 @@ HEAVY = {
 }  # fmt: skip
 EXPERIMENTS = (
     "generators", "papers", "reconstruction", "trees", "clusters", "attacks", "auditing", "advice", "tradeoffs",
+    "modelling",
 )  # fmt: skip
 """Rooms whose chance is public and repeatable on purpose: it makes tables, starts searches and resamples, and hides nobody."""
 

@@ -15,7 +15,7 @@ dataset       a whole table of reconstructed values
 Start with columns.reconstruct, then em.em_step. Laws come from `channels`; nothing here knows trees, attacks or releases.
 """
 
-from sfumato.reconstruction.bases import share_cells
+from sfumato.reconstruction.bases import Lattice, cell_kernel, share_cells
 from sfumato.reconstruction.closed_form import (
     clip_negative,
     exact_counts,
@@ -37,6 +37,7 @@ from sfumato.reconstruction.columns import (
 from sfumato.reconstruction.dataset import reconstruct_dataset
 from sfumato.reconstruction.distribution import Distribution, wilson
 from sfumato.reconstruction.em import Fit, em_step, fit_bayes, fit_em, fit_ems, fit_groups, smooth_axis
+from sfumato.reconstruction.fine_column import has_shape
 from sfumato.reconstruction.joint import JointDistribution, apply_along_axes, fit_separable, reconstruct_joint
 from sfumato.reconstruction.moments import Figure
 from sfumato.reconstruction.penalised import fit_averaged

@@ -1,0 +1,13 @@
+"""Model a released table as a whole: the joint distribution of its true values, and rows drawn from it.
+
+facets           a column as the model sees it: cells of true values, bins of released ones
+product_mixture  a mixture of products and one pass of EM, a sum that blocks add up
+table_model      the model: how it is fitted, plausible true rows given the released ones, new rows
+chance           random numbers that belong to a row, so that any engine draws the same
+release_model    the model of a release
+
+Start with table_model. Laws come from `channels`, single columns from `reconstruction`; nothing here sees a true value.
+"""
+
+from sfumato.modelling.release_model import model
+from sfumato.modelling.table_model import FitSettings, TableModel

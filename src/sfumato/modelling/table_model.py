@@ -1,0 +1,323 @@
+"""The joint distribution of all columns of a released table, the class among them, behind their noise.
+
+Rows that were chosen by a hash of their numbers (all, in most tables) say how columns are cut into cells, how many components
+a mixture takes and where EM leads from several random starts. In larger tables a few more passes go over all rows, as folds of
+sums that come out the same in any order. The model is the mean of the fits: averaging smooths out what chance put into each.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from sfumato.counts import FloatArray, IntArray, Sums
+from sfumato.errors import DataError
+from sfumato.hashing import choose_rows
+from sfumato.modelling.chance import Chance
+from sfumato.modelling.facets import TINY, Facet
+from sfumato.modelling.product_mixture import Bins, Expectation, Mixture, maximise, pick_rows, start_mixture
+from sfumato.schema import Attribute
+from sfumato.table import Column, Table, refuse_correlated_noise
+from sfumato.text import join_names
+
+Progress = Callable[[str], None]
+"""Is told what is being done."""
+
+
+class Rows(Protocol):
+    """Released rows, wherever they are: a table in memory, or one that is only counted."""
+
+    @property
+    def table(self) -> Table:
+        """Columns and laws; the rows need not be there."""
+
+    def fold(self, count: Any) -> Any:
+        """Return the sum of what `count` makes of blocks of rows and their numbers."""
+
+    def sample(self, size: int) -> Table:
+        """Return at most `size` rows, chosen by a hash of their numbers, in the order of the table."""
+
+
+@dataclass(frozen=True, eq=False)
+class HeldRows:
+    """A table in memory."""
+
+    table: Table
+
+    def fold(self, count: Any) -> Any:
+        """Count all rows at once."""
+        return count(self.table, np.arange(self.table.rows))
+
+    def sample(self, size: int) -> Table:
+        """Return at most `size` rows."""
+        return self.table.take(np.sort(choose_rows(np.arange(self.table.rows), size)))
+
+
+@dataclass(frozen=True, eq=False)
+class Locating:
+    """A pass of EM over a block: its values are located in the bins of the model first."""
+
+    facets: tuple[Facet, ...]
+    expectation: Expectation
+
+    def __call__(self, table: Table, _rows: IntArray) -> Sums:
+        """Return the sums over the rows of a block."""
+        return self.expectation(Bins.of(self.facets, locate(self.facets, table)))
+
+
+def locate(facets: Sequence[Facet], table: Table) -> list[IntArray]:
+    """Return the bins of the rows, one array per column."""
+    return [f.codes(c) for f, c in zip(facets, table.all_columns, strict=True)]
+
+
+@dataclass(frozen=True)
+class FitSettings:
+    """How a model is fitted.
+
+    Parameters
+    ----------
+    components : sequence of int
+        Numbers of components to choose from by held-out rows.
+    starts : int
+        Fits from random starts, whose mean is the model.
+    sketch : int
+        Rows that the first passes see.
+    passes : tuple of int
+        Passes over the sketch, and over all rows.
+    rows : int
+        Rows that are brought together to cut columns into cells and to choose by.
+    cells : int
+        Cells of a column of numbers.
+    prior : float
+        Rows that follow the columns' own distributions, added to each component.
+    seed : int
+        Where random starts come from.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> sf.FitSettings(components=(1, 8)).starts
+    4
+    """
+
+    components: tuple[int, ...] = (1, 4, 16, 64)
+    starts: int = 4
+    sketch: int = 15_000
+    passes: tuple[int, int] = (60, 10)
+    rows: int = 100_000
+    cells: int = 32
+    prior: float = 0.5
+    seed: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class TableModel:
+    """A mixture of products over the true values of all columns, fitted through their noise.
+
+    Attributes
+    ----------
+    facets : tuple of Facet
+        The columns, the target last.
+    mixture : Mixture
+        P(true cells) = Σ_k π_k Π_c f_kc.
+    rows : int
+        Rows of the release.
+    target : str, optional
+        The column that others are to predict.
+    chosen : mapping
+        What was chosen on the way; ``chosen["why"]`` is a sentence.
+    release : str
+        The name of the release.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import sfumato as sf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model = sf.model(sf.release("iris", sf.plan("iris", privacy=0.25), f"{folder}/release"))
+    >>> model.names[-1], model.rows
+    ('class', 150)
+    """
+
+    facets: tuple[Facet, ...]
+    mixture: Mixture
+    rows: int
+    target: str | None = None
+    chosen: Mapping[str, Any] = field(default_factory=dict)
+    release: str = ""
+
+    @classmethod
+    def fit(
+        cls, rows: Rows | Table, settings: FitSettings | None = None, progress: Progress | None = None
+    ) -> TableModel:
+        """Fit the model of released rows.
+
+        Parameters
+        ----------
+        rows
+            A table of released columns with their laws, or one that is only counted.
+        settings
+            How it is fitted.
+        progress
+            Is told what is being done.
+        """
+        settings, tell = settings or FitSettings(), progress or (lambda _: None)
+        source: Rows = HeldRows(rows) if isinstance(rows, Table) else rows
+        refuse_correlated_noise("a model of the whole table", source.table.all_columns)
+        sample = source.sample(settings.rows)
+        if not sample.rows:
+            raise DataError("the release holds no rows, so there is nothing to model")
+        tell("looking at the columns")
+        facets = tuple(Facet.of(column, settings.cells) for column in sample.all_columns)
+        bins = Bins.of(facets, locate(facets, sample))
+        sketch = bins.take(np.sort(choose_rows(np.arange(bins.rows), settings.sketch)))
+        tell("choosing the number of components")
+        size, chosen = choose_size(facets, sketch, settings)
+        whole = sample.rows < settings.rows
+        fits = []
+        for start in range(settings.starts if size > 1 else 1):
+            tell(f"fitting, start {start + 1} of {settings.starts}")
+            rng = np.random.default_rng([settings.seed, start])
+            mixture = start_mixture(facets, size, rng)
+            mixture = run_passes(mixture, facets, sketch, settings.passes[0], settings.prior)
+            for _ in range(settings.passes[1] if bins.rows > sketch.rows else 0):
+                expectation = Expectation.of(mixture, facets)
+                sums = expectation(bins) if whole else source.fold(Locating(facets, expectation))
+                mixture = maximise(mixture, sums, facets, settings.prior)
+            fits.append(mixture)
+        mixture = Mixture.union(fits)
+        count = sample.rows if whole else round(float(sums.arrays["weights"].sum()))
+        target = source.table.target
+        return cls(facets, mixture, count, None if target is None else target.name, chosen)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns, the target last."""
+        return tuple(facet.name for facet in self.facets)
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        """What the columns hold."""
+        return tuple(facet.attribute for facet in self.facets)
+
+    @cached_property
+    def _expectation(self) -> Expectation:
+        return Expectation.of(self.mixture, self.facets)
+
+    def responsibilities(self, codes: Sequence[IntArray]) -> FloatArray:
+        """Return P(component | released row), shape (rows, components)."""
+        bins = Bins.of(self.facets, codes)
+        shares, _ = bins.responsibilities(self._expectation.log_bins, self._expectation.log_weights)
+        return np.asarray(shares, dtype=np.float64)
+
+    def draw(self, table: Table, rows: IntArray, name: str = "0") -> Table:
+        """Draw a plausible true row for each released one.
+
+        First a component from P(k | released row), then each column from P(x | k, released value) ∝ f_kc[x] K_c[y, x]: given
+        the component, columns are independent.
+
+        Parameters
+        ----------
+        table
+            Released rows.
+        rows
+            Their numbers: the same row gets the same draw on any engine.
+        name
+            Another name gives another draw.
+        """
+        block = 2**13
+        parts = []
+        for begin in range(0, max(len(rows), 1), block):
+            part = slice(begin, begin + block)
+            held = table.take(np.arange(len(rows))[part])
+            parts.append(self._draw_block(held, Chance.of_rows(rows[part], name)))
+        values = [np.concatenate(same) for same in zip(*parts, strict=True)]
+        return self._table(values, table.target is not None)
+
+    def _draw_block(self, table: Table, chance: Chance) -> list[FloatArray]:
+        codes = locate(self.facets, table)
+        upto = np.cumsum(self.responsibilities(codes), axis=1)
+        component = pick_rows(upto, chance.heights("component"))
+        out = []
+        for facet, own, code, column in zip(self.facets, self.mixture.tables, codes, table.all_columns, strict=True):
+            part = chance.derive(facet.name)
+            weights = own[component]
+            known = code >= 0
+            weights[known] *= np.maximum(facet.kernel.rows(code[known]), TINY)
+            cells = pick_rows(np.cumsum(weights, axis=1), part.heights("cell"))
+            out.append(facet.values(cells, code, column, part))
+        return out
+
+    def sample(self, size: int, seed: int = 0) -> Table:
+        """Draw new rows from the model alone. None of them is anybody's row.
+
+        Parameters
+        ----------
+        size
+            How many rows.
+        seed
+            Another seed gives other rows.
+        """
+        chance = Chance.of_rows(np.arange(size), f"new rows {seed}")
+        component = self.mixture.choose_components(size, chance)
+        nothing = np.full(size, -1)
+        values = []
+        for facet, own in zip(self.facets, self.mixture.tables, strict=True):
+            part = chance.derive(facet.name)
+            cells = pick_rows(np.cumsum(own, axis=1)[component], part.heights("cell"))
+            values.append(facet.values(cells, nothing, None, part))
+        return self._table(values, self.target is not None)
+
+    def _table(self, values: Sequence[FloatArray], with_target: bool) -> Table:
+        columns = [Column(f.attribute, None, v) for f, v in zip(self.facets, values, strict=True)]
+        return Table(tuple(columns[:-1]), columns[-1]) if with_target else Table(tuple(columns))
+
+
+def run_passes(mixture: Mixture, facets: Sequence[Facet], bins: Bins, passes: int, prior: float) -> Mixture:
+    """Run EM over rows in memory."""
+    for _ in range(passes):
+        mixture = maximise(mixture, Expectation.of(mixture, facets)(bins), facets, prior)
+    return mixture
+
+
+def choose_size(facets: Sequence[Facet], bins: Bins, settings: FitSettings) -> tuple[int, dict[str, Any]]:
+    """Choose the number of components by the log-likelihood of held-out rows; of equals, within one standard error, the fewest.
+
+    Parameters
+    ----------
+    facets
+        The columns.
+    bins
+        The rows to choose by; every fourth is held out.
+    settings
+        The numbers to choose from, and how fits are made.
+    """
+    passes, rows_per_component = 30, 20
+    sizes = [k for k in settings.components if k == 1 or bins.rows >= k * rows_per_component]
+    held = np.arange(bins.rows) % 4 == 3
+    train, test = bins.take(np.flatnonzero(~held)), bins.take(np.flatnonzero(held))
+    if len(sizes) == 1 or not train.rows or not test.rows:
+        words = f"{bins.rows:,} rows are too few to tell how columns depend on each other" if len(sizes) == 1 else ""
+        return sizes[0], {"components": sizes[0], "why": words or "one number of components was asked for"}
+    logs = []
+    for size in sizes:
+        mixture = start_mixture(facets, size, np.random.default_rng([settings.seed, 99, size]))
+        mixture = run_passes(mixture, facets, train, passes, settings.prior)
+        expectation = Expectation.of(mixture, facets)
+        logs.append(test.responsibilities(expectation.log_bins, expectation.log_weights)[1].astype(np.float64))
+    best = int(np.argmax([log.mean() for log in logs]))
+    for place in range(best + 1):
+        behind = logs[best] - logs[place]
+        if place == best or behind.mean() <= behind.std() / math.sqrt(len(behind)):
+            break
+    gains = {str(k): float((log - logs[0]).mean()) for k, log in zip(sizes, logs, strict=True)}
+    tried = join_names([str(k) for k in sizes])
+    why = f"{sizes[place]} components explain held-out rows best, or as well as more would (tried: {tried})"
+    if sizes[place] == 1:
+        why = "held-out rows do not show that columns depend on each other"
+    return sizes[place], {"components": sizes[place], "starts": settings.starts, "held_out_gain": gains, "why": why}

@@ -95,10 +95,12 @@ def _with_shuffle(plan: Plan, rehearsal: Rehearsal) -> Plan:
 def with_promises(plan: Plan, rehearsal: Rehearsal) -> Plan:
     """Return the plan with a smaller promise for each column of which attacks leave less than its noise promises.
 
-    What they leave is measured in two draws of the noise and taken at the lower end of its interval, less a twentieth.
+    What they leave is measured in several draws of the noise, more of them where rows are few and draws differ much, and taken at
+    the lowest end of its interval, less a twentieth.
     """
-    draws = [rehearsal.promises(plan, draw) for draw in range(2)]
-    spare = 0.95
+    min_draws, max_draws, judged_rows, spare = 2, 10, 10_000, 0.95
+    size = max(min_draws, min(-(-judged_rows // max(rehearsal.truth.rows, 1)), max_draws))
+    draws = [rehearsal.promises(plan, draw) for draw in range(size)]
     promises = dict(plan.promises)
     for judged in zip(*draws, strict=True):
         left = spare * min(p.left_interval[0] for p in judged)

@@ -99,7 +99,7 @@ class Search:
 def judge_strictly(promise: Promise) -> Promise:
     """Return the promise under narrower limits than those of an audit, so that an audit of another draw agrees."""
     lone = (promise.left, promise.left)
-    return replace(promise, left_interval=lone, min_unbroken=0.75, min_own_law=0.95, min_gain=0.07)
+    return replace(promise, left_interval=lone, min_unbroken=0.75, min_own_law=0.97, min_gain=0.07)
 
 
 def gives_much_away(promise: Promise) -> bool:

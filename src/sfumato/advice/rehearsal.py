@@ -11,7 +11,7 @@ import numpy as np
 
 from sfumato.advice.goal import Share
 from sfumato.attacks import Belief, LikelihoodLinkage, RowGroups, RowOrder, Targets, View
-from sfumato.auditing import Promise, judge_columns
+from sfumato.auditing import Promise, distribution, judge_columns
 from sfumato.channels import Channel
 from sfumato.counts import FloatArray, IntArray
 from sfumato.mining import Scores, score_model
@@ -23,10 +23,8 @@ from sfumato.trees import original as tree_of_truth
 
 
 def _believe(column: Column, truth: FloatArray) -> Belief:
-    grid = column.true_grid(100)
-    known = truth[~np.isnan(truth)]
-    counts = np.bincount(grid.locate(known), minlength=grid.size) if len(known) else np.ones(grid.size)
-    return Belief(column, column.transition(grid), counts / counts.sum())
+    grid, mass = distribution(column, truth)
+    return Belief(column, column.transition(grid), mass)
 
 
 def blur_column(column: Column, law: Channel, key: SecretKey, owners: Entities | None) -> Column:

@@ -15,6 +15,7 @@ epsilon.py        whether samples of a law keep the ε that it states
 Start with runner.py. Nothing here is imported by an attack: only this room sees true values.
 """
 
+from sfumato.auditing.case import distribution
 from sfumato.auditing.comparison import Comparison, compare
 from sfumato.auditing.decision import LIMITS, Decision, Limits, Verdict, decide
 from sfumato.auditing.epsilon import audit_epsilon

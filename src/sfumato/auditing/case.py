@@ -23,7 +23,6 @@ from sfumato.engines import Engine
 from sfumato.errors import GIVE_SAME_TABLE, DataError, UsageError
 from sfumato.guided import find_kept_rows
 from sfumato.randomness import SecretKey
-from sfumato.reconstruction import paper_size
 from sfumato.releases import (
     Entry,
     Ledger,
@@ -82,12 +81,41 @@ def check_rows(release: Release, rows: int) -> None:
 
 
 def distribution(column: Column, truth: FloatArray) -> tuple[Grid, FloatArray]:
-    """Return the true distribution of a column, on cells coarse enough to say nothing of single people."""
+    """Return the true distribution of a column, on cells coarse enough to say nothing of single people.
+
+    Neighbouring cells of numbers are joined until each holds several people: many narrow cells where most people are, and few in
+    the tails.
+    """
+    max_cells, min_people = 100, 8
     known = truth[~np.isnan(truth)]
-    grid = column.true_grid(paper_size(max(len(known), 1)))
+    grid = column.true_grid(max_cells)
     if not len(known):
         return grid, np.full(grid.size, 1.0 / grid.size)
-    return grid, np.bincount(grid.locate(known), minlength=grid.size) / len(known)
+    counts = np.bincount(grid.locate(known), minlength=grid.size)
+    if column.attribute.kind.numeric and grid.edges is not None:
+        first = join_cells(counts, min_people)
+        counts = np.add.reduceat(counts, first)
+        grid = replace(grid, edges=grid.edges[np.append(first, grid.size)])
+    return grid, counts / len(known)
+
+
+def join_cells(counts: IntArray, least: int) -> IntArray:
+    """Return where groups of neighbouring cells begin that hold at least `least` each; all cells are one group where they hold less.
+
+    Examples
+    --------
+    >>> join_cells(np.array([3, 9, 0, 4, 5, 1]), 8).tolist()
+    [0, 2]
+    """
+    first, held = [0], 0
+    for place, count in enumerate(counts):
+        if held >= least:
+            first.append(place)
+            held = 0
+        held += int(count)
+    if held < least and len(first) > 1:
+        first.pop()
+    return np.array(first)
 
 
 def sample_rows(

@@ -18,6 +18,7 @@ from sfumato.attacks import (
     ATTACKS,
     DISTRIBUTION,
     NO_REMEDY,
+    PCA,
     BayesEstimate,
     ColumnPosterior,
     ConditionalPosterior,
@@ -28,6 +29,7 @@ from sfumato.attacks import (
     RowGroups,
     RowOrder,
     Scope,
+    Spectral,
     View,
     cell_widths,
     smallest_sets,
@@ -373,6 +375,8 @@ def judge_columns(
         RowOrder,
         PersonRows,
         BayesEstimate,
+        Spectral,
+        PCA,
     )
     return judge_promises(case, [f for kind in quick for f in try_attack(kind, case)[0]], stated=stated)
 

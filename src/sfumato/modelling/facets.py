@@ -7,13 +7,14 @@ their masses. Labels are cells by themselves, and a missing value is one more ce
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from sfumato.channels import Additive, DenseKernel, Kernel, Transition, with_missing
-from sfumato.counts import FloatArray, Grid, IntArray, lattice_range, scatter
+from sfumato.counts import FloatArray, Grid, IntArray, lattice_range, lattice_value, scatter
 from sfumato.modelling.chance import Chance
 from sfumato.reconstruction import Lattice, cell_kernel, has_shape, reconstruct
 from sfumato.schema import Attribute
@@ -231,14 +232,14 @@ class Facet:
         fine = np.minimum(fine, grid.size - 1)
         if grid.atoms is not None:
             return grid.atoms[fine].astype(np.float64)
-        edges, height = grid.finite_edges, chance.heights("value")
-        if not grid.step:
-            low, high = self.attribute.interval.low, self.attribute.interval.high
-            out = np.clip(edges[fine] + height * (edges[fine + 1] - edges[fine]), low, high)
-        else:
-            begin, end = lattice_range(edges, grid.step)
+        edges, height, ends = grid.finite_edges, chance.heights("value"), self.attribute.interval
+        if step := grid.step or self.attribute.step:
+            begin, end = lattice_range(edges, step)
             members = np.maximum(end - begin + 1, 1)
-            out = (begin[fine] + np.floor(height * members[fine])) * grid.step
+            places = begin[fine] + np.floor(height * members[fine])
+            out = lattice_value(np.clip(places, *lattice_ends(self.attribute)), step)
+        else:
+            out = np.clip(edges[fine] + height * (edges[fine + 1] - edges[fine]), ends.low, ends.high)
         return out if self.lone is None else np.where(np.isnan(self.lone[fine]), out, self.lone[fine])
 
     def _sharpen(self, out: FloatArray, fine: IntArray, released: FloatArray, chance: Chance) -> None:
@@ -264,10 +265,33 @@ class Facet:
             above, below = np.where(over, middle, above), np.where(over, below, middle)
         drawn = y - (below + above) / 2
         ends = self.attribute.interval
-        if step := self.fine.step:
+        if step := self.fine.step or self.attribute.step:
             begin, end = lattice_range(edges, step)
-            drawn = np.clip(np.round(drawn / step), begin[fine[rows]], end[fine[rows]]) * step
-        out[rows] = np.clip(drawn, ends.low, ends.high)
+            places = np.clip(np.round(drawn / step), begin[fine[rows]], np.maximum(begin, end)[fine[rows]])
+            out[rows] = lattice_value(np.clip(places, *lattice_ends(self.attribute)), step)
+        else:
+            out[rows] = np.clip(drawn, ends.low, ends.high)
+
+
+def lattice_ends(attribute: Attribute) -> tuple[float, float]:
+    """Return the first and the last value of a column with steps, in steps."""
+    step, ends = attribute.step, attribute.interval
+    return math.ceil(ends.low / step - 1e-9), math.floor(ends.high / step + 1e-9)
+
+
+def settle(attribute: Attribute, x: FloatArray) -> FloatArray:
+    """Bring numbers into the domain and onto its lattice.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sfumato.schema import Interval, Kind
+    >>> settle(Attribute("age", Kind.INTEGER, Interval(0, 99)), np.array([-3.2, 31.4, 120.0])).tolist()
+    [0.0, 31.0, 99.0]
+    """
+    if step := attribute.step:
+        return lattice_value(np.clip(np.round(x / step), *lattice_ends(attribute)), step)
+    return np.clip(x, attribute.interval.low, attribute.interval.high)
 
 
 def group_cells(mass: FloatArray, size: int) -> IntArray:

@@ -15,7 +15,7 @@ import numpy as np
 from sfumato.channels import DenseKernel, Kernel, Projective, TwoLevels, label_operator, with_missing
 from sfumato.counts import FloatArray, IntArray, scatter
 from sfumato.modelling.chance import Chance
-from sfumato.modelling.facets import Facet, Locator, share_labels
+from sfumato.modelling.facets import Facet, Locator
 from sfumato.table import Column
 
 
@@ -54,9 +54,9 @@ class ManyLabels(Facet):
         column
             The released values with their law.
         max_cells
-            Cells at most; fewer where each of thousands of codes has a probability in every cell.
+            Cells at most; fewer where the noise hides which labels are common, and where each of thousands of codes has a probability in every cell.
         """
-        max_entries = 2**18  # codes × cells of a kernel, which every pass multiplies by
+        max_entries = 2**20  # codes × cells of a kernel, which every pass multiplies by
         true = column.true_grid(1)
         operator = label_operator(column.channel, true)
         if operator is None:
@@ -64,8 +64,7 @@ class ManyLabels(Facet):
         observed = column.observed_grid(true)
         if isinstance(column.channel, Projective):
             max_cells = int(np.clip(max_entries // observed.size, 2, max_cells))
-        mass = share_labels(column, true, observed)
-        common = np.sort(np.argsort(-mass, kind="stable")[: max_cells - 1])
+        mass, common = estimate_shares(operator, column.locate(observed), max_cells - 1)
         place = scatter(true.size, common, np.arange(len(common)), len(common))
         return cls(
             replace(column, values=np.empty(0)),
@@ -164,3 +163,50 @@ class ManyLabels(Facet):
     def _inside(self) -> FloatArray:
         """The share, among the rare labels, of those that each released code stands for."""
         return np.maximum(np.asarray(self.operator.sets.cells_of(self._rest)), 0.0)
+
+
+def estimate_shares(operator: TwoLevels, codes: IntArray, max_common: int) -> tuple[FloatArray, IntArray]:
+    """Estimate the shares of many labels, and choose those that are common beyond doubt.
+
+    A released code lies in the set of its own label with probability p, in that of another with q, so the share of codes in the
+    set of a label, h, makes (h − q)/(p − q) an unbiased estimate of its share, of variance h(1 − h)/n/(p − q)². Common labels
+    stand out of the mean by 3 standard errors. Of the others the noise is larger than the differences, and estimates
+    are shrunk to their mean by the part of their variance that is noise (James & Stein 1961).
+
+    Parameters
+    ----------
+    operator
+        P(released code | label).
+    codes
+        The released codes, −1 where one is missing.
+    max_common
+        Common labels at most.
+
+    Returns
+    -------
+    tuple of arrays
+        The share of every label, above 0, and the places of the common ones.
+    """
+    min_z = 3.0
+    size = operator.shape[1]
+    seen = codes[codes >= 0]
+    if not len(seen):
+        return np.full(size, 1 / size), np.arange(min(1, max_common))
+    one = scatter(size, np.array([0]), np.ones(1), 0.0)
+    inside, outside = operator.sets.labels_of(operator @ one)[:2]
+    hits = operator.sets.labels_of(np.bincount(seen, minlength=operator.shape[0]) / len(seen))
+    raw = (hits - outside) / (inside - outside)
+    noise = np.clip(hits * (1 - hits), 1 / len(seen), None) / len(seen) / (inside - outside) ** 2
+    if inside == 1.0 and outside == 0.0:  # released as true: nothing is hidden
+        common = np.sort(np.argsort(-raw, kind="stable")[:max_common])
+        return np.maximum(raw, 0.5 / len(seen) / size), common
+    height = (raw - raw.mean()) / np.sqrt(noise)
+    order = np.argsort(-height, kind="stable")[:max_common]
+    common = np.sort(order[height[order] > min_z])
+    rare = np.setdiff1d(np.arange(size), common)
+    middle = max(float(raw[rare].mean()), 0.0)
+    signal = max(float(raw[rare].var() - noise[rare].mean()), 0.0)
+    shares = raw.copy()
+    shares[rare] = middle + signal / (signal + noise[rare].mean()) * (raw[rare] - middle)
+    shares = np.maximum(shares, 0.5 / len(seen) / size)
+    return np.asarray(shares / shares.sum()), common

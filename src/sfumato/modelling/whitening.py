@@ -21,8 +21,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sfumato.channels import Gaussian
-from sfumato.counts import FloatArray, lattice_value
+from sfumato.counts import FloatArray
 from sfumato.modelling.chance import Chance
+from sfumato.modelling.facets import settle
 from sfumato.schema import Attribute, Interval, Kind
 from sfumato.table import Column, Table, group_by_joint_law
 
@@ -84,7 +85,7 @@ class Block:
     def turn_back(self, values: FloatArray) -> list[FloatArray]:
         """Return x of whitened rows, in the domain and on the lattice of each column."""
         out = (_multiply(self.back, values) + self.centre).T
-        return [_settle(c.attribute, x) for c, x in zip(self.columns, out, strict=True)]
+        return [settle(c.attribute, x) for c, x in zip(self.columns, out, strict=True)]
 
     def _complete(self, values: FloatArray, chance: Chance) -> FloatArray:
         """Fill what is missing with a draw from N(c, S), given what is there."""
@@ -212,11 +213,3 @@ def _whitened(name: str, z: FloatArray) -> Column:
     attribute = Attribute(name, Kind.REAL, Interval(low - 1.0, high + 1.0))
     return Column(attribute, Gaussian(sigma=1.0).on(attribute), np.empty(0))
 
-
-def _settle(attribute: Attribute, x: FloatArray) -> FloatArray:
-    """Bring values into the domain and onto its lattice."""
-    low, high = attribute.interval.low, attribute.interval.high
-    if step := attribute.step:
-        first, last = np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9)
-        return np.asarray(lattice_value(np.clip(np.round(x / step), first, last), step))
-    return np.clip(x, low, high)

@@ -329,13 +329,17 @@ def _solve(column: Column, size: int) -> tuple[Grid, FloatArray]:
 
 
 def _observed_grid(column: Column, fine: Grid) -> Grid:
-    """Return bins that lose little: a third of the noise wide, as far as 512 bins go."""
+    """Return bins that lose little: a third of the noise wide, as far as 512 bins go; if wider, they end where cells do."""
     min_bins, max_bins = 64, 512
     law, ends = column.channel, column.attribute.interval
     if not isinstance(law, Additive) or law.scale is None or not ends.range:
         return column.observed_grid(fine)
-    bins = int(np.clip(3 * ends.range / law.scale, min_bins, max_bins))
-    return column.observed_grid(Grid.cells(ends.low, ends.high, bins))
+    wanted = 3 * ends.range / law.scale
+    observed = column.observed_grid(Grid.cells(ends.low, ends.high, int(np.clip(wanted, min_bins, max_bins))))
+    if wanted <= max_bins or fine.edges is None or observed.edges is None:
+        return observed
+    # A bin across the edge of two cells would not tell on which side a value lies that almost no noise touched.
+    return replace(observed, edges=np.unique(np.concatenate([observed.edges, fine.edges[1:-1]])))
 
 
 def _own_cells(column: Column, size: int) -> tuple[Grid, FloatArray | None]:

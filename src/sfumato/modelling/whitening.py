@@ -2,11 +2,12 @@
 
 Released rows are y = x + N(0, Σ). With D the standard deviations of y and R = D⁻¹ Σ D⁻¹, the whitened rows
 
-    z = R^(−1/2) D⁻¹ (y − c) = R^(−1/2) D⁻¹ (x − c) + N(0, 1)
+    z = V R^(−1/2) D⁻¹ (y − c) = V R^(−1/2) D⁻¹ (x − c) + N(0, 1)
 
-are true values behind independent noise, which is all that a mixture of products asks for. Of all square roots the symmetric
-one turns the columns least, so that each new column is still like its old one. A draw of z is turned back into x, brought into
-the domain and onto the lattice.
+are true values behind independent noise for every orthogonal V, which is all that a mixture of products asks for. V = 1 turns
+columns least; the axes of R gather what all columns have in common; so do those of the whitened rows, where R knows nothing of
+it. The one is taken whose columns are least normal: a shape that stands in one column need not be found in how columns go
+together. A draw of z is turned back into x, brought into the domain and onto the lattice.
 
 A row that lacks some of the columns is completed first, with a draw from N(μ, S) given those it has, μ and S the moments of the
 released rows: data augmentation, as in multiple imputation. What was missing stays missing in a draw, and one more column says
@@ -67,13 +68,15 @@ class Block:
         scale = np.sqrt(np.diag(covariance))
         levels, axes = np.linalg.eigh(noise / np.outer(scale, scale))
         roots = np.sqrt(np.maximum(levels, min_noise))
-        forward = ((axes / roots) @ axes.T) / scale
-        back = scale[:, None] * ((axes * roots) @ axes.T)
+        whitening, recolouring = ((axes / roots) @ axes.T) / scale, scale[:, None] * ((axes * roots) @ axes.T)
         empty = tuple(replace(c, values=np.empty(0)) for c in columns)
         flagged = tuple(c.name for c in columns if np.isnan(c.values).any())
-        block = cls(empty, empty, centre, covariance, forward, back, flagged)
-        turned = block.turn(values, Chance.of_rows(np.arange(len(values)), "range"))
-        return replace(block, turned=tuple(_whitened(c.name, z) for c, z in zip(empty, turned.T, strict=True)))
+        plain = cls(empty, empty, centre, covariance, whitening, recolouring, flagged)
+        whitened = plain.turn(values, Chance.of_rows(np.arange(len(values)), "range"))
+        own_axes = np.linalg.eigh(whitening @ covariance @ whitening.T)[1]
+        turn = max((np.eye(len(columns)), axes.T, own_axes.T), key=lambda v: _non_normality(_multiply(v, whitened)))
+        turned = tuple(_whitened(c.name, z) for c, z in zip(empty, _multiply(turn, whitened).T, strict=True))
+        return replace(plain, turned=turned, forward=turn @ whitening, back=recolouring @ turn.T)
 
     def turn(self, values: FloatArray, chance: Chance) -> FloatArray:
         """Return z of released rows, shape (rows, columns).
@@ -186,6 +189,13 @@ def _multiply(matrix: FloatArray, rows: FloatArray) -> FloatArray:
     for place, column in enumerate(rows.T):
         out += column[:, None] * matrix[:, place]
     return out
+
+
+def _non_normality(rows: FloatArray) -> float:
+    """Return the negentropy of all columns by themselves to the fourth moment, Σ skewness²/12 + excess²/48 (Hyvärinen 1998)."""
+    z = rows - rows.mean(axis=0)
+    z /= np.maximum(z.std(axis=0), 1e-300)
+    return float(((z**3).mean(axis=0) ** 2 / 12 + ((z**4).mean(axis=0) - 3) ** 2 / 48).sum())
 
 
 def _moments(

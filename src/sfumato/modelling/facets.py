@@ -106,11 +106,11 @@ class Facet:
             mass = share_labels(column, true, transition.observed)
             return cls(law, true, mass, transition.observed, transition.matrix, np.arange(true.size), gaps)
         if column.channel is None:
-            true, lone = _own_cells(column, max_cells)
+            max_fine = 4 * max_cells  # all that new rows know of the shape inside a cell
+            true, lone = _own_cells(column, max_fine)
             counts = np.bincount(true.locate(column.values[~np.isnan(column.values)]), minlength=true.size)
-            identity = DenseKernel(np.eye(true.size))
             shares = counts / counts.sum() if counts.any() else np.full(true.size, 1 / true.size)
-            return cls(law, true, shares, true, identity, np.arange(true.size), gaps, lone)
+            return cls(law, true, shares, true, DenseKernel(np.eye(true.size)), group_cells(shares, max_cells), gaps, lone)
         true, mass = _solve(column, max_cells)
         observed = _observed_grid(column, true)
         if true.edges is not None and has_shape(column):
@@ -232,14 +232,15 @@ class Facet:
         fine = np.minimum(fine, grid.size - 1)
         if grid.atoms is not None:
             return grid.atoms[fine].astype(np.float64)
-        edges, height, ends = grid.finite_edges, chance.heights("value"), self.attribute.interval
+        edges, height = grid.finite_edges, chance.heights("value")
         if step := grid.step or self.attribute.step:
             begin, end = lattice_range(edges, step)
             members = np.maximum(end - begin + 1, 1)
-            places = begin[fine] + np.floor(height * members[fine])
-            out = lattice_value(np.clip(places, *lattice_ends(self.attribute)), step)
+            out = lattice_value(begin[fine] + np.floor(height * members[fine]), step)
         else:
-            out = np.clip(edges[fine] + height * (edges[fine + 1] - edges[fine]), ends.low, ends.high)
+            out = edges[fine] + height * (edges[fine + 1] - edges[fine])
+        if self.column.channel is not None:  # values that were released as true stand where they stand
+            return settle(self.attribute, out)
         return out if self.lone is None else np.where(np.isnan(self.lone[fine]), out, self.lone[fine])
 
     def _sharpen(self, out: FloatArray, fine: IntArray, released: FloatArray, chance: Chance) -> None:
@@ -264,19 +265,10 @@ class Facet:
             over = law.cdf(middle) > target
             above, below = np.where(over, middle, above), np.where(over, below, middle)
         drawn = y - (below + above) / 2
-        ends = self.attribute.interval
         if step := self.fine.step or self.attribute.step:
             begin, end = lattice_range(edges, step)
-            places = np.clip(np.round(drawn / step), begin[fine[rows]], np.maximum(begin, end)[fine[rows]])
-            out[rows] = lattice_value(np.clip(places, *lattice_ends(self.attribute)), step)
-        else:
-            out[rows] = np.clip(drawn, ends.low, ends.high)
-
-
-def lattice_ends(attribute: Attribute) -> tuple[float, float]:
-    """Return the first and the last value of a column with steps, in steps."""
-    step, ends = attribute.step, attribute.interval
-    return math.ceil(ends.low / step - 1e-9), math.floor(ends.high / step + 1e-9)
+            drawn = np.clip(np.round(drawn / step), begin[fine[rows]], np.maximum(begin, end)[fine[rows]]) * step
+        out[rows] = settle(self.attribute, drawn)
 
 
 def settle(attribute: Attribute, x: FloatArray) -> FloatArray:
@@ -289,9 +281,11 @@ def settle(attribute: Attribute, x: FloatArray) -> FloatArray:
     >>> settle(Attribute("age", Kind.INTEGER, Interval(0, 99)), np.array([-3.2, 31.4, 120.0])).tolist()
     [0.0, 31.0, 99.0]
     """
+    ends = attribute.interval
     if step := attribute.step:
-        return lattice_value(np.clip(np.round(x / step), *lattice_ends(attribute)), step)
-    return np.clip(x, attribute.interval.low, attribute.interval.high)
+        first, last = math.ceil(ends.low / step - 1e-9), math.floor(ends.high / step + 1e-9)
+        return lattice_value(np.clip(np.round(x / step), first, last), step)
+    return np.clip(x, ends.low, ends.high)
 
 
 def group_cells(mass: FloatArray, size: int) -> IntArray:
@@ -332,7 +326,7 @@ def _observed_grid(column: Column, fine: Grid) -> Grid:
     """Return bins that lose little: a third of the noise wide, as far as 512 bins go; if wider, they end where cells do."""
     min_bins, max_bins = 64, 512
     law, ends = column.channel, column.attribute.interval
-    if not isinstance(law, Additive) or law.scale is None or not ends.range:
+    if not isinstance(law, Additive) or law.scale is None:
         return column.observed_grid(fine)
     wanted = 3 * ends.range / law.scale
     observed = column.observed_grid(Grid.cells(ends.low, ends.high, int(np.clip(wanted, min_bins, max_bins))))
@@ -343,7 +337,7 @@ def _observed_grid(column: Column, fine: Grid) -> Grid:
 
 
 def _own_cells(column: Column, size: int) -> tuple[Grid, FloatArray | None]:
-    """Return cells of numbers that were released as true, each with about as many of them, and the values that are alone in one."""
+    """Return cells of numbers that were released as true, from the least to the greatest, and the values that are alone in one."""
     values = column.values[~np.isnan(column.values)]
     if not len(values):
         return column.true_grid(size), None
@@ -352,9 +346,8 @@ def _own_cells(column: Column, size: int) -> tuple[Grid, FloatArray | None]:
         return Grid(atoms=known), None
     first = group_cells(counts / counts.sum(), size)
     cuts = (known[first[1:]] + known[first[1:] - 1]) / 2
-    lattice = Lattice.of(column.attribute)
-    low, high = min(lattice.ends[0], known[0]), max(lattice.ends[1], known[-1])
-    grid = Grid(edges=np.unique(np.concatenate([[low], cuts, [high]])), step=column.attribute.step or 0.0)
+    half = column.attribute.step / 2
+    grid = Grid(edges=np.unique(np.concatenate([[known[0] - half], cuts, [known[-1] + half]])), step=2 * half)
     cells = grid.locate(known)
     alone = np.bincount(cells, minlength=grid.size)[cells] == 1
     return grid, scatter(grid.size, cells[alone], known[alone])

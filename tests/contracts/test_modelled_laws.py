@@ -151,5 +151,7 @@ def test_draws_are_legal_values_and_nearer_to_the_truth_than_what_was_released(c
         assert np.array_equal(drawn.values, seen.values, equal_nan=True)
     mixture = start_mixture(model.facets, 4, np.random.default_rng(3))
     bins = Bins.of(model.facets, locate(model.facets, case.released))
-    heights = [height(run_passes(mixture, model.facets, bins, passes, 0.0), model.facets, bins) for passes in (0, 1, 10)]
+    heights = [
+        height(run_passes(mixture, model.facets, bins, passes, 0.0), model.facets, bins) for passes in (0, 1, 10)
+    ]
     assert heights[0] < heights[1] <= heights[2] + 1e-2  # sums of single precision

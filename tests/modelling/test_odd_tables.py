@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.support.made_tables import KEY, blur_table, two_groups
 
 import sfumato as sf
@@ -142,9 +143,13 @@ def test_a_value_that_is_missing_beyond_the_rows_brought_together_stays_missing(
         assert (np.isnan(column.values) == holes).all()
 
 
-@pytest.mark.parametrize("law", [None, sf.Substitution(signal=0.5), sf.Projective(epsilon=4.0)], ids=["true", "k-ary", "reports"])
+@pytest.mark.parametrize(
+    "law", [None, sf.Substitution(signal=0.5), sf.Projective(epsilon=4.0)], ids=["true", "k-ary", "reports"]
+)
 @pytest.mark.parametrize("missing", [Missing.KEEP, Missing.CATEGORY])
-def test_thousands_of_labels_share_a_few_cells_and_the_common_ones_are_known(law: Channel | None, missing: Missing) -> None:
+def test_thousands_of_labels_share_a_few_cells_and_the_common_ones_are_known(
+    law: Channel | None, missing: Missing
+) -> None:
     chance = np.random.default_rng(8)
     rows, size = 6000, 3000
     place = Attribute("place", Kind.CATEGORICAL, Categories(tuple(map(str, range(size)))), missing=missing)

@@ -42,8 +42,7 @@ def blur(true: Table, ratio: float, gaps: FloatArray | None = None) -> tuple[Tab
     if gaps is not None:
         noisy[gaps] = np.nan
     shown = {
-        c.name: replace(c, channel=law.marginal(c.attribute), values=y)
-        for c, y in zip(numbers, noisy.T, strict=True)
+        c.name: replace(c, channel=law.marginal(c.attribute), values=y) for c, y in zip(numbers, noisy.T, strict=True)
     }
     return Table(tuple(shown.get(c.name, c) for c in true.columns), true.target), law
 
@@ -144,3 +143,12 @@ def test_a_draw_belongs_to_its_row() -> None:
     part = model.draw(released.take(np.arange(200, 331)), np.arange(200, 331))
     for ours, theirs in zip(part.all_columns, whole.all_columns, strict=True):
         np.testing.assert_array_equal(ours.values, theirs.values[200:331])
+
+
+def test_one_column_of_a_joint_law_by_itself_is_gaussian() -> None:
+    released, _ = blur(people(500), 1.0)
+    alone = Table((released["pay"],), released.target)
+    model = TableModel.fit(alone, QUICK)
+    assert model.whitening.blocks == ()
+    drawn = model.draw(alone, np.arange(500))["pay"].values
+    assert drawn.std() < 0.9 * released["pay"].values.std()

@@ -110,7 +110,9 @@ class Facet:
             true, lone = _own_cells(column, max_fine)
             counts = np.bincount(true.locate(column.values[~np.isnan(column.values)]), minlength=true.size)
             shares = counts / counts.sum() if counts.any() else np.full(true.size, 1 / true.size)
-            return cls(law, true, shares, true, DenseKernel(np.eye(true.size)), group_cells(shares, max_cells), gaps, lone)
+            return cls(
+                law, true, shares, true, DenseKernel(np.eye(true.size)), group_cells(shares, max_cells), gaps, lone
+            )
         true, mass = _solve(column, max_cells)
         observed = _observed_grid(column, true)
         if true.edges is not None and has_shape(column):

@@ -39,7 +39,7 @@ class ManyLabels(Facet):
 
     @classmethod
     def fits(cls, column: Column) -> bool:
-        """Return whether a column has so many labels, under a law of two probabilities."""
+        """Return whether a column has more labels than the model takes one by one, under a law of two probabilities."""
         max_own_labels = 256
         if column.attribute.kind.numeric or len(column.attribute.labels) <= max_own_labels:
             return False
@@ -54,7 +54,8 @@ class ManyLabels(Facet):
         column
             The released values with their law.
         max_cells
-            Cells at most; fewer where the noise hides which labels are common, and where each of thousands of codes has a probability in every cell.
+            Cells at most. There are fewer where noise hides which labels are common, and where each of thousands of
+            codes has a probability in every cell.
         """
         max_entries = 2**20  # codes × cells of a kernel, which every pass multiplies by
         true = column.true_grid(1)

@@ -137,11 +137,13 @@ class Expectation:
         for begin in range(0, bins.rows, block):
             part = bins.matrix[begin : begin + block]
             shares, logs = replace(bins, matrix=part).responsibilities(self.log_bins, self.log_weights)
-            exact = (np.round(shares * parts) / parts).astype(np.float64)
-            counts += (part.T @ exact).T
-            weights += exact.sum(axis=0)
-            likelihood += float(np.round(logs.astype(np.float64) * float(parts)).sum() / float(parts))
-        return Sums({"counts": counts, "weights": weights, "likelihood": np.array(likelihood)})
+            shares *= parts
+            whole = np.rint(shares, out=shares).astype(np.float64)
+            counts += (part.T @ whole).T
+            weights += whole.sum(axis=0)
+            likelihood += float(np.rint(logs.astype(np.float64) * float(parts)).sum())
+        unit = 1 / float(parts)  # a power of two, so that these products are exact
+        return Sums({"counts": counts * unit, "weights": weights * unit, "likelihood": np.array(likelihood * unit)})
 
 
 def start_mixture(facets: Sequence[Facet], components: int, rng: np.random.Generator) -> Mixture:

@@ -75,7 +75,7 @@ class Block:
         whitened = plain.turn(values, Chance.of_rows(np.arange(len(values)), "range"))
         own_axes = np.linalg.eigh(whitening @ covariance @ whitening.T)[1]
         turn = max((np.eye(len(columns)), axes.T, own_axes.T), key=lambda v: _non_normality(_multiply(v, whitened)))
-        turned = tuple(_whitened(c.name, z) for c, z in zip(empty, _multiply(turn, whitened).T, strict=True))
+        turned = tuple(_describe_column(c.name, z) for c, z in zip(empty, _multiply(turn, whitened).T, strict=True))
         return replace(plain, turned=turned, forward=turn @ whitening, back=recolouring @ turn.T)
 
     def turn(self, values: FloatArray, chance: Chance) -> FloatArray:
@@ -101,7 +101,7 @@ class Block:
             rows = np.flatnonzero((missing == pattern).all(axis=1))
             there, gone = np.flatnonzero(~pattern), np.flatnonzero(pattern)
             across = self.covariance[np.ix_(gone, there)]
-            slopes = np.linalg.solve(self.covariance[np.ix_(there, there)], across.T).T if len(there) else across
+            slopes = np.asarray(np.linalg.solve(self.covariance[np.ix_(there, there)], across.T).T, dtype=np.float64)
             left = self.covariance[np.ix_(gone, gone)] - slopes @ across.T
             levels, axes = np.linalg.eigh(left)
             root = axes * np.sqrt(np.maximum(levels, 0.0))
@@ -217,9 +217,8 @@ def _moments(
     return mean * ranges + middles, true + noise + least
 
 
-def _whitened(name: str, z: FloatArray) -> Column:
+def _describe_column(name: str, z: FloatArray) -> Column:
     """Return a column for these values: as wide as they are, with noise of standard deviation 1."""
     low, high = (float(z.min()), float(z.max())) if len(z) else (0.0, 0.0)
     attribute = Attribute(name, Kind.REAL, Interval(low - 1.0, high + 1.0))
     return Column(attribute, Gaussian(sigma=1.0).on(attribute), np.empty(0))
-

@@ -69,6 +69,11 @@ JOBS = (
         "Mean and median of long tails, on a scale and on the plain range",
         quick=("--keys", "1", "--columns", "cost"),
     ),
+    Job(
+        "model",
+        "A model of the whole table, and rows drawn from it",
+        quick=("--smallest", "1000", "--largest", "10000"),
+    ),
     Job("ldp", "Substituted categories, beside multi-freq-ldpy"),
     Job("guided", "Tree-guided methods, beside scikit-learn's tree"),
     Job("clusters", "Label-keeping methods, beside k-means", quick=("2000",)),

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -20,9 +21,10 @@ from sfumato.engines import Engine, Local
 from sfumato.errors import SfumatoError
 from sfumato.generators import generate, get, plan_for
 from sfumato.mining import mine, reconstruct
+from sfumato.modelling import FitSettings, model
 from sfumato.randomness import SecretKey
 from sfumato.releases import Release
-from sfumato.releasing import release
+from sfumato.releasing import release, with_method
 from sfumato.schema import Attribute, Consent, Kind, Role, Schema
 
 ROWS = 1500
@@ -49,9 +51,11 @@ def engine(request: pytest.FixtureRequest) -> Engine:
     return local.get(request.param) or replace(request.getfixturevalue("spark"), piece_rows=600)
 
 
-def made(engine: Engine, people: Path, folder: Path) -> Release:
-    """Release the people, with noise that belongs to the person."""
+def made(engine: Engine, people: Path, folder: Path, method: str | None = None) -> Release:
+    """Release the people, with noise that belongs to the person; its numbers together, where a method says so."""
     plan = plan_for(get("agrawal"), "gaussian", 0.5)
+    if method is not None:
+        plan = with_method(plan, method, {})
     person = Attribute("person", Kind.CATEGORICAL, None, role=Role.IDENTIFIER, consent=Consent.TRUE)
     plan = replace(plan, schema=Schema((*plan.schema, person)))
     return release(people, plan, folder / "release", key=OWNER, name="people", engine=engine)
@@ -74,6 +78,21 @@ def reconstructed_masses(engine: Engine, people: Path, folder: Path) -> Any:
 def mined_tree(strategy: str) -> Callable[..., Any]:
     def case(engine: Engine, people: Path, folder: Path) -> Any:
         return mine(made(engine, people, folder), strategy, engine=engine).body.to_dict()
+
+    return case
+
+
+def modelled_table(rows: int, method: str | None = None) -> Callable[..., Any]:
+    """The model of all columns, from `rows` rows brought together and a fold over all, and rows drawn from it."""
+    settings = FitSettings(components=(1, 6), starts=2, sketch=500, passes=(5, 2), rows=rows)
+
+    def case(engine: Engine, people: Path, folder: Path) -> Any:
+        made_here = made(engine if method is None else Local(), people, folder, method)  # one learns a covariance
+        model_here = model(made_here, engine, settings=settings)
+        tables = [model_here.mixture.weights, *model_here.mixture.tables]
+        drawn = model_here.draw(made_here.read_table(), np.arange(ROWS), "1")
+        values = [column.values.tolist() for column in drawn.all_columns]
+        return model_here.rows, model_here.chosen, [table.tolist() for table in tables], values
 
     return case
 
@@ -116,6 +135,9 @@ CASES = {
     "released rows of repeated ids": released_rows_of_repeated_ids,
     "reconstructed masses": reconstructed_masses,
     **{f"tree by {s}": mined_tree(s) for s in ("byclass", "local", "global", "randomized")},
+    "model of the table": modelled_table(rows=ROWS + 1),
+    "model of the table, by a fold": modelled_table(rows=900),
+    "model of the table, noise correlated": modelled_table(900, "correlated-gaussian"),
     "compared patterns": compared_patterns,
     "refusal of a wrong value": refusal_of_a_wrong_value,
 }

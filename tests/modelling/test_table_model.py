@@ -11,6 +11,7 @@ from tests.support.made_tables import KEY, blur_table, two_groups
 import sfumato as sf
 from sfumato.counts import FloatArray
 from sfumato.modelling import TableModel
+from sfumato.modelling.chance import Chance
 from sfumato.modelling.facets import Facet, group_cells
 from sfumato.modelling.product_mixture import Bins, Expectation, Mixture, maximise, start_mixture
 from sfumato.modelling.table_model import HeldRows, locate, run_passes
@@ -236,3 +237,15 @@ def test_run_passes_comes_to_rest() -> None:
     near = run_passes(mixture, facets, bins, 300, prior=0.5)
     after = run_passes(near, facets, bins, 1, prior=0.5)
     assert max(float(np.abs(a - b).max()) for a, b in zip(near.tables, after.tables, strict=True)) < 5e-3
+
+
+def test_a_cell_that_no_noise_leads_into_gives_its_near_end() -> None:
+    attribute = Attribute("x", Kind.REAL, Interval(0, 100))
+    law = sf.Gaussian(sigma=0.01).on(attribute)
+    true = Column(attribute, None, np.random.default_rng(4).random(500) * 100)
+    facet = Facet.of(true.through(law, KEY), 8)
+    edges = facet.fine.finite_edges[facet.first]
+    beside = Column(attribute, law, np.full(50, edges[3] + 1.0))  # a hundred standard deviations above the third group
+    chance = Chance.of_rows(np.arange(50), "any")
+    drawn = facet.values(np.full(50, 2), facet.codes(beside), beside, chance)
+    assert drawn == pytest.approx(np.full(50, edges[3]), abs=0.02)

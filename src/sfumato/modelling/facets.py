@@ -7,19 +7,51 @@ their masses. Labels are cells by themselves, and a missing value is one more ce
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from sfumato.channels import Additive, DenseKernel, Kernel, Transition, with_missing
-from sfumato.counts import FloatArray, Grid, IntArray, lattice_range
+from sfumato.counts import FloatArray, Grid, IntArray, lattice_range, lattice_value, scatter
 from sfumato.modelling.chance import Chance
 from sfumato.reconstruction import Lattice, cell_kernel, has_shape, reconstruct
 from sfumato.schema import Attribute
 from sfumato.table import Column
 
 TINY = 1e-30
+
+
+@dataclass(frozen=True, eq=False)
+class Locator:
+    """Finds the bin of released values; all of a column that a worker needs to count.
+
+    Parameters
+    ----------
+    observed : Grid
+        The cells of the released values.
+    gaps : bool
+        Whether the missing value is one more bin, the last.
+    place : array, optional
+        The bin of each cell, where several share one; bins are numbered through.
+    """
+
+    observed: Grid
+    gaps: bool
+    place: IntArray | None = None
+
+    @cached_property
+    def bins(self) -> int:
+        """The number of bins, the missing one included."""
+        return (self.observed.size if self.place is None else int(self.place.max()) + 1) + self.gaps
+
+    def codes(self, column: Column) -> IntArray:
+        """Return the bin of every released value; −1 where it is missing and no missing value was expected."""
+        codes = column.locate(self.observed)
+        if self.place is not None:
+            codes = np.where(codes < 0, -1, self.place[codes])
+        return np.where(codes < 0, self.bins - 1, codes) if self.gaps else codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +74,8 @@ class Facet:
         The first fine cell of each group; every fine cell is a group where this counts through all of them.
     gaps : bool
         Whether values are missing. The missing value is then the last cell and the last bin.
+    lone : array, optional
+        The value of each fine cell that holds one value only; NaN for the others.
     """
 
     column: Column
@@ -51,6 +85,7 @@ class Facet:
     fine_kernel: Kernel
     first: IntArray
     gaps: bool
+    lone: FloatArray | None = None
 
     @classmethod
     def of(cls, column: Column, max_cells: int = 32) -> Facet:
@@ -64,17 +99,21 @@ class Facet:
             Groups of numbers; labels are never grouped.
         """
         gaps = bool(np.isnan(column.values).any())
+        law = replace(column, values=np.empty(0))  # a model holds no released value, and travels light
         if not column.attribute.kind.numeric:
             true = column.true_grid(1)
             transition = Transition.of(column.channel, true, column.observed_grid(true))
-            mass = _label_shares(column, true, transition)
-            return cls(column, true, mass, transition.observed, transition.matrix, np.arange(true.size), gaps)
+            mass = share_labels(column, true, transition.observed)
+            return cls(law, true, mass, transition.observed, transition.matrix, np.arange(true.size), gaps)
         if column.channel is None:
-            true = _own_cells(column, max_cells)
+            max_fine = 4 * max_cells  # all that new rows know of the shape inside a cell
+            true, lone = _own_cells(column, max_fine)
             counts = np.bincount(true.locate(column.values[~np.isnan(column.values)]), minlength=true.size)
-            identity = DenseKernel(np.eye(true.size))
-            return cls(column, true, counts / max(counts.sum(), 1), true, identity, np.arange(true.size), gaps)
-        true, mass = _solve(column)
+            shares = counts / counts.sum() if counts.any() else np.full(true.size, 1 / true.size)
+            return cls(
+                law, true, shares, true, DenseKernel(np.eye(true.size)), group_cells(shares, max_cells), gaps, lone
+            )
+        true, mass = _solve(column, max_cells)
         observed = _observed_grid(column, true)
         if true.edges is not None and has_shape(column):
             kernel: Kernel = DenseKernel(
@@ -82,7 +121,7 @@ class Facet:
             )
         else:
             kernel = Transition.of(column.channel, true, observed).matrix
-        return cls(column, true, mass, observed, kernel, group_cells(mass, max_cells), gaps)
+        return cls(law, true, mass, observed, kernel, group_cells(mass, max_cells), gaps)
 
     @property
     def name(self) -> str:
@@ -126,15 +165,19 @@ class Facet:
         """The number of cells, the missing one included."""
         return len(self.first) + self.gaps
 
+    @cached_property
+    def locator(self) -> Locator:
+        """What finds the bin of a released value."""
+        return Locator(self.observed, self.gaps)
+
     @property
     def bins(self) -> int:
         """The number of bins, the missing one included."""
-        return self.observed.size + self.gaps
+        return self.locator.bins
 
     def codes(self, column: Column) -> IntArray:
         """Return the bin of every released value; −1 where it is missing and no missing value was expected."""
-        codes = column.locate(self.observed)
-        return np.where(codes < 0, self.observed.size, codes) if self.gaps else codes
+        return self.locator.codes(column)
 
     def values(self, cells: IntArray, codes: IntArray, column: Column | None, chance: Chance) -> FloatArray:
         """Draw a true value inside each cell, given what was released.
@@ -156,16 +199,19 @@ class Facet:
             Numbers on the column's lattice, places of labels, NaN where missing.
         """
         if not self.attribute.kind.numeric:
-            return np.where(cells < self.fine.size, cells, np.nan).astype(np.float64)
-        if self.column.channel is None and column is not None:
-            return np.where(np.isnan(column.values), self._spread(cells, chance), column.values)
-        missing = cells >= len(self.first)
-        known = np.where(missing, 0, cells)
-        fine = self._draw_fine(known, codes, chance) if self.grouped else known
-        out = self._spread(fine, chance)
-        if column is not None and isinstance(self.column.channel, Additive) and self.fine.edges is not None:
-            self._sharpen(out, fine, column.values, chance)
-        out[missing] = np.nan
+            out = np.where(cells < self.fine.size, cells, np.nan).astype(np.float64)
+        elif self.column.channel is None and column is not None:
+            out = column.values.astype(np.float64)
+        else:
+            missing = cells >= len(self.first)
+            known = np.where(missing, 0, cells)
+            fine = self._draw_fine(known, codes, chance) if self.grouped else known
+            out = self._spread(fine, chance)
+            if column is not None and isinstance(self.column.channel, Additive) and self.fine.edges is not None:
+                self._sharpen(out, fine, column.values, chance)
+            out[missing] = np.nan
+        if column is not None:  # a value is missing in a draw where it is missing in the release
+            out[np.isnan(column.values)] = np.nan
         return out
 
     def _draw_fine(self, cells: IntArray, codes: IntArray, chance: Chance) -> IntArray:
@@ -189,12 +235,15 @@ class Facet:
         if grid.atoms is not None:
             return grid.atoms[fine].astype(np.float64)
         edges, height = grid.finite_edges, chance.heights("value")
-        if not grid.step:
-            low, high = self.attribute.interval.low, self.attribute.interval.high
-            return np.clip(edges[fine] + height * (edges[fine + 1] - edges[fine]), low, high)
-        begin, end = lattice_range(edges, grid.step)
-        members = np.maximum(end - begin + 1, 1)
-        return (begin[fine] + np.floor(height * members[fine])) * grid.step
+        if step := grid.step or self.attribute.step:
+            begin, end = lattice_range(edges, step)
+            members = np.maximum(end - begin + 1, 1)
+            out = lattice_value(begin[fine] + np.floor(height * members[fine]), step)
+        else:
+            out = edges[fine] + height * (edges[fine + 1] - edges[fine])
+        if self.column.channel is not None:  # values that were released as true stand where they stand
+            return settle(self.attribute, out)
+        return out if self.lone is None else np.where(np.isnan(self.lone[fine]), out, self.lone[fine])
 
     def _sharpen(self, out: FloatArray, fine: IntArray, released: FloatArray, chance: Chance) -> None:
         """Draw anew where the noise is not much wider than the cell: released − N, N from the law where it leads into the cell.
@@ -217,12 +266,29 @@ class Facet:
             middle = (below + above) / 2
             over = law.cdf(middle) > target
             above, below = np.where(over, middle, above), np.where(over, below, middle)
-        drawn = y - (below + above) / 2
-        ends = self.attribute.interval
-        if step := self.fine.step:
+        # A bin says less than a value: where no noise leads into the cell, its end next to the value is the likeliest.
+        drawn = np.where(most - least > TINY, y - (below + above) / 2, np.clip(y, low, high))
+        if step := self.fine.step or self.attribute.step:
             begin, end = lattice_range(edges, step)
-            drawn = np.clip(np.round(drawn / step), begin[fine[rows]], end[fine[rows]]) * step
-        out[rows] = np.clip(drawn, ends.low, ends.high)
+            drawn = np.clip(np.round(drawn / step), begin[fine[rows]], np.maximum(begin, end)[fine[rows]]) * step
+        out[rows] = settle(self.attribute, drawn)
+
+
+def settle(attribute: Attribute, x: FloatArray) -> FloatArray:
+    """Bring numbers into the domain and onto its lattice.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sfumato.schema import Interval, Kind
+    >>> settle(Attribute("age", Kind.INTEGER, Interval(0, 99)), np.array([-3.2, 31.4, 120.0])).tolist()
+    [0.0, 31.0, 99.0]
+    """
+    ends = attribute.interval
+    if step := attribute.step:
+        first, last = math.ceil(ends.low / step - 1e-9), math.floor(ends.high / step + 1e-9)
+        return lattice_value(np.clip(np.round(x / step), first, last), step)
+    return np.clip(x, ends.low, ends.high)
 
 
 def group_cells(mass: FloatArray, size: int) -> IntArray:
@@ -250,41 +316,49 @@ def group_cells(mass: FloatArray, size: int) -> IntArray:
     return np.array(first)
 
 
-def _solve(column: Column) -> tuple[Grid, FloatArray]:
-    """Return the fine cells of a blurred column of numbers, and their masses."""
+def _solve(column: Column, size: int) -> tuple[Grid, FloatArray]:
+    """Return the fine cells of a blurred column of numbers, and their masses; even ones where no value is present."""
+    if np.isnan(column.values).all():
+        grid = column.true_grid(size)
+        return grid, np.full(grid.size, 1 / grid.size)
     grid, mass = reconstruct(column).fine
     return grid, np.maximum(mass, 0.0) / np.maximum(mass, 0.0).sum()
 
 
 def _observed_grid(column: Column, fine: Grid) -> Grid:
-    """Return bins that lose little: a third of the noise wide, as far as 512 bins go."""
+    """Return bins that lose little: a third of the noise wide, as far as 512 bins go; if wider, they end where cells do."""
     min_bins, max_bins = 64, 512
-    law = column.channel
+    law, ends = column.channel, column.attribute.interval
     if not isinstance(law, Additive) or law.scale is None:
         return column.observed_grid(fine)
-    ends = column.attribute.interval
-    bins = int(np.clip(3 * ends.range / law.scale, min_bins, max_bins))
-    return column.observed_grid(Grid.cells(ends.low, ends.high, bins))
+    wanted = 3 * ends.range / law.scale
+    observed = column.observed_grid(Grid.cells(ends.low, ends.high, int(np.clip(wanted, min_bins, max_bins))))
+    if wanted <= max_bins or fine.edges is None or observed.edges is None:
+        return observed
+    # A bin across the edge of two cells would not tell on which side a value lies that almost no noise touched.
+    return replace(observed, edges=np.unique(np.concatenate([observed.edges, fine.edges[1:-1]])))
 
 
-def _own_cells(column: Column, size: int) -> Grid:
-    """Return cells of numbers that were released as true, each with about as many of them; a value many share is alone."""
+def _own_cells(column: Column, size: int) -> tuple[Grid, FloatArray | None]:
+    """Return cells of numbers that were released as true, from the least to the greatest, and the values that are alone in one."""
     values = column.values[~np.isnan(column.values)]
     if not len(values):
-        return column.true_grid(size)
+        return column.true_grid(size), None
     known, counts = np.unique(values, return_counts=True)
-    first = group_cells(counts / counts.sum(), size)
     if len(known) <= size:
-        return Grid(atoms=known)
+        return Grid(atoms=known), None
+    first = group_cells(counts / counts.sum(), size)
     cuts = (known[first[1:]] + known[first[1:] - 1]) / 2
-    lattice = Lattice.of(column.attribute)
-    low, high = min(lattice.ends[0], known[0]), max(lattice.ends[1], known[-1])
-    return Grid(edges=np.unique(np.concatenate([[low], cuts, [high]])), step=column.attribute.step or 0.0)
+    half = column.attribute.step / 2
+    grid = Grid(edges=np.unique(np.concatenate([[known[0] - half], cuts, [known[-1] + half]])), step=2 * half)
+    cells = grid.locate(known)
+    alone = np.bincount(cells, minlength=grid.size)[cells] == 1
+    return grid, scatter(grid.size, cells[alone], known[alone])
 
 
-def _label_shares(column: Column, true: Grid, transition: Transition) -> FloatArray:
+def share_labels(column: Column, true: Grid, observed: Grid) -> FloatArray:
     """Return the share of every label, none of them zero."""
-    codes = column.locate(transition.observed)
+    codes = column.locate(observed)
     if not (codes >= 0).any():
         return np.full(true.size, 1 / true.size)
     least = 0.5 / len(codes)

@@ -13,14 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.counts import FloatArray, IntArray, Sums
 from sfumato.modelling.chance import Chance
-from sfumato.modelling.facets import TINY, Facet
+from sfumato.modelling.facets import TINY, Facet, Locator
 from sfumato.reconstruction import em_step
 
 if TYPE_CHECKING:
@@ -78,11 +78,11 @@ class Bins:
     sizes: tuple[int, ...]
 
     @classmethod
-    def of(cls, facets: Sequence[Facet], codes: Sequence[IntArray]) -> Bins:
+    def of(cls, locators: Sequence[Facet | Locator], codes: Sequence[IntArray]) -> Bins:
         """Return the vectors for the bins of every column; negative codes leave no mark."""
         from scipy.sparse import csr_matrix
 
-        sizes = tuple(facet.bins for facet in facets)
+        sizes = tuple(locator.bins for locator in locators)
         starts = np.cumsum((0, *sizes))
         stacked = np.stack(codes, axis=1)
         present = stacked >= 0
@@ -116,6 +116,7 @@ class Bins:
 class Expectation:
     """One pass of EM over some rows: N_kc[y] of all columns, n π_k, and the log-likelihood. It travels to any worker as it is."""
 
+    names: ClassVar[tuple[str, ...]] = ("counts", "weights", "likelihood")
     log_bins: Float32Array
     log_weights: Float32Array
 
@@ -136,11 +137,13 @@ class Expectation:
         for begin in range(0, bins.rows, block):
             part = bins.matrix[begin : begin + block]
             shares, logs = replace(bins, matrix=part).responsibilities(self.log_bins, self.log_weights)
-            exact = (np.round(shares * parts) / parts).astype(np.float64)
-            counts += (part.T @ exact).T
-            weights += exact.sum(axis=0)
-            likelihood += float(np.round(logs.astype(np.float64) * float(parts)).sum() / float(parts))
-        return Sums({"counts": counts, "weights": weights, "likelihood": np.array(likelihood)})
+            shares *= parts
+            whole = np.rint(shares, out=shares).astype(np.float64)
+            counts += (part.T @ whole).T
+            weights += whole.sum(axis=0)
+            likelihood += float(np.rint(logs.astype(np.float64) * float(parts)).sum())
+        unit = 1 / float(parts)  # a power of two, so that these products are exact
+        return Sums({"counts": counts * unit, "weights": weights * unit, "likelihood": np.array(likelihood * unit)})
 
 
 def start_mixture(facets: Sequence[Facet], components: int, rng: np.random.Generator) -> Mixture:

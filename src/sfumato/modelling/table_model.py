@@ -19,10 +19,12 @@ from sfumato.counts import FloatArray, IntArray, Sums
 from sfumato.errors import DataError
 from sfumato.hashing import choose_rows
 from sfumato.modelling.chance import Chance
-from sfumato.modelling.facets import TINY, Facet
+from sfumato.modelling.facets import TINY, Facet, Locator
+from sfumato.modelling.many_labels import ManyLabels
 from sfumato.modelling.product_mixture import Bins, Expectation, Mixture, maximise, pick_rows, start_mixture
+from sfumato.modelling.whitening import Whitening
 from sfumato.schema import Attribute
-from sfumato.table import Column, Table, refuse_correlated_noise
+from sfumato.table import Column, Table
 from sfumato.text import join_names
 
 Progress = Callable[[str], None]
@@ -60,19 +62,32 @@ class HeldRows:
 
 @dataclass(frozen=True, eq=False)
 class Locating:
-    """A pass of EM over a block: its values are located in the bins of the model first."""
+    """A pass of EM over a block, for several mixtures at once: its values are located in the bins of the model first."""
 
-    facets: tuple[Facet, ...]
-    expectation: Expectation
+    whitening: Whitening
+    locators: tuple[Locator, ...]
+    expectations: tuple[Expectation, ...]
 
-    def __call__(self, table: Table, _rows: IntArray) -> Sums:
-        """Return the sums over the rows of a block."""
-        return self.expectation(Bins.of(self.facets, locate(self.facets, table)))
+    def __call__(self, table: Table, rows: IntArray) -> Sums:
+        """Return the sums over the rows of a block; their names say which mixture they are for."""
+        turned = self.whitening.turn(table, Chance.of_rows(rows, "fit"))
+        return count_all(self.expectations, Bins.of(self.locators, locate(self.locators, turned)))
 
 
-def locate(facets: Sequence[Facet], table: Table) -> list[IntArray]:
+def count_all(expectations: Sequence[Expectation], bins: Bins) -> Sums:
+    """Return what each mixture counts of the same rows."""
+    sums = [expectation(bins) for expectation in expectations]
+    return Sums({(name, place): array for place, one in enumerate(sums) for name, array in one.arrays.items()})
+
+
+def make_facet(column: Column, max_cells: int) -> Facet:
+    """Look at a released column, at its commonest labels only where it has thousands of them."""
+    return ManyLabels.of(column) if ManyLabels.fits(column) else Facet.of(column, max_cells)
+
+
+def locate(locators: Sequence[Facet | Locator], table: Table) -> list[IntArray]:
     """Return the bins of the rows, one array per column."""
-    return [f.codes(c) for f, c in zip(facets, table.all_columns, strict=True)]
+    return [locator.codes(c) for locator, c in zip(locators, table.all_columns, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -122,9 +137,11 @@ class TableModel:
     Attributes
     ----------
     facets : tuple of Facet
-        The columns, the target last.
+        The columns as they are modelled, the target last.
     mixture : Mixture
         P(true cells) = Σ_k π_k Π_c f_kc.
+    whitening : Whitening
+        What was done to columns whose noise was drawn together.
     rows : int
         Rows of the release.
     target : str, optional
@@ -146,6 +163,7 @@ class TableModel:
 
     facets: tuple[Facet, ...]
     mixture: Mixture
+    whitening: Whitening
     rows: int
     target: str | None = None
     chosen: Mapping[str, Any] = field(default_factory=dict)
@@ -168,42 +186,48 @@ class TableModel:
         """
         settings, tell = settings or FitSettings(), progress or (lambda _: None)
         source: Rows = HeldRows(rows) if isinstance(rows, Table) else rows
-        refuse_correlated_noise("a model of the whole table", source.table.all_columns)
+        if not source.table.all_columns:
+            raise DataError("the release holds no column but identifiers, so there is nothing to model")
         sample = source.sample(settings.rows)
         if not sample.rows:
             raise DataError("the release holds no rows, so there is nothing to model")
         tell("looking at the columns")
-        facets = tuple(Facet.of(column, settings.cells) for column in sample.all_columns)
+        whitening = Whitening.of(sample)
+        whole = sample.rows < settings.rows
+        sample = whitening.turn(sample, Chance.of_rows(np.arange(sample.rows), "fit"))
+        facets = tuple(make_facet(column, settings.cells) for column in sample.all_columns)
         bins = Bins.of(facets, locate(facets, sample))
         sketch = bins.take(np.sort(choose_rows(np.arange(bins.rows), settings.sketch)))
+        locators = tuple(facet.locator for facet in facets)
         tell("choosing the number of components")
         size, chosen = choose_size(facets, sketch, settings)
-        whole = sample.rows < settings.rows
         fits = []
         for start in range(settings.starts if size > 1 else 1):
             tell(f"fitting, start {start + 1} of {settings.starts}")
-            rng = np.random.default_rng([settings.seed, start])
-            mixture = start_mixture(facets, size, rng)
-            mixture = run_passes(mixture, facets, sketch, settings.passes[0], settings.prior)
-            for _ in range(settings.passes[1] if bins.rows > sketch.rows else 0):
-                expectation = Expectation.of(mixture, facets)
-                sums = expectation(bins) if whole else source.fold(Locating(facets, expectation))
-                mixture = maximise(mixture, sums, facets, settings.prior)
-            fits.append(mixture)
+            mixture = start_mixture(facets, size, np.random.default_rng([settings.seed, start]))
+            fits.append(run_passes(mixture, facets, sketch, settings.passes[0], settings.prior))
+        count = sample.rows
+        passes = 0 if whole and bins.rows == sketch.rows else max(settings.passes[1], not whole)
+        for turn in range(passes):
+            tell(f"going over all rows, pass {turn + 1} of {passes}")
+            counting = tuple(Expectation.of(mixture, facets) for mixture in fits)
+            sums = count_all(counting, bins) if whole else source.fold(Locating(whitening, locators, counting))
+            parts = [Sums({name: sums.arrays[name, i] for name in Expectation.names}) for i in range(len(fits))]
+            fits = [maximise(m, part, facets, settings.prior) for m, part in zip(fits, parts, strict=True)]
+            count = round(float(parts[0].arrays["weights"].sum()))
         mixture = Mixture.union(fits)
-        count = sample.rows if whole else round(float(sums.arrays["weights"].sum()))
         target = source.table.target
-        return cls(facets, mixture, count, None if target is None else target.name, chosen)
+        return cls(facets, mixture, whitening, count, None if target is None else target.name, chosen)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The columns, the target last."""
-        return tuple(facet.name for facet in self.facets)
+        return tuple(attribute.name for attribute in self.attributes)
 
     @property
     def attributes(self) -> tuple[Attribute, ...]:
         """What the columns hold."""
-        return tuple(facet.attribute for facet in self.facets)
+        return tuple(column.attribute for column in self.whitening.columns)
 
     @cached_property
     def _expectation(self) -> Expectation:
@@ -240,18 +264,19 @@ class TableModel:
         return self._table(values, table.target is not None)
 
     def _draw_block(self, table: Table, chance: Chance) -> list[FloatArray]:
-        codes = locate(self.facets, table)
+        turned = self.whitening.turn(table, chance.derive("missing"))
+        codes = locate(self.facets, turned)
         upto = np.cumsum(self.responsibilities(codes), axis=1)
         component = pick_rows(upto, chance.heights("component"))
         out = []
-        for facet, own, code, column in zip(self.facets, self.mixture.tables, codes, table.all_columns, strict=True):
+        for facet, own, code, column in zip(self.facets, self.mixture.tables, codes, turned.all_columns, strict=True):
             part = chance.derive(facet.name)
             weights = own[component]
             known = code >= 0
             weights[known] *= np.maximum(facet.kernel.rows(code[known]), TINY)
             cells = pick_rows(np.cumsum(weights, axis=1), part.heights("cell"))
             out.append(facet.values(cells, code, column, part))
-        return out
+        return self.whitening.turn_back(out, table)
 
     def sample(self, size: int, seed: int = 0) -> Table:
         """Draw new rows from the model alone. None of them is anybody's row.
@@ -271,10 +296,10 @@ class TableModel:
             part = chance.derive(facet.name)
             cells = pick_rows(np.cumsum(own, axis=1)[component], part.heights("cell"))
             values.append(facet.values(cells, nothing, None, part))
-        return self._table(values, self.target is not None)
+        return self._table(self.whitening.turn_back(values, None), self.target is not None)
 
     def _table(self, values: Sequence[FloatArray], with_target: bool) -> Table:
-        columns = [Column(f.attribute, None, v) for f, v in zip(self.facets, values, strict=True)]
+        columns = [Column(a, None, v) for a, v in zip(self.attributes, values, strict=True)]
         return Table(tuple(columns[:-1]), columns[-1]) if with_target else Table(tuple(columns))
 
 

@@ -1,0 +1,45 @@
+"""Released tables as several tables of plausible true rows: what any learner can be fitted on.
+
+A learner that takes released values as true learns the noise with them. One that is fitted on draws from P(true row | released row)
+sees values as spread out as the true ones, and as dependent. The mean over a few draws takes out the chance of each.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sfumato.counts import FloatArray
+from sfumato.modelling import FitSettings, TableModel
+from sfumato.table import Table
+
+MAX_GROUPS = 255
+"""More labels than this are no groups for a learner, but numbers in the order of the labels."""
+
+
+def draw_tables(table: Table, draws: int, seed: int = 0) -> tuple[list[Table], dict[str, Any]]:
+    """Return tables of plausible true rows for the same released ones, and what was chosen on the way.
+
+    Parameters
+    ----------
+    table
+        The released columns with their laws. Where all values are true, they are their own and only draw.
+    draws
+        How many tables.
+    seed
+        Another seed gives other draws.
+    """
+    if all(column.channel is None for column in table.all_columns):
+        return [table], {"why": "nothing is perturbed, so the values are learned from as they are"}
+    model = TableModel.fit(table, FitSettings(seed=seed))
+    rows = np.arange(table.rows)
+    tables = [model.draw(table, rows, f"draw {number} of seed {seed}") for number in range(draws)]
+    return tables, {"draws": draws, "model": dict(model.chosen)}
+
+
+def stack_columns(table: Table) -> FloatArray:
+    """Return the attributes as a matrix: numbers in the unit of their column, places of labels, NaN where missing."""
+    if not table.columns:
+        return np.empty((table.rows, 0))
+    return np.column_stack([c.attribute.to_values(c.values) for c in table.columns])

@@ -14,6 +14,8 @@ from sfumato.counts import FloatArray
 from sfumato.modelling import FitSettings, TableModel
 from sfumato.table import Table
 
+Sizes = list[int | None]
+"""The number of labels of each column, None for numbers."""
 MAX_GROUPS = 255
 """More labels than this are no groups for a learner, but numbers in the order of the labels."""
 
@@ -43,3 +45,24 @@ def stack_columns(table: Table) -> FloatArray:
     if not table.columns:
         return np.empty((table.rows, 0))
     return np.column_stack([c.attribute.to_values(c.values) for c in table.columns])
+
+
+def spread_labels(matrix: FloatArray, sizes: Sizes) -> tuple[FloatArray, list[tuple[int, int | None]]]:
+    """Return a matrix with one column per label, 1 where a row has it, and for each column its attribute and label.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> wide, origin = spread_labels(np.array([[0.5, 1.0], [0.7, np.nan]]), [None, 2])
+    >>> wide.tolist(), origin
+    ([[0.5, 0.0, 1.0], [0.7, 0.0, 0.0]], [(0, None), (1, 0), (1, 1)])
+    """
+    columns, origin = [], []
+    for place, size in enumerate(sizes):
+        if size is None or size > MAX_GROUPS:
+            columns.append(matrix[:, [place]])
+            origin.append((place, None))
+        else:
+            columns.append((matrix[:, [place]] == np.arange(size)).astype(np.float64))
+            origin += [(place, label) for label in range(size)]
+    return np.hstack(columns), origin

@@ -33,7 +33,7 @@ from sfumato.trees.distributed import (
     select,
 )
 from sfumato.trees.grow import MDL, Limits, c45, grow
-from sfumato.trees.inputs import Columns, encode
+from sfumato.trees.inputs import Columns, encode, is_absent
 from sfumato.trees.rules import Condition, Rule, rules, rules_text, text
 from sfumato.trees.similarity import Similarity, compare_trees, row_similarities
 from sfumato.trees.strategies import (

@@ -39,7 +39,9 @@ def to_onnx(body: Tree | Ensemble, absent: Mapping[str, Collection[str]] | None 
         raise UsageError("writing ONNX needs the package onnx; install it with: pip install 'sfumato[onnx]'") from None
     ensemble = body if isinstance(body, Ensemble) else tree_as_ensemble(body)
     graph = _Graph(onnx.helper, onnx.TensorProto, onnx.numpy_helper)
-    inputs = [_read_input(graph, a, (absent or {}).get(a.name, ())) for a in ensemble.attributes if a.name in ensemble.used]
+    inputs = [
+        _read_input(graph, a, (absent or {}).get(a.name, ())) for a in ensemble.attributes if a.name in ensemble.used
+    ]
     if not inputs:
         raise UsageError("the model looks at no column and always says the same, so there is nothing to write as ONNX")
     graph.add("Concat", [name for name, _ in inputs], "matrix", axis=1)
@@ -108,7 +110,11 @@ def _add_probabilities(graph: _Graph, ensemble: Ensemble, matrix: str) -> None:
     shares = []
     for number, (base, member) in enumerate(zip(ensemble.base, ensemble.members, strict=True)):
         sums = graph.add(
-            "TreeEnsemble", [matrix], f"sums {number}", "ai.onnx.ml", **_tree_attributes(graph, ensemble.link, member, columns, classes)
+            "TreeEnsemble",
+            [matrix],
+            f"sums {number}",
+            "ai.onnx.ml",
+            **_tree_attributes(graph, ensemble.link, member, columns, classes),
         )
         start = base if ensemble.link != "mean" else base[: classes - 1]
         sums = graph.add("Add", [sums, graph.keep(f"base {number}", start[None, :])], f"totals {number}")
@@ -119,7 +125,9 @@ def _add_probabilities(graph: _Graph, ensemble: Ensemble, matrix: str) -> None:
             last = graph.add("Sigmoid", [sums], f"last {number}")
             order = lambda rest, own: [rest, own]  # noqa: E731 - the sum speaks of the last class
         else:
-            last = graph.add("Div", [sums, graph.keep(f"trees {number}", np.array([[float(len(member))]]))], f"first {number}")
+            last = graph.add(
+                "Div", [sums, graph.keep(f"trees {number}", np.array([[float(len(member))]]))], f"first {number}"
+            )
             order = lambda rest, own: [own, rest]  # noqa: E731 - all classes but the last
         whole = graph.add("ReduceSum", [last, graph.keep(f"axis {number}", np.array([1]))], f"sum {number}", keepdims=1)
         rest = graph.add("Sub", [graph.keep(f"one {number}", np.array([[1.0]])), whole], f"rest {number}")
@@ -256,10 +264,20 @@ def tree_as_ensemble(tree: Tree) -> Ensemble:
         waiting.append((number, settled + 1, len(right)))
         right.append(0)
         waiting.append((node.children[settled], 0, -1))
-    branches = Branches(np.array(column), np.array(right, dtype=np.int64), tuple(cuts), np.array(missing, bool), np.array(leaves))
+    branches = Branches(
+        np.array(column), np.array(right, dtype=np.int64), tuple(cuts), np.array(missing, bool), np.array(leaves)
+    )
     classes, gains = tuple(range(len(tree.labels))), (0.0,) * len(tree.attributes)
     return Ensemble(
-        tree.attributes, tree.labels, "mean", classes, np.zeros((1, len(classes))), ((branches,),), gains, tree.strategy, tree.target
+        tree.attributes,
+        tree.labels,
+        "mean",
+        classes,
+        np.zeros((1, len(classes))),
+        ((branches,),),
+        gains,
+        tree.strategy,
+        tree.target,
     )
 
 

@@ -11,7 +11,7 @@ from sfumato.counts import FloatArray, IntArray
 from sfumato.mining.ensembles.ensemble import Branches, Ensemble
 from sfumato.mining.ensembles.scikit_trees import read_boosted, read_forest
 from sfumato.mining.ensembles.surrogate import add_surrogate
-from sfumato.mining.plausible_tables import MAX_GROUPS, draw_tables, stack_columns
+from sfumato.mining.plausible_tables import MAX_GROUPS, Sizes, draw_tables, spread_labels, stack_columns
 from sfumato.schema import Attribute
 from sfumato.table import Table
 from sfumato.trees import Fitted, keep_classified_rows, strategy
@@ -19,7 +19,6 @@ from sfumato.trees import Fitted, keep_classified_rows, strategy
 FEW_ROWS = 5_000
 """Below this many rows there are more draws, as each is noisier, and smaller trees."""
 
-Sizes = list[int | None]
 Learned = tuple[FloatArray, tuple[Branches, ...], FloatArray]
 """What sums start from, the trees, and what each attribute gains."""
 
@@ -50,10 +49,11 @@ def fit_boosting(table: Table, *, draws: int | None = None, trees: int = 100, se
 
         groups = [i for i, size in enumerate(sizes) if size is not None and size <= MAX_GROUPS]
         # Draws are noisier than true rows: trees of half the usual size rank better at every strength of noise.
-        leaves = 15 if len(matrix) >= FEW_ROWS else 8
+        leaves, rate = (15, 0.1) if len(matrix) >= FEW_ROWS else (8, 0.05)
         model = HistGradientBoostingClassifier(
             max_iter=trees,
             max_leaf_nodes=leaves,
+            learning_rate=rate,
             early_stopping=False,
             categorical_features=groups or None,
             random_state=number,
@@ -96,27 +96,6 @@ def fit_forest(table: Table, *, draws: int | None = None, trees: int = 20, seed:
         return np.zeros(len(model.classes_)), branches, gains
 
     return _fit(table, "forest", learn, draws, seed)
-
-
-def spread_labels(matrix: FloatArray, sizes: Sizes) -> tuple[FloatArray, list[tuple[int, int | None]]]:
-    """Return a matrix with one column per label, 1 where a row has it, and for each column its attribute and label.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> wide, origin = spread_labels(np.array([[0.5, 1.0], [0.7, np.nan]]), [None, 2])
-    >>> wide.tolist(), origin
-    ([[0.5, 0.0, 1.0], [0.7, 0.0, 0.0]], [(0, None), (1, 0), (1, 1)])
-    """
-    columns, origin = [], []
-    for place, size in enumerate(sizes):
-        if size is None or size > MAX_GROUPS:
-            columns.append(matrix[:, [place]])
-            origin.append((place, None))
-        else:
-            columns.append((matrix[:, [place]] == np.arange(size)).astype(np.float64))
-            origin += [(place, label) for label in range(size)]
-    return np.hstack(columns), origin
 
 
 def label_counts(attributes: tuple[Attribute, ...]) -> Sizes:

@@ -300,7 +300,8 @@ class Ensemble:
         if base.shape != (len(data["members"]), sums) or not len(base):
             raise ValueError("base does not have one number for each sum of each member")
         members = tuple(
-            tuple(Branches.from_dict(tree, sizes, sums, width) for tree in member["trees"]) for member in data["members"]
+            tuple(Branches.from_dict(tree, sizes, sums, width) for tree in member["trees"])
+            for member in data["members"]
         )
         if link == "mean" and any((tree.leaves < 0).any() for member in members for tree in member):
             raise ValueError("a share is negative")

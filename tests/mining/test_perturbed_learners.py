@@ -3,7 +3,7 @@
 import pickle
 
 import numpy as np
-import pandas
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
@@ -34,7 +34,7 @@ def people(rows, seed):
     late = (age > 50) ^ (pay > 3000) ^ (ward == 2)
     late = np.where(rng.random(rows) < 0.05, ~late, late)
     pay[rng.random(rows) < 0.03] = np.nan
-    return pandas.DataFrame(
+    return pd.DataFrame(
         {"age": age, "pay": pay, "ward": [f"w{w}" for w in ward], "class": np.where(late, "late", "early")}
     )
 
@@ -226,10 +226,10 @@ def test_what_a_law_released_is_never_taken_for_something_else(law):
 def test_a_blurred_target_of_numbers_is_regressed(tmp_path):
     rng = np.random.default_rng(5)
     x = rng.uniform(0, 10, 4000)
-    table = pandas.DataFrame({"x": x.round(2), "pay": (20 + 6 * x + rng.normal(0, 3, 4000)).clip(0, 100).round(2)})
+    table = pd.DataFrame({"x": x.round(2), "pay": (20 + 6 * x + rng.normal(0, 3, 4000)).clip(0, 100).round(2)})
     made = sf.release(table, Plan.propose(table, noise="gaussian", privacy=0.5), tmp_path / "r", key=KEY)
     ours = sf.PerturbedRegressor(LinearRegression()).fit_release(made, target="pay")
-    fresh = pandas.DataFrame({"x": np.linspace(0, 10, 50)})
+    fresh = pd.DataFrame({"x": np.linspace(0, 10, 50)})
     slope = np.polyfit(fresh["x"], ours.predict(fresh), 1)[0]
     released = made.to_arrow().to_pandas()
     assert slope == pytest.approx(6.0, abs=0.5)
@@ -243,7 +243,7 @@ def test_a_blurred_target_of_numbers_is_regressed(tmp_path):
 def test_targets_of_the_wrong_kind_are_refused(made):
     with pytest.raises(UsageError, match="age: a target of numbers has no classes; use PerturbedRegressor"):
         sf.PerturbedClassifier().fit_release(made, "age")
-    with pytest.raises(UsageError, match="class: a target of labels is no number; use PerturbedClassifier"):
+    with pytest.raises(UsageError, match="class: a target of labels cannot be regressed; use PerturbedClassifier"):
         sf.PerturbedRegressor().fit_release(made)
     with pytest.raises(UsageError, match="no column 'sage'"):
         sf.PerturbedRegressor().fit_release(made, "sage")
@@ -252,7 +252,7 @@ def test_targets_of_the_wrong_kind_are_refused(made):
 def test_a_blurred_class_is_learned_through_its_law(tmp_path):
     rng = np.random.default_rng(6)
     x = rng.uniform(0, 100, 6000).round(1)
-    true = pandas.DataFrame({"x": x, "class": np.where(x > 60, "yes", "no")})
+    true = pd.DataFrame({"x": x, "class": np.where(x > 60, "yes", "no")})
     plan = Plan.propose(true, target="class", noise="gaussian", privacy=0.3)
     classes = sf.Attribute("class", sf.Kind.CATEGORICAL, sf.Categories(("no", "yes")))
     law = sf.Substitution(gamma=3.0).on(classes)
@@ -261,14 +261,14 @@ def test_a_blurred_class_is_learned_through_its_law(tmp_path):
     frame = true[["x"]]
     ours = sf.PerturbedClassifier(FAST, {}, target_channel=law, target_attribute=classes).fit(frame, y)
     assert ours.score(frame, true["class"]) > 0.97
-    assert ours.predict_proba(pandas.DataFrame({"x": [10.0, 90.0]}))[:, 1] == pytest.approx([0, 1], abs=0.1)
+    assert ours.predict_proba(pd.DataFrame({"x": [10.0, 90.0]}))[:, 1] == pytest.approx([0, 1], abs=0.1)
     assert plan.schema.target.name == "class"
 
 
 def test_columns_on_a_scale_are_given_in_their_own_unit(tmp_path):
     rng = np.random.default_rng(7)
     cost = np.exp(rng.normal(7, 1.5, 3000)).clip(1, 1e6).round(2)
-    true = pandas.DataFrame({"cost": cost, "class": np.where(cost > 1100, "high", "low")})
+    true = pd.DataFrame({"cost": cost, "class": np.where(cost > 1100, "high", "low")})
     pay = sf.Attribute("cost", sf.Kind.REAL, sf.Interval(0, 1e6), scale=sf.Log(unit=100))
     plan = Plan.propose(true, target="class", noise="gaussian", privacy=0.3)
     schema = sf.Schema(tuple(pay if a.name == "cost" else a for a in plan.schema))

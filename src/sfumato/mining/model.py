@@ -215,9 +215,7 @@ class Model:
                 "update it (pip install -U sfumato), or make the model anew with: sfumato mine DIR -o model.json"
             )
         try:
-            body = data["model"]
-            readers = {BAYES_FORMAT: NaiveBayes.from_dict, ENSEMBLE_FORMAT: Ensemble.from_dict}
-            model = readers.get(body["format"], Tree.from_dict)(body)
+            model = _read_body(data["model"])
             absent = {str(name): tuple(texts) for name, texts in data.get("missing_values", {}).items()}
             return cls(model, data["strategy"], data["rows"], data["release"], data["seconds"], data["notes"], absent)
         except SfumatoError as error:
@@ -281,6 +279,12 @@ class Model:
     def _codes(self, array: pa.Array) -> IntArray:
         places = {label: i for i, label in enumerate(self.labels)}
         return np.array([places.get(t, -1) for t in format_labels(array, self.target).to_pylist()], dtype=np.int64)
+
+
+def _read_body(data: Mapping[str, Any]) -> Tree | Ensemble | NaiveBayes:
+    if data["format"] == BAYES_FORMAT:
+        return NaiveBayes.from_dict(data)
+    return Ensemble.from_dict(data) if data["format"] == ENSEMBLE_FORMAT else Tree.from_dict(data)
 
 
 def _cells(array: pa.Array, name: str, absent: Collection[str] = ()) -> Any:
@@ -375,8 +379,8 @@ def mine(
     release : Release, path or Table
         A release, its folder, or released columns in memory.
     strategy : str, optional
-        auto, byclass, local, global, randomized, joint, mixture, naive-bayes, boosting or forest. By default auto; on an engine that does not
-        gather rows byclass, since auto needs all of them.
+        auto, byclass, local, global, randomized, joint, mixture, naive-bayes, boosting or forest. By default auto; on an engine that
+        does not gather rows byclass, since auto needs all of them.
     engine : Engine
         Where the work is done. An engine that gathers reads all rows; any other adds up counts, level by level (byclass,
         local, global and randomized), and gives the same tree.

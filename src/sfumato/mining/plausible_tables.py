@@ -6,12 +6,15 @@ sees values as spread out as the true ones, and as dependent. The mean over a fe
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from sfumato.counts import FloatArray
 from sfumato.modelling import FitSettings, TableModel
+from sfumato.schema import Attribute
 from sfumato.table import Table
 
 Sizes = list[int | None]
@@ -57,7 +60,8 @@ def spread_labels(matrix: FloatArray, sizes: Sizes) -> tuple[FloatArray, list[tu
     >>> wide.tolist(), origin
     ([[0.5, 0.0, 1.0], [0.7, 0.0, 0.0]], [(0, None), (1, 0), (1, 1)])
     """
-    columns, origin = [], []
+    columns: list[FloatArray] = []
+    origin: list[tuple[int, int | None]] = []
     for place, size in enumerate(sizes):
         if size is None or size > MAX_GROUPS:
             columns.append(matrix[:, [place]])
@@ -66,3 +70,20 @@ def spread_labels(matrix: FloatArray, sizes: Sizes) -> tuple[FloatArray, list[tu
             columns.append((matrix[:, [place]] == np.arange(size)).astype(np.float64))
             origin += [(place, label) for label in range(size)]
     return np.hstack(columns), origin
+
+
+def limit_threads(rows: int) -> AbstractContextManager[Any]:
+    """Return a context in which few rows are learned from in one thread: several wait for each other, on a busy machine for minutes.
+
+    Parameters
+    ----------
+    rows
+        How many rows are learned from.
+    """
+    min_rows = 50_000
+    return nullcontext() if rows >= min_rows else threadpool_limits(1, "openmp")
+
+
+def label_counts(attributes: tuple[Attribute, ...]) -> Sizes:
+    """Return the number of labels of each attribute, None for numbers."""
+    return [None if a.kind.numeric else len(a.labels) for a in attributes]

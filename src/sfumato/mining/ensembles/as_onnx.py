@@ -122,16 +122,15 @@ def _add_probabilities(graph: _Graph, ensemble: Ensemble, matrix: str) -> None:
             shares.append(graph.add("Softmax", [sums], f"shares {number}", axis=1))
             continue
         if ensemble.link == "logistic":
-            last = graph.add("Sigmoid", [sums], f"last {number}")
-            order = lambda rest, own: [rest, own]  # noqa: E731 - the sum speaks of the last class
+            told = graph.add("Sigmoid", [sums], f"last {number}")
         else:
-            last = graph.add(
-                "Div", [sums, graph.keep(f"trees {number}", np.array([[float(len(member))]]))], f"first {number}"
-            )
-            order = lambda rest, own: [own, rest]  # noqa: E731 - all classes but the last
-        whole = graph.add("ReduceSum", [last, graph.keep(f"axis {number}", np.array([1]))], f"sum {number}", keepdims=1)
+            size = graph.keep(f"trees {number}", np.array([[float(max(len(member), 1))]]))
+            told = graph.add("Div", [sums, size], f"first {number}")
+        whole = graph.add("ReduceSum", [told, graph.keep(f"axis {number}", np.array([1]))], f"sum {number}", keepdims=1)
         rest = graph.add("Sub", [graph.keep(f"one {number}", np.array([[1.0]])), whole], f"rest {number}")
-        shares.append(graph.add("Concat", order(rest, last), f"shares {number}", axis=1))
+        # Log-odds speak of the last class, and shares of all classes but the last.
+        order = [rest, told] if ensemble.link == "logistic" else [told, rest]
+        shares.append(graph.add("Concat", order, f"shares {number}", axis=1))
     total = graph.add("Sum", shares, "all shares")
     spread = np.zeros((classes, len(ensemble.labels)))
     spread[np.arange(classes), list(ensemble.classes)] = 1 / len(shares)
@@ -242,7 +241,11 @@ def tree_as_ensemble(tree: Tree) -> Ensemble:
         A tree; a test of labels with several groups becomes several tests, one after the other.
     """
     shares = tree.node_shares
-    column, right, cuts, missing, leaves = [], [], [], [], []
+    column: list[int] = []
+    right: list[int] = []
+    cuts: list[float | tuple[int, ...]] = []
+    missing: list[bool] = []
+    leaves: list[FloatArray] = []
     names = {a.name: place for place, a in enumerate(tree.attributes)}
     # A piece of work is a node of the tree and how many of its groups are settled, or the test whose right side comes next.
     waiting: list[tuple[int, int, int]] = [(0, 0, -1)]

@@ -11,12 +11,19 @@ from sfumato.counts import FloatArray, IntArray
 from sfumato.mining.ensembles.ensemble import Branches, Ensemble
 from sfumato.mining.ensembles.scikit_trees import read_boosted, read_forest
 from sfumato.mining.ensembles.surrogate import add_surrogate
-from sfumato.mining.plausible_tables import MAX_GROUPS, Sizes, draw_tables, spread_labels, stack_columns
-from sfumato.schema import Attribute
+from sfumato.mining.plausible_tables import (
+    MAX_GROUPS,
+    Sizes,
+    draw_tables,
+    label_counts,
+    limit_threads,
+    spread_labels,
+    stack_columns,
+)
 from sfumato.table import Table
 from sfumato.trees import Fitted, keep_classified_rows, strategy
 
-FEW_ROWS = 5_000
+MIN_ROWS_FOR_LARGE_TREES = 5_000
 """Below this many rows there are more draws, as each is noisier, and smaller trees."""
 
 Learned = tuple[FloatArray, tuple[Branches, ...], FloatArray]
@@ -49,7 +56,7 @@ def fit_boosting(table: Table, *, draws: int | None = None, trees: int = 100, se
 
         groups = [i for i, size in enumerate(sizes) if size is not None and size <= MAX_GROUPS]
         # Draws are noisier than true rows: trees of half the usual size rank better at every strength of noise.
-        leaves, rate = (15, 0.1) if len(matrix) >= FEW_ROWS else (8, 0.05)
+        leaves, rate = (15, 0.1) if len(matrix) >= MIN_ROWS_FOR_LARGE_TREES else (8, 0.05)
         model = HistGradientBoostingClassifier(
             max_iter=trees,
             max_leaf_nodes=leaves,
@@ -98,11 +105,6 @@ def fit_forest(table: Table, *, draws: int | None = None, trees: int = 20, seed:
     return _fit(table, "forest", learn, draws, seed)
 
 
-def label_counts(attributes: tuple[Attribute, ...]) -> Sizes:
-    """Return the number of labels of each attribute, None for numbers."""
-    return [None if a.kind.numeric else len(a.labels) for a in attributes]
-
-
 def _fit(
     table: Table,
     name: str,
@@ -111,19 +113,22 @@ def _fit(
     seed: int,
 ) -> Fitted:
     table = keep_classified_rows(table)
-    draws = (5 if table.rows >= FEW_ROWS else 15) if draws is None else draws
+    draws = (5 if table.rows >= MIN_ROWS_FOR_LARGE_TREES else 15) if draws is None else draws
     tables, notes = draw_tables(table, draws, seed)
     attributes = tuple(column.attribute for column in table.columns)
     sizes = label_counts(attributes)
     classes = np.unique(np.concatenate([t.codes for t in tables]))
-    base, members, gains = [], [], np.zeros(len(attributes))
+    base: list[FloatArray] = []
+    members: list[tuple[Branches, ...]] = []
+    gains = np.zeros(len(attributes))
     for number, drawn in enumerate(tables):
         if len(classes) == 1:
             base.append(np.zeros(1))
             members.append(())
             continue
         matrix, codes = _with_every_class(stack_columns(drawn), drawn.codes, classes)
-        start, trees, gain = learn(matrix, codes, sizes, seed + number)
+        with limit_threads(len(matrix)):
+            start, trees, gain = learn(matrix, codes, sizes, seed + number)
         base.append(start)
         members.append(trees)
         gains += gain

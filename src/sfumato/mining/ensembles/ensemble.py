@@ -252,7 +252,7 @@ class Ensemble:
         ``inputs`` are attributes as in a manifest. Each of ``members`` has a ``base``, what its sums start from, and ``trees``. The
         nodes of a tree stand in the order of a walk: the root, its left side, its right side. ``column`` has the place in ``inputs``
         that a node asks about, −1 for a leaf. Of each test, in order, ``right`` has its right child (the left one is the next node),
-        ``cut`` the largest number that goes left or a list of the places of labels that go left, ``missing_left`` whether missing values
+        ``cut`` the largest number that goes left, or a list of the places of labels that do, ``missing_left`` whether missing values
         and unknown labels go left. ``leaf`` has what each leaf adds to sum ``output``. ``link`` says what the sums of a member
         say: log-odds of the last class (logistic), logs of shares (softmax), or shares times the number of trees (mean). The
         probabilities of members are averaged. ``classes`` names the places in ``labels`` that they belong to.

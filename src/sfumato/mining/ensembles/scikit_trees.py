@@ -4,6 +4,7 @@ Node arrays are private to scikit-learn, so this is the one module that reads th
 own predictions: a version that changes them fails there.
 """
 
+# ruff: noqa: SLF001 - reading what scikit-learn keeps to itself is what this module is for
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ import numpy as np
 
 from sfumato.counts import BoolArray, FloatArray, IntArray
 from sfumato.mining.ensembles.ensemble import Branches
+from sfumato.schema import MAX_MAGNITUDE
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +69,8 @@ class Nodes:
     def gains(self, columns: int) -> FloatArray:
         """Return what the tests of each attribute gain."""
         inner = self.column >= 0
-        return np.bincount(self.column[inner], np.maximum(self.gain[inner], 0.0), columns)
+        gains = np.bincount(self.column[inner], np.maximum(self.gain[inner], 0.0), columns)
+        return gains.astype(np.float64)
 
 
 def read_boosted(model: Any, sizes: Sequence[int | None]) -> tuple[FloatArray, tuple[Branches, ...], FloatArray]:
@@ -96,13 +99,18 @@ def read_boosted(model: Any, sizes: Sequence[int | None]) -> tuple[FloatArray, t
     return np.asarray(model._baseline_prediction, dtype=np.float64).ravel(), tuple(trees), gains
 
 
+def bound_cuts(cuts: FloatArray) -> FloatArray:
+    """Return cuts that a file can hold: an infinite one, which only missing values pass, becomes larger than any value."""
+    return np.clip(cuts, -MAX_MAGNITUDE, MAX_MAGNITUDE)
+
+
 def _boosted_nodes(
     predictor: Any, order: IntArray, labels: Sequence[FloatArray] | None, sizes: Sequence[int | None]
 ) -> Nodes:
     raw = predictor.nodes
     leaf = raw["is_leaf"].astype(bool)
     inside = raw["feature_idx"].astype(np.int64)
-    cuts: list[float | tuple[int, ...]] = [float(v) for v in raw["num_threshold"]]
+    cuts: list[float | tuple[int, ...]] = [float(v) for v in bound_cuts(raw["num_threshold"])]
     for node in np.flatnonzero(~leaf & raw["is_categorical"].astype(bool)):
         bits = predictor.raw_left_cat_bitsets[raw["bitset_idx"][node]]
         known = np.asarray(labels[inside[node]] if labels is not None else (), dtype=np.float64)
@@ -157,7 +165,10 @@ def _grown_nodes(raw: Any, origin: Sequence[tuple[int, int | None]]) -> Nodes:
         left.astype(np.int64),
         right.astype(np.int64),
         np.where(of_label, False, missing),
-        [t if label is None else (label,) for t, (_, label) in zip(raw.threshold.tolist(), asked, strict=True)],
+        [
+            t if label is None else (label,)
+            for t, (_, label) in zip(bound_cuts(raw.threshold).tolist(), asked, strict=True)
+        ],
         raw.value[:, 0, :].astype(np.float64),
         np.where(leaf, 0.0, weight * impurity - both),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.utils import get_tags
 
 from sfumato.counts import FloatArray
 from sfumato.errors import UsageError
-from sfumato.mining.plausible_tables import MAX_GROUPS, spread_labels, stack_columns
+from sfumato.mining.plausible_tables import MAX_GROUPS, label_counts, spread_labels, stack_columns
 from sfumato.schema import Attribute
 from sfumato.table import Table
 from sfumato.text import join_names
@@ -98,29 +99,23 @@ class LearnerInput:
             numbers = [i for i, a in enumerate(self.attributes) if a.kind.numeric or self.form == "codes"]
             values[:, numbers] = np.where(np.isnan(values[:, numbers]), self.fill[numbers], values[:, numbers])
         if self.form == "one-hot":
-            values, _ = spread_labels(values, [None if a.kind.numeric else len(a.labels) for a in self.attributes])
+            values, _ = spread_labels(values, label_counts(self.attributes))
             return np.nan_to_num(values) if self.fill is not None else values
         return values
 
     def _texts(self, values: FloatArray) -> Any:
         columns: dict[str, Any] = {}
         for place, attribute in enumerate(self.attributes):
-            own = values[:, place]
+            own: Any = values[:, place]
             if not attribute.kind.numeric:
                 texts = np.array([*attribute.categories, None, None], dtype=object)
-                own = texts[np.where(np.isnan(own), -1, own).astype(np.int64)]
+                own = texts[np.where(np.isnan(own), -1, own).astype(np.int64)].tolist()
             columns[attribute.name] = own
-        if self.frame == "polars":
-            import polars
-
-            return polars.DataFrame({name: own.tolist() for name, own in columns.items()})
-        if self.frame == "pandas":
-            import pandas
-
-            return pandas.DataFrame(columns)
+        if self.frame:
+            return import_module(self.frame).DataFrame(columns)
         if all(a.kind.numeric for a in self.attributes):
             return values
-        return np.column_stack([own.astype(object) for own in columns.values()])
+        return np.column_stack([np.array(own, dtype=object) for own in columns.values()])
 
 
 def walk_steps(estimator: Any) -> list[Any]:

@@ -20,7 +20,7 @@ from sfumato.errors import UsageError
 from sfumato.mining.estimators.base import CHECKS, PerturbedEstimator, Released, release_laws
 from sfumato.mining.estimators.learner_inputs import LearnerInput
 from sfumato.mining.estimators.released_columns import infer_attribute, read_released
-from sfumato.mining.plausible_tables import draw_tables
+from sfumato.mining.plausible_tables import draw_tables, limit_threads
 from sfumato.releases import Release
 from sfumato.schema import Attribute, Role
 from sfumato.table import Column, Table
@@ -99,20 +99,22 @@ class PerturbedLearner(PerturbedEstimator):
         self.estimators_ = []
         for number, (drawn, target) in enumerate(zip(rows, targets, strict=True)):
             learner = self.input_.prepare(_seed_randomness(clone(template), int(seed) + number))
-            self.estimators_.append(learner.fit(self.input_.rows(drawn), target))
+            with limit_threads(drawn.rows):
+                self.estimators_.append(learner.fit(self.input_.rows(drawn), target))
         return self
 
 
 class PerturbedClassifier(ClassifierMixin, PerturbedLearner):  # type: ignore[misc]
     """Any scikit-learn classifier, fitted through the noise of a release.
 
-    One model of all columns is fitted through their laws ([`model`](#sfumato-model)). It draws a plausible true row for each released one, a
-    few times over. A clone of the estimator is fitted to each draw, and their probabilities are averaged. It predicts for true values.
+    One model of all columns is fitted through their laws. It draws a plausible true row for each released one, a few times over. A
+    clone of the estimator is fitted to each draw, and their probabilities are averaged. It predicts for true values.
 
     Parameters
     ----------
     estimator : classifier, optional
-        What is fitted to each draw; by default `HistGradientBoostingClassifier`. A scaler belongs in here, in a pipeline with the classifier.
+        What is fitted to each draw; by default `HistGradientBoostingClassifier`. A scaler belongs in here, in a pipeline with the
+        classifier.
     channels : mapping of column name (or number) to bound Channel
         The law each column went through; columns without one hold true values. `from_release` takes them from a release. An empty
         mapping says that all values are true; without any mapping `fit` raises an error, so that no law is forgotten.
@@ -123,10 +125,10 @@ class PerturbedClassifier(ClassifierMixin, PerturbedLearner):  # type: ignore[mi
     random_state : int or RandomState
         Where draws come from. Estimators without a `random_state` of their own get one that follows from it.
     labels : str
-        How columns of labels reach the estimator. `codes`: as numbers, with the parameter `categorical_features` set where there is one.
-        `one-hot`: one column of 0 and 1 per label. `text`: as they are, in a table with the names of the columns (days are numbers). `auto`
-        takes codes for an estimator with `categorical_features`, text for a pipeline with an encoder or a ColumnTransformer, and one-hot for
-        all others. Missing numbers are filled with means where the estimator takes none.
+        How columns of labels reach the estimator. `codes`: as numbers, with the parameter `categorical_features` set where there is
+        one. `one-hot`: one column of 0 and 1 per label. `text`: as they are, in a table with the names of the columns (days are
+        numbers). `auto` takes codes for an estimator with `categorical_features`, text for a pipeline with an encoder or a
+        ColumnTransformer, and one-hot for all others. Missing numbers are filled with means where the estimator takes none.
     target_channel : Channel, optional
         The law of the class, where it was blurred too.
     target_attribute : Attribute, optional
@@ -163,7 +165,9 @@ class PerturbedClassifier(ClassifierMixin, PerturbedLearner):  # type: ignore[mi
         released.require_classes()
         return super()._learn(released)
 
-    @available_if(lambda self: self._gives("predict_proba"))
+    @available_if(  # type: ignore[untyped-decorator]
+        lambda self: self._gives("predict_proba")
+    )
     def predict_proba(self, X: Any) -> FloatArray:
         """Return class probabilities for true values `X`: the mean over draws, in the order of `classes_`."""
         check_is_fitted(self)
@@ -232,7 +236,7 @@ class PerturbedRegressor(RegressorMixin, PerturbedLearner):  # type: ignore[misc
 
     def _learn(self, released: Released) -> Self:
         if not released.target.attribute.kind.numeric:
-            raise UsageError(f"{released.target.name}: a target of labels is no number; use PerturbedClassifier")
+            raise UsageError(f"{released.target.name}: a target of labels cannot be regressed; use PerturbedClassifier")
         super()._learn(released)
         del self.classes_
         return self

@@ -81,8 +81,8 @@ class Laws:
         strangers = [n for i, n in enumerate(names or ()) if not {n, i} & {*self.channels, *self.attributes}]
         if lacking and strangers:
             raise UsageError(
-                f"channels: there is a law for {join_names(lacking)}, but no such column in X, and nothing is said of {join_names(strangers)}; "
-                "give the columns the names that the laws are given by, or leave out laws of columns that are not used"
+                f"channels: there is a law for {join_names(lacking)}, but no such column in X, and nothing is said of "
+                f"{join_names(strangers)}; name the columns as the laws do, or leave out laws of columns that are not used"
             )
 
     def channel(self, place: int, name: str) -> Channel | None:

@@ -7,11 +7,10 @@ sees values as spread out as the true ones, and as dependent. The mean over a fe
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
 from sfumato.counts import FloatArray
 from sfumato.modelling import FitSettings, TableModel
 from sfumato.schema import Attribute
@@ -81,7 +80,14 @@ def limit_threads(rows: int) -> AbstractContextManager[Any]:
         How many rows are learned from.
     """
     min_rows = 50_000
-    return nullcontext() if rows >= min_rows else threadpool_limits(1, "openmp")
+    return nullcontext() if rows >= min_rows else _controller().limit(limits=1, user_api="openmp")
+
+
+@cache
+def _controller() -> Any:
+    import threadpoolctl  # type: ignore[import-untyped]  # scikit-learn's own dependency
+
+    return threadpoolctl.ThreadpoolController()
 
 
 def label_counts(attributes: tuple[Attribute, ...]) -> Sizes:

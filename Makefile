@@ -96,7 +96,7 @@ format: $(V)/.dev  ## format the code
 
 lock:  ## renew the lock files (no registry address is written)
 	$(COMPILE) pyproject.toml --group build -o requirements.lock
-	$(COMPILE) pyproject.toml --extra sql --group build --group dev -c requirements.lock -o requirements-dev.lock
+	$(COMPILE) pyproject.toml --extra sql --extra onnx --group build --group dev -c requirements.lock -o requirements-dev.lock
 	$(COMPILE) pyproject.toml --extra spark --group java -c requirements-dev.lock -o requirements-spark.lock
 	$(COMPILE) --group docs -c requirements-dev.lock -o requirements-docs.lock
 	$(COMPILE) --group e2e -c requirements-dev.lock -o requirements-e2e.lock

@@ -38,7 +38,7 @@ HOMES = (
     ("sfumato.mining", ("Reconstruction", "Reconstructions", "Model", "Evaluation")),
     ("sfumato.modelling", ("FitSettings", "TableModel")),
     ("sfumato.questions", ("Answer", "Estimate", "RegressionFit", "Crosstab", "Correlations", "Itemsets", "Power")),
-    ("sfumato.mining.estimators", ("PerturbedTreeClassifier",)),
+    ("sfumato.mining.estimators", ("PerturbedClassifier", "PerturbedRegressor", "PerturbedTreeClassifier")),
     ("sfumato.auditing", ("audit_epsilon", "Comparison", "Audit")),
     ("sfumato.tradeoffs", ("Tradeoff", "PlanComparison")),
     ("sfumato.papers", ("Results",)),
@@ -88,7 +88,11 @@ if TYPE_CHECKING:  # `as` tells type checkers that a name is handed on
         predict as predict,
         reconstruct as reconstruct,
     )
-    from sfumato.mining.estimators import PerturbedTreeClassifier as PerturbedTreeClassifier
+    from sfumato.mining.estimators import (
+        PerturbedClassifier as PerturbedClassifier,
+        PerturbedRegressor as PerturbedRegressor,
+        PerturbedTreeClassifier as PerturbedTreeClassifier,
+    )
     from sfumato.modelling import FitSettings as FitSettings, TableModel as TableModel, model as model
     from sfumato.papers import Results as Results, reproduce as reproduce
     from sfumato.plans import Plan as Plan

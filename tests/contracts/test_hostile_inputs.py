@@ -27,6 +27,7 @@ import sfumato as sf
 from sfumato.certificates import check_certificate
 from sfumato.errors import SfumatoError
 from sfumato.io import checksum
+from sfumato.mining.ensembles import fit_boosting
 
 INPUTS = int(os.environ.get("SFUMATO_FUZZ", "400"))
 SEED = int(os.environ.get("SFUMATO_FUZZ_SEED", "1"))
@@ -72,6 +73,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     sf.release(table(), plan, folder / "parquet", key=folder / "k")
     sf.mine(release, "byclass").save(folder / "model.json")
     sf.mine(release, "naive-bayes").save(folder / "bayes.json")
+    few = fit_boosting(sf.Release.open(folder / "release").read_table(), draws=1, trees=3)
+    sf.Model(few.tree, "boosting", 60).save(folder / "boosting.json")
     (folder / "plan.toml").write_text(plan.to_toml(), "utf-8")
     pa.csv.write_csv(table(), folder / "t.csv")
     pa.parquet.write_table(table(), folder / "t.parquet")
@@ -122,6 +125,7 @@ READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "plan": ("plan.toml", sf.Plan.load),
     "model": ("model.json", lambda p: sf.Model.load(p).predict(table())),
     "naive bayes": ("bayes.json", lambda p: sf.Model.load(p).predict(table())),
+    "boosting": ("boosting.json", lambda p: sf.Model.load(p).predict(table())),
     "manifest": ("release/manifest.json", lambda p: use_release(p.parent)),
     "released csv": ("release/data.csv", lambda p: use_data(p.parent)),
     "released parquet": ("parquet/data.parquet", lambda p: use_data(p.parent)),

@@ -44,7 +44,7 @@ def test_what_is_optional_is_not_imported(code: str) -> None:
     assert not loaded_after(code) & HEAVY
 
 
-EXTRAS = {"pyspark", "py4j", "duckdb", "adbc_driver_postgresql", "adbc_driver_manager"}
+EXTRAS = {"pyspark", "py4j", "duckdb", "adbc_driver_postgresql", "adbc_driver_manager", "onnx"}
 """Libraries of an extra, whose users are told what to install."""
 
 

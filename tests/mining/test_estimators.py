@@ -10,18 +10,27 @@ import pytest
 sklearn = pytest.importorskip("sklearn")
 
 from sklearn.base import clone  # noqa: E402
+from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: E402
+from sklearn.linear_model import LogisticRegression, Ridge  # noqa: E402
 from sklearn.model_selection import GridSearchCV  # noqa: E402
 from sklearn.utils.estimator_checks import parametrize_with_checks  # noqa: E402
 
 from sfumato.channels import Gaussian, Projective  # noqa: E402
 from sfumato.errors import UsageError  # noqa: E402
-from sfumato.mining.estimators import PerturbedTreeClassifier  # noqa: E402
+from sfumato.mining.estimators import PerturbedClassifier, PerturbedRegressor, PerturbedTreeClassifier  # noqa: E402
 from sfumato.papers import as2000 as loans  # noqa: E402
 from sfumato.plans import Plan  # noqa: E402
 from sfumato.releasing import release  # noqa: E402
 
 
-@parametrize_with_checks([PerturbedTreeClassifier(strategy="byclass")])
+@parametrize_with_checks(
+    [
+        PerturbedTreeClassifier({}, strategy="byclass"),
+        PerturbedClassifier(HistGradientBoostingClassifier(max_iter=20), {}),
+        PerturbedClassifier(LogisticRegression(), {}),
+        PerturbedRegressor(Ridge(), {}),
+    ]
+)
 def test_scikit_learns_own_checks(estimator, check):
     check(estimator)
 

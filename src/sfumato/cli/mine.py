@@ -18,7 +18,7 @@ from sfumato.findings import Note
     "--strategy",
     default=None,
     show_default="auto; byclass on Spark",
-    help="auto, byclass, local, global, randomized, joint, mixture or naive-bayes.",
+    help="auto, byclass, local, global, randomized, joint, mixture, naive-bayes, boosting or forest.",
 )
 @click.option(
     "--score",
@@ -28,7 +28,7 @@ from sfumato.findings import Note
 )
 @options.output("Where to write the model.")
 @click.option("--draw", type=Path, help="Draw the tree into this .svg file.")
-@click.option("--export", type=Path, help="Also write the tree as code: a .py, .js or .sql file.")
+@click.option("--export", type=Path, help="Also write the model as code: a .py, .js or .sql file, or an .onnx graph.")
 @options.engine
 @options.force
 @options.json
@@ -44,8 +44,8 @@ def mine(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Grow a decision tree from the release in DIR; the tree and its rules go to stderr."""
-    check_extension(export, ".py", ".js", ".sql")
+    """Grow a decision tree, or many, from the release in DIR; the tree and its rules go to stderr."""
+    check_extension(export, ".py", ".js", ".sql", ".onnx")
     check_extension(draw, ".svg")
     check_outputs(output, draw, export, force=force)
     where = options.open_engine(engine, master)
@@ -54,7 +54,8 @@ def mine(
     write_text(output, model.to_json, force=force)
     write_text(draw, model.to_svg, force=force)
     if export:
-        write_text(export, lambda: model.to_code(export.suffix.lower().lstrip(".")), force=force)
+        language = export.suffix.lower().lstrip(".")
+        write_text(export, model.to_onnx if language == "onnx" else lambda: model.to_code(language), force=force)
     if words := model.to_text():
         for line in words.split("\n"):
             say(line)

@@ -173,8 +173,8 @@ def check_extension(path: Path | None, *allowed: str) -> None:
         raise UsageError(f"{path}: unsupported extension; use {', '.join(others)}{' or ' if others else ''}{last}")
 
 
-def write_text(path: Path | None, content: Callable[[], str], *, force: bool) -> None:
-    """Write a text to a file, if one was asked for."""
+def write_text(path: Path | None, content: Callable[[], str | bytes], *, force: bool) -> None:
+    """Write a text, or bytes, to a file, if one was asked for."""
     from sfumato.io import write_file
 
     if path is not None:

@@ -2,10 +2,12 @@
 
 model.py          mine: choose a strategy, grow a model; its file, its predictions, its accuracy on true values
 scores.py         what predictions are worth: one function per score; evaluation.py: the same in words and tables
-naive_bayes.py    the one model that is not a tree
+naive_bayes.py    the model without any tree
+ensembles/        boosted trees and forests, from draws of plausible true rows
+plausible_tables  those draws
 distributions.py  reconstruct: the true distributions behind a release
 clustering.py     cluster: k-means on the released numbers
-estimators.py     the same trees in scikit-learn's manner
+estimators/       the same trees, and any other learner, in scikit-learn's manner
 
 Start with model.py. Nothing here sees an original value.
 """

@@ -29,7 +29,10 @@ from sfumato.io import (
     read_document,
     write_file,
 )
+from sfumato.mining.ensembles import FORMAT as ENSEMBLE_FORMAT
+from sfumato.mining.ensembles import Ensemble, ensemble_text, to_onnx
 from sfumato.mining.evaluation import Evaluation
+from sfumato.mining.naive_bayes import FORMAT as BAYES_FORMAT
 from sfumato.mining.naive_bayes import NaiveBayes
 from sfumato.mining.scores import Scores, predict_probabilities
 from sfumato.releases import Release, as_release
@@ -57,11 +60,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A tree or a naive Bayes model, with where it came from.
+    """A tree, an ensemble of trees or a naive Bayes model, with where it came from.
 
     Attributes
     ----------
-    body : Tree or NaiveBayes
+    body : Tree, Ensemble or NaiveBayes
         What predicts.
     strategy : str
         How it was grown.
@@ -88,7 +91,7 @@ class Model:
     150
     """
 
-    body: Tree | NaiveBayes
+    body: Tree | Ensemble | NaiveBayes
     strategy: str
     rows: int
     release: str = ""
@@ -109,24 +112,35 @@ class Model:
     @property
     def inputs(self) -> tuple[str, ...]:
         """The columns it needs."""
-        return self.body.used if isinstance(self.body, Tree) else tuple(a.name for a in self.body.attributes)
+        if isinstance(self.body, Tree | Ensemble):
+            return self.body.used
+        return tuple(a.name for a in self.body.attributes)
 
     def summary(self) -> dict[str, Any]:
         """What `mine` reports."""
         about: dict[str, Any] = {"strategy": self.strategy, "rows": self.rows, "seconds": round(self.seconds, 3)}
-        if isinstance(self.body, Tree):
+        if isinstance(self.body, Tree | Ensemble):
             about |= {"leaves": self.body.leaves, "depth": self.body.depth, "attributes": list(self.body.used)}
+        if isinstance(self.body, Ensemble):
+            about |= {"trees": len(self.body.trees)}
         return about | {"notes": dict(self.notes)}
 
     @property
     def headline(self) -> str:
         """One line: the strategy, the rows, the time, and the size of the tree."""
         size = f", {self.body.leaves} leaves, depth {self.body.depth}" if isinstance(self.body, Tree) else ""
+        if isinstance(self.body, Ensemble):
+            size = f", {len(self.body.trees):,} trees, {self.body.leaves:,} leaves, depth {self.body.depth}"
         return f"{self.strategy}: {self.rows:,} rows in {self.seconds:.1f} s{size}"
 
     @property
     def tree(self) -> Tree:
         """The decision tree; a model without one raises UsageError."""
+        if isinstance(self.body, Ensemble):
+            raise UsageError(
+                f"a {self.strategy} model is {len(self.body.trees):,} trees, too many to draw or to write as code; "
+                "write it as ONNX, or mine with another strategy"
+            )
         if not isinstance(self.body, Tree):
             raise UsageError(
                 f"a {self.strategy} model has no tree to draw or to write as code; mine with another strategy"
@@ -134,7 +148,9 @@ class Model:
         return self.body
 
     def to_text(self) -> str:
-        """Return the tree and its first rules as text; nothing for a model without a tree."""
+        """Return the tree and its first rules as text, what an ensemble looks at, and nothing for naive Bayes."""
+        if isinstance(self.body, Ensemble):
+            return ensemble_text(self.body)
         if not isinstance(self.body, Tree):
             return ""
         return f"{text(self.body)}\n\n{rules_text(self.body, most=12)}"
@@ -150,6 +166,16 @@ class Model:
             raise UsageError(f"a tree cannot be written as {language!r}; choose {join_names(languages)}")
         return languages[language](self.tree)
 
+    def to_onnx(self) -> bytes:
+        """Return a tree or an ensemble as an ONNX graph (needs the extra `onnx`).
+
+        Each column is an input of its own, shape (rows, 1): numbers as doubles (days since 1970-01-01 for dates), labels as
+        texts; NaN and "" are missing. The outputs are `label`, texts, and `probabilities`, in the order of `labels`.
+        """
+        if isinstance(self.body, NaiveBayes):
+            raise UsageError(f"a {self.strategy} model cannot be written as ONNX; mine with another strategy")
+        return to_onnx(self.body, self.absent)
+
     def to_json(self) -> str:
         """The model as a file: documented JSON that needs nothing of ours to be applied."""
         data = {
@@ -163,7 +189,9 @@ class Model:
             "missing_values": {name: list(texts) for name, texts in self.absent.items()},
             "model": self.body.to_dict(),
         }
-        return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+        # A number a line would make the file of an ensemble twice as large.
+        layout: dict[str, Any] = {"separators": (",", ":")} if isinstance(self.body, Ensemble) else {"indent": 1}
+        return json.dumps(data, ensure_ascii=False, **layout) + "\n"
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write the model to a file."""
@@ -187,8 +215,7 @@ class Model:
                 "update it (pip install -U sfumato), or make the model anew with: sfumato mine DIR -o model.json"
             )
         try:
-            body = data["model"]
-            model = NaiveBayes.from_dict(body) if body["format"] == "sfumato-naive-bayes" else Tree.from_dict(body)
+            model = _read_body(data["model"])
             absent = {str(name): tuple(texts) for name, texts in data.get("missing_values", {}).items()}
             return cls(model, data["strategy"], data["rows"], data["release"], data["seconds"], data["notes"], absent)
         except SfumatoError as error:
@@ -252,6 +279,12 @@ class Model:
     def _codes(self, array: pa.Array) -> IntArray:
         places = {label: i for i, label in enumerate(self.labels)}
         return np.array([places.get(t, -1) for t in format_labels(array, self.target).to_pylist()], dtype=np.int64)
+
+
+def _read_body(data: Mapping[str, Any]) -> Tree | Ensemble | NaiveBayes:
+    if data["format"] == BAYES_FORMAT:
+        return NaiveBayes.from_dict(data)
+    return Ensemble.from_dict(data) if data["format"] == ENSEMBLE_FORMAT else Tree.from_dict(data)
 
 
 def _cells(array: pa.Array, name: str, absent: Collection[str] = ()) -> Any:
@@ -339,15 +372,15 @@ def mine(
     *,
     score: str | None = None,
 ) -> Model:
-    """Grow a model from a release: a decision tree, or naive Bayes.
+    """Grow a model from a release: a decision tree, boosted trees or a forest, or naive Bayes.
 
     Parameters
     ----------
     release : Release, path or Table
         A release, its folder, or released columns in memory.
     strategy : str, optional
-        auto, byclass, local, global, randomized, joint, mixture or naive-bayes. By default auto; on an engine that does not
-        gather rows byclass, since auto needs all of them.
+        auto, byclass, local, global, randomized, joint, mixture, naive-bayes, boosting or forest. By default auto; on an engine that
+        does not gather rows byclass, since auto needs all of them.
     engine : Engine
         Where the work is done. An engine that gathers reads all rows; any other adds up counts, level by level (byclass,
         local, global and randomized), and gives the same tree.

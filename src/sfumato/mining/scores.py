@@ -16,6 +16,7 @@ import numpy as np
 
 from sfumato.counts import BoolArray, FloatArray, IntArray
 from sfumato.errors import DataError
+from sfumato.mining.ensembles import Ensemble
 from sfumato.mining.naive_bayes import NaiveBayes
 from sfumato.reconstruction import wilson
 from sfumato.trees import Columns, Tree, smooth_shares
@@ -25,10 +26,10 @@ Z95 = 1.959963984540054
 Ends = tuple[float, float]
 
 
-def predict_probabilities(body: Tree | NaiveBayes, columns: Columns) -> tuple[FloatArray, IntArray]:
+def predict_probabilities(body: Tree | Ensemble | NaiveBayes, columns: Columns) -> tuple[FloatArray, IntArray]:
     """Return P(class) of each row, shape (rows, labels), and the class that is predicted.
 
-    The shares of a leaf are smoothed, the prediction is not: it is what `predict` says. Naive Bayes is smoothed by itself.
+    The shares of a leaf are smoothed, the prediction is not: it is what `predict` says. The other models are smooth by themselves.
     """
     if isinstance(body, Tree):
         leaves = body.apply(columns)
@@ -427,7 +428,7 @@ SCORES = {
 """Every score by its name. Without a model accuracy is that of the commonest class, the losses those of the class shares."""
 
 
-def score_model(body: Tree | NaiveBayes, columns: Columns, truth: IntArray) -> Scores:
+def score_model(body: Tree | Ensemble | NaiveBayes, columns: Columns, truth: IntArray) -> Scores:
     """Score a model on rows of true values; rows whose code in `truth` is negative have no class and are left out."""
     probabilities, guesses = predict_probabilities(body, columns)
     known = truth >= 0

@@ -32,17 +32,19 @@ from sfumato.trees.distributed import (
     grow_counted_tree,
     select,
 )
-from sfumato.trees.grow import Limits, c45, grow
-from sfumato.trees.inputs import Columns, encode
+from sfumato.trees.grow import MDL, Limits, c45, grow
+from sfumato.trees.inputs import Columns, encode, is_absent
 from sfumato.trees.rules import Condition, Rule, rules, rules_text, text
 from sfumato.trees.similarity import Similarity, compare_trees, row_similarities
 from sfumato.trees.strategies import (
     STRATEGIES,
+    Fitted,
     Strategy,
     as_released,
     byclass,
     choose_growth,
     draft_published,
+    keep_classified_rows,
     local,
     original,
     smooth_shares,

@@ -179,7 +179,7 @@ class Tree:
     @cached_property
     def node_classes(self) -> IntArray:
         """The class every node would predict: its most frequent, the first of equals; an empty node has its parent's."""
-        return np.argmax(self._shares(0.0), axis=1)
+        return np.argmax(self.node_shares, axis=1)
 
     def apply(self, columns: Columns) -> IntArray:
         """Return the number of the leaf that each row falls into."""
@@ -218,6 +218,11 @@ class Tree:
         if not len(classes):
             raise DataError("accuracy of no rows is undefined; give at least one")
         return float(np.mean(self.predict_codes(columns) == classes))
+
+    @cached_property
+    def node_shares(self) -> FloatArray:
+        """The class shares of every node, shape (nodes, labels); an empty node has its parent's."""
+        return self._shares(0.0)
 
     def _shares(self, smoothing: float) -> FloatArray:
         shares = np.array([node.counts for node in self.nodes], dtype=np.float64)

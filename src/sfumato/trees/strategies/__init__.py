@@ -24,7 +24,15 @@ from sfumato.trees.strategies.association import (
     whole_counts,
 )
 from sfumato.trees.strategies.auto import fit_auto
-from sfumato.trees.strategies.base import STRATEGIES, Strategy, check_columns, strategy, strategy_for_release
+from sfumato.trees.strategies.base import (
+    STRATEGIES,
+    Fitted,
+    Strategy,
+    check_columns,
+    keep_classified_rows,
+    strategy,
+    strategy_for_release,
+)
 from sfumato.trees.strategies.joint_map import fit_joint
 from sfumato.trees.strategies.judge import MAX_JUDGED_ROWS
 from sfumato.trees.strategies.leaf_counts import Leaves, shown_cells, tally

@@ -30,9 +30,9 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A mined tree with notes on what was chosen and why; ``notes["why"]`` is a sentence for people."""
+    """A mined tree, or another model that predicts, with notes on what was chosen; ``notes["why"]`` is a sentence for people."""
 
-    tree: Tree
+    tree: Any
     notes: dict[str, Any] = field(default_factory=dict)
 
 

@@ -37,18 +37,24 @@ from sfumato.trees.inputs import Columns, encode, is_absent
 from sfumato.trees.rules import Condition, Rule, rules, rules_text, text
 from sfumato.trees.similarity import Similarity, compare_trees, row_similarities
 from sfumato.trees.strategies import (
+    QUICK,
     STRATEGIES,
+    Estimate,
     Fitted,
     Strategy,
+    TreeChoice,
     as_released,
     byclass,
     choose_growth,
+    choose_tree,
     draft_published,
+    is_surely_lower,
     keep_classified_rows,
     local,
     original,
     smooth_shares,
     strategy,
     strategy_for_release,
+    tell_scores,
 )
 from sfumato.trees.tree import Node, Test, Tree

@@ -10,6 +10,6 @@ Start with ensemble.py. Applying an ensemble needs numpy alone; scikit-learn is 
 """
 
 from sfumato.mining.ensembles.as_onnx import to_onnx
-from sfumato.mining.ensembles.boosting import fit_boosting, fit_forest
+from sfumato.mining.ensembles.boosting import boost_tables, fit_boosting, fit_forest
 from sfumato.mining.ensembles.ensemble import FORMAT, Ensemble
 from sfumato.mining.ensembles.surrogate import ensemble_text

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ def fit_boosting(table: Table, *, draws: int | None = None, trees: int = 100, se
     Parameters
     ----------
     table
-        The release.
+        The released columns with their laws.
     draws
         Tables of plausible true rows to learn from; by default 5, and 15 where there are fewer than 5,000 rows.
     trees
@@ -49,6 +50,21 @@ def fit_boosting(table: Table, *, draws: int | None = None, trees: int = 100, se
     -------
     Fitted
         The ensemble; ``notes["why"]`` says what it learned from.
+    """
+    return _fit(table, partial(boost_tables, trees=trees), draws, seed)
+
+
+def boost_tables(tables: Sequence[Table], *, trees: int = 100, seed: int = 0) -> Ensemble:
+    """Fit boosted trees to each of several draws of the same rows, and return their mean.
+
+    Parameters
+    ----------
+    tables
+        Plausible true rows with their classes.
+    trees
+        Rounds of boosting in each.
+    seed
+        Chance of the learner.
     """
 
     def learn(matrix: FloatArray, codes: IntArray, sizes: Sizes, number: int) -> Learned:
@@ -67,7 +83,7 @@ def fit_boosting(table: Table, *, draws: int | None = None, trees: int = 100, se
         )
         return read_boosted(model.fit(matrix, codes), sizes)
 
-    return _fit(table, "boosting", learn, draws, seed)
+    return _learn(tables, "boosting", learn, seed)
 
 
 @strategy("forest")
@@ -102,20 +118,21 @@ def fit_forest(table: Table, *, draws: int | None = None, trees: int = 20, seed:
         branches, gains = read_forest(model.fit(spread, codes), origin)
         return np.zeros(len(model.classes_)), branches, gains
 
-    return _fit(table, "forest", learn, draws, seed)
+    return _fit(table, lambda tables, seed: _learn(tables, "forest", learn, seed), draws, seed)
 
 
-def _fit(
-    table: Table,
-    name: str,
-    learn: Callable[[FloatArray, IntArray, Sizes, int], Learned],
-    draws: int | None,
-    seed: int,
-) -> Fitted:
+def _fit(table: Table, learn: Callable[..., Ensemble], draws: int | None, seed: int) -> Fitted:
     table = keep_classified_rows(table)
     draws = (5 if table.rows >= MIN_ROWS_FOR_LARGE_TREES else 15) if draws is None else draws
     tables, notes = draw_tables(table, draws, seed)
-    attributes = tuple(column.attribute for column in table.columns)
+    ensemble = learn(tables, seed=seed)
+    return Fitted(add_surrogate(ensemble, tables[0]), {**notes, "why": _why(notes, len(tables))})
+
+
+def _learn(
+    tables: Sequence[Table], name: str, learn: Callable[[FloatArray, IntArray, Sizes, int], Learned], seed: int
+) -> Ensemble:
+    attributes = tuple(column.attribute for column in tables[0].columns)
     sizes = label_counts(attributes)
     classes = np.unique(np.concatenate([t.codes for t in tables]))
     base: list[FloatArray] = []
@@ -133,18 +150,17 @@ def _fit(
         members.append(trees)
         gains += gain
     link = "mean" if name == "forest" and len(classes) > 1 else "logistic" if len(classes) == 2 else "softmax"
-    ensemble = Ensemble(
+    return Ensemble(
         attributes,
-        table.labels,
+        tables[0].labels,
         link,
         tuple(classes.tolist()),
         np.array(base),
         tuple(members),
         tuple((gains / max(gains.sum(), 1e-300)).tolist()),
         name,
-        table.required_target.name,
+        tables[0].required_target.name,
     )
-    return Fitted(add_surrogate(ensemble, tables[0]), {**notes, "why": _why(notes, len(tables))})
 
 
 def _with_every_class(matrix: FloatArray, codes: IntArray, classes: IntArray) -> tuple[FloatArray, IntArray]:

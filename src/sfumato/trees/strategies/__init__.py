@@ -8,9 +8,9 @@ joint_map.py     a tree from the joint distribution of a few attributes, and how
 mixture.py       a tree from a mixture of products of all attributes
 leaf_model.py    a tree as a model of released rows, and its scores on true values
 judge.py         how a tree grows and how far it is cut back, by held-out rows
-auto.py          choose among the strategies by what the judge says
+best_tree.py     choose among the strategies by what the judge says
 
-Start with published.py, then auto.py. Growing itself is in `grow`; nothing here knows an engine (see `distributed`).
+Start with published.py, then best_tree.py. Growing itself is in `grow`; nothing here knows an engine (see `distributed`).
 """
 
 from sfumato.trees.strategies.association import (
@@ -23,7 +23,6 @@ from sfumato.trees.strategies.association import (
     spread,
     whole_counts,
 )
-from sfumato.trees.strategies.auto import fit_auto
 from sfumato.trees.strategies.base import (
     STRATEGIES,
     Fitted,
@@ -33,10 +32,11 @@ from sfumato.trees.strategies.base import (
     strategy,
     strategy_for_release,
 )
+from sfumato.trees.strategies.best_tree import QUICK, TreeChoice, choose_tree, fit_tree
 from sfumato.trees.strategies.joint_map import fit_joint
-from sfumato.trees.strategies.judge import MAX_JUDGED_ROWS
+from sfumato.trees.strategies.judge import MAX_JUDGED_ROWS, is_surely_lower, tell_scores
 from sfumato.trees.strategies.leaf_counts import Leaves, shown_cells, tally
-from sfumato.trees.strategies.leaf_model import smooth_shares
+from sfumato.trees.strategies.leaf_model import Estimate, smooth_shares
 from sfumato.trees.strategies.mixture import fit_mixture
 from sfumato.trees.strategies.published import (
     MIN_ROWS,

@@ -1,10 +1,10 @@
-"""The strategy `auto`: try what there is on part of the release, judge it on the rest, and use the best on all of it."""
+"""The strategy `tree`: try all ways to grow a tree on part of the release, judge them on the rest, and use the best on all of it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sfumato.errors import UsageError
@@ -19,14 +19,35 @@ from sfumato.trees.strategies.mixture import draft_mixture
 from sfumato.trees.strategies.published import published_drafts
 
 SIMPLEST_FIRST = ("byclass", "randomized", "local", "joint", "mixture")
-"""What `auto` chooses from; of equals it takes the first."""
+"""What is chosen from; of equals the first is taken."""
+QUICK = SIMPLEST_FIRST[:3]
+"""Those that take a second where joint and mixture take ten."""
 MIN_ROWS_TO_EXPLORE = 1000
 """Below this many, strategies with many parameters are not tried: chance would choose between them. Local is then by class."""
 HIGHER_IS_BETTER = {"accuracy": True, "balanced_accuracy": True, "auc": True, "log_loss": False, "brier": False}
 
 
-@strategy("auto")
-def fit_auto(
+@dataclass(frozen=True, eq=False)
+class TreeChoice:
+    """The best tree, and how it was judged.
+
+    Attributes
+    ----------
+    fitted
+        The tree with its notes.
+    judge
+        The rows that judged.
+    verdict
+        How the chosen strategy did on held-out rows; None where nothing was to be chosen.
+    """
+
+    fitted: Fitted
+    judge: Judge
+    verdict: Verdict | None = None
+
+
+@strategy("tree")
+def fit_tree(
     table: Table,
     *,
     limits: Limits | None = None,
@@ -34,7 +55,7 @@ def fit_auto(
     score: str = "accuracy",
     progress: Progress = quiet,
 ) -> Fitted:
-    """Choose among the strategies by how their trees do on held-out released rows, and grow the best from all rows.
+    """Choose among the strategies that grow trees by how their trees do on held-out released rows, and grow the best from all rows.
 
     Parameters
     ----------
@@ -55,6 +76,19 @@ def fit_auto(
         The tree; ``notes`` holds the `strategy` that was chosen, the `scores` of all that were tried (`log_loss` of held-out released
         rows), what each score is `expected` to be on true values, with standard error and 95 % interval, and `why`.
     """
+    return choose_tree(table, limits=limits, seed=seed, score=score, progress=progress).fitted
+
+
+def choose_tree(
+    table: Table,
+    *,
+    limits: Limits | None = None,
+    seed: int = 0,
+    score: str = "accuracy",
+    only: Sequence[str] = SIMPLEST_FIRST,
+    progress: Progress = quiet,
+) -> TreeChoice:
+    """Choose a tree as `fit_tree` does, but among `only` these strategies, and return what judged it as well."""
     if score not in HIGHER_IS_BETTER:
         raise UsageError(f"score: {score!r} is not one of them; choose {join_names(HIGHER_IS_BETTER)}")
     table = keep_classified_rows(table)
@@ -62,9 +96,9 @@ def fit_auto(
     judge = Judge(table)
     if reason := _reason_not_to_choose(table, judge):
         draft = drafters["byclass"][0](table)
-        return Fitted(draft.cut(MDL()), _notes("byclass", draft, 1.0, {}, reason))
+        return TreeChoice(Fitted(draft.cut(MDL()), _notes("byclass", draft, 1.0, {}, reason)), judge)
     verdicts, drafts = {}, {}
-    for name in eligible_strategies(table):
+    for name in (name for name in eligible_strategies(table) if name in only):
         progress(f"trying {name}")
         verdicts[name] = judge.judge(drafters[name], max_folds=1 if name in ("joint", "mixture") else None)
         drafts[name] = verdicts[name].draft(judge.table)
@@ -82,7 +116,8 @@ def fit_auto(
             f"the noise of {join_names(correlated)} is correlated, which local, joint and mixture cannot take"
         )
     notes = _notes(best, draft, verdict.discount, losses, *reasons)
-    return Fitted(draft.cut(verdict.pruner), {**notes, "expected": {} if correlated else tell_scores(scores[best])})
+    stated = {} if correlated else tell_scores(scores[best])
+    return TreeChoice(Fitted(draft.cut(verdict.pruner), {**notes, "expected": stated}), judge, verdict)
 
 
 def _reason_not_to_choose(table: Table, judge: Judge) -> str:

@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+
 from sfumato.counts import FloatArray
 from sfumato.modelling import FitSettings, TableModel
 from sfumato.schema import Attribute

@@ -23,13 +23,13 @@ from sfumato.generators.agrawal import DOMAINS, INTEGERS
 from sfumato.randomness import Rows, SecretKey
 from sfumato.schema import Attribute, Interval, Kind
 from sfumato.table import Column, Table
-from sfumato.trees.strategies.auto import fit_auto
 from sfumato.trees.strategies.base import STRATEGIES
+from sfumato.trees.strategies.best_tree import fit_tree
 from sfumato.trees.strategies.joint_map import fit_joint
 from sfumato.trees.strategies.mixture import fit_mixture
 
 LAWS = {"gaussian": Gaussian, "uniform": Uniform}
-ALL = ("original", "randomized", "byclass", "local", "joint", "mixture", "auto")
+ALL = ("original", "randomized", "byclass", "local", "joint", "mixture", "tree")
 
 ASKED = {
     (1.0, "gaussian"): (95, 91, 90.5, 94.5, 92),
@@ -90,9 +90,9 @@ def release(columns: dict[str, np.ndarray], classes: np.ndarray, law: str | None
 
 def mined(strategy: str, table: Table, seed: int):
     """The tree, and what auto chose."""
-    if strategy in STRATEGIES and strategy not in ("joint", "mixture", "auto"):
+    if strategy in STRATEGIES and strategy not in ("joint", "mixture", "tree"):
         return STRATEGIES[strategy].fit(table, None, None), None
-    fitted = {"joint": fit_joint, "mixture": fit_mixture, "auto": fit_auto}[strategy](table, seed=seed)
+    fitted = {"joint": fit_joint, "mixture": fit_mixture, "tree": fit_tree}[strategy](table, seed=seed)
     return fitted.tree, fitted.notes.get("strategy")
 
 
@@ -134,7 +134,7 @@ def main() -> None:
                     "accuracy": {s: float(np.mean(v)) for s, v in found.items()},
                     "sd": {s: float(np.std(v)) for s, v in found.items()},
                     "seconds": {s: float(np.mean(v)) for s, v in spent.items()},
-                    "auto": dict(chosen),
+                    "tree": dict(chosen),
                 }
                 cells.append(cell)
                 show(cell)
@@ -153,7 +153,7 @@ def show(cell: dict) -> None:
         line = (
             f"  {strategy:10s} {accuracy:5.1f} ± {cell['sd'][strategy]:.1f}  {cell['seconds'][strategy]:5.1f} s{beside}"
         )
-        if strategy == "auto":
+        if strategy == "tree":
             line += f"   chose {', '.join(f'{k} {v}×' for k, v in cell['auto'].items())}"
             if asked is not None:
                 line += f"   asked {asked}: {'reached' if accuracy >= asked else 'MISSED'}"

@@ -34,10 +34,10 @@ from sfumato.auditing.rates import Rate, central_width, central_width_interval, 
 from sfumato.channels import Channel, Gaussian, Laplace, Projective, SquareWave, Substitution, Uniform
 from sfumato.counts import FloatArray
 from sfumato.mining import score_model
+from sfumato.mining.auto import fit_auto
 from sfumato.randomness import SecretKey
 from sfumato.schema import Attribute, Categories, Kind
 from sfumato.table import Column
-from sfumato.trees.strategies.auto import fit_auto
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "coverage.md"
 LAWS = (

@@ -20,12 +20,13 @@ from pathlib import Path
 import numpy as np
 
 from sfumato.generators import get
+from sfumato.mining.auto import fit_auto
+from sfumato.mining.scores import score_model
 from sfumato.plans import Plan
 from sfumato.plans.document import channel_for, noise_for
 from sfumato.randomness import SecretKey
 from sfumato.releases.reader import read_original
 from sfumato.table import Column, Table
-from sfumato.trees.strategies.auto import fit_auto
 from sfumato.trees.strategies.base import STRATEGIES
 from sfumato.trees.strategies.joint_map import fit_joint
 
@@ -83,7 +84,7 @@ def measured(name: str, rows: int, law: str, privacy: float, seed: int, others: 
     return (
         about
         | found
-        | {"true": {n: 100 * t.accuracy(fresh, fresh.codes) for n, t in trees.items()}, "seconds": seconds}
+        | {"true": {n: 100 * score_model(t, fresh, fresh.codes).accuracy for n, t in trees.items()}, "seconds": seconds}
     )
 
 

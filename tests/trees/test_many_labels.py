@@ -10,8 +10,8 @@ from sfumato.schema import Attribute, Categories, Interval, Kind
 from sfumato.table import Column, Original, Table
 from sfumato.trees.grow import splits
 from sfumato.trees.grow.splits import BinarySplitter, class_bits
-from sfumato.trees.strategies.auto import fit_auto
 from sfumato.trees.strategies.base import STRATEGIES
+from sfumato.trees.strategies.best_tree import fit_tree
 from sfumato.trees.strategies.published import byclass, local, original
 
 KEY = SecretKey(bytes(range(32)))
@@ -95,9 +95,9 @@ def test_trees_through_products_are_those_through_arrays(strategy, law, monkeypa
 @pytest.mark.parametrize("law", ["projective", "substitution"])
 def test_auto_chooses_the_same_through_products_as_through_arrays(law, monkeypatch):
     released, _ = tables(1500, 90, LAWS[law], gaps=True)
-    whole = fit_auto(released)
+    whole = fit_tree(released)
     monkeypatch.setattr(transitions, "MAX_DENSE_LABELS", 10)
-    found = fit_auto(released)
+    found = fit_tree(released)
     assert found.notes["strategy"] == whole.notes["strategy"]
     assert found.notes["scores"]["local"]["log_loss"] == pytest.approx(
         whole.notes["scores"]["local"]["log_loss"], rel=1e-4

@@ -2,7 +2,7 @@
 
 model.py          mine: choose a strategy, grow a model; its file, its predictions, its accuracy on true values
 scores.py         what predictions are worth: one function per score; evaluation.py: the same in words and tables
-choice.py         auto: boosted trees, or the best single tree
+auto.py           the strategy auto: boosted trees, or the best single tree
 naive_bayes.py    the model without any tree
 ensembles/        boosted trees and forests, from draws of plausible true rows
 plausible_tables  those draws
@@ -13,7 +13,7 @@ estimators/       the same trees, and any other learner, in scikit-learn's manne
 Start with model.py. Nothing here sees an original value.
 """
 
-from sfumato.mining.choice import fit_auto
+from sfumato.mining.auto import fit_auto
 from sfumato.mining.clustering import LABELS, cluster, complete_columns, scale_columns, unadjusted_table
 from sfumato.mining.distributions import Reconstruction, Reconstructions, reconstruct
 from sfumato.mining.evaluation import Evaluation

@@ -379,8 +379,9 @@ def mine(
     release : Release, path or Table
         A release, its folder, or released columns in memory.
     strategy : str, optional
-        auto, byclass, local, global, randomized, joint, mixture, naive-bayes, boosting or forest. By default auto; on an engine that
-        does not gather rows byclass, since auto needs all of them.
+        auto, tree, byclass, local, global, randomized, joint, mixture, naive-bayes, boosting or forest. By default auto: boosted
+        trees, or a single tree where released rows surely prefer it; on an engine that does not gather rows byclass, since auto
+        needs all of them. tree is the best single tree.
     engine : Engine
         Where the work is done. An engine that gathers reads all rows; any other adds up counts, level by level (byclass,
         local, global and randomized), and gives the same tree.
@@ -405,8 +406,10 @@ def mine(
     """
     chosen = strategy_for_release(strategy or ("auto" if engine.gathers else "byclass"))
     options = {} if score is None else {"score": score}
-    if options and chosen.name != "auto":
-        raise UsageError(f"score: {chosen.name} does not choose between strategies; leave it out, or mine with auto")
+    if options and chosen.name not in ("auto", "tree"):
+        raise UsageError(
+            f"score: {chosen.name} does not choose between strategies; leave it out, or mine with auto or tree"
+        )
     if isinstance(release, Table):
         if not engine.gathers:
             raise UsageError("an engine that does not gather rows mines release folders; give one, or engine=Local()")

@@ -32,8 +32,9 @@ class PerturbedTreeClassifier(ClassifierMixin, PerturbedEstimator):  # type: ign
         mapping says that all values are true; without any mapping `fit` raises an error, so that no law is forgotten.
     attributes : mapping of column name (or number) to Attribute, optional
         What columns may hold. Needed for categorical columns that were substituted; numeric channels carry their domain.
-    strategy : str, default "auto"
-        auto, byclass, local, global, randomized, joint, mixture, naive-bayes, boosting or forest.
+    strategy : str, default "tree"
+        How the tree is grown: tree (the best of them), byclass, local, global, randomized, joint or mixture. The other strategies of
+        `mine` work as well, and fit what is no tree.
 
     Attributes
     ----------
@@ -59,14 +60,14 @@ class PerturbedTreeClassifier(ClassifierMixin, PerturbedEstimator):  # type: ign
         self,
         channels: Mapping[Any, Channel] | None = None,
         attributes: Mapping[Any, Attribute] | None = None,
-        strategy: str = "auto",
+        strategy: str = "tree",
     ) -> None:
         self.channels = channels
         self.attributes = attributes
         self.strategy = strategy
 
     @classmethod
-    def from_release(cls, release: Release, strategy: str = "auto") -> PerturbedTreeClassifier:
+    def from_release(cls, release: Release, strategy: str = "tree") -> PerturbedTreeClassifier:
         """Return an unfitted estimator that knows the laws of a release."""
         return cls(**release_laws(release), strategy=strategy)
 

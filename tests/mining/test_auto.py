@@ -1,0 +1,93 @@
+"""The strategy auto: boosted trees behind the noise, or a single tree where held-out released rows surely prefer it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.support import mined_tables as tables
+from tests.support.made_tables import KEY, blur_table, two_groups
+
+import sfumato as sf
+from sfumato.channels import Gaussian
+from sfumato.errors import UsageError
+from sfumato.mining.auto import expect_scores, fit_auto, try_boosting
+from sfumato.mining.ensembles import Ensemble
+from sfumato.mining.scores import score_model
+from sfumato.table import Column, Table
+from sfumato.trees import Tree
+
+
+@pytest.fixture(scope="module")
+def banded():
+    columns = tables.truth(20_000, 1)
+    noise = {"x": Gaussian(privacy=1.0), "y": Gaussian(privacy=1.0), "junk": Gaussian(privacy=1.0)}
+    return tables.released(columns, tables.bands(columns), noise)
+
+
+def additive(rows: int, seed: int) -> Table:
+    """Make a class that leans on eight numbers a little each: many small trees can add them up, and one tree cannot."""
+    chance = np.random.default_rng(seed)
+    values = chance.random((rows, 8))
+    slope = (values - 0.5).sum(axis=1) * 5
+    codes = (chance.random(rows) < 1 / (1 + np.exp(-slope))).astype(int)
+    columns = (Column(sf.Attribute(f"x{i}", sf.Kind.REAL, sf.Interval(0, 1)), None, values[:, i]) for i in range(8))
+    return Table(tuple(columns), Column.of_codes("class", ("no", "yes"), codes))
+
+
+def test_sharp_borders_on_many_rows_are_left_to_a_single_tree(banded):
+    fitted = fit_auto(banded)
+    assert isinstance(fitted.tree, Tree)
+    assert "boosted trees predict held-out released rows surely worse" in fitted.notes["why"]
+    assert "boosting" in fitted.notes["scores"]
+    alone = sf.mine(banded, "tree")
+    assert fitted.tree == alone.body
+
+
+def test_a_class_that_leans_on_many_columns_is_left_to_boosted_trees():
+    released = blur_table(additive(3000, 4), privacy=0.5)
+    fitted = fit_auto(released)
+    assert isinstance(fitted.tree, Ensemble)
+    assert fitted.notes["strategy"] == "boosting"
+    fresh = additive(5000, 5)
+    ours = score_model(fitted.tree, fresh, fresh.codes).accuracy
+    single = sf.mine(released, "tree").body
+    assert ours > score_model(single, fresh, fresh.codes).accuracy + 0.02
+    about = fitted.notes["expected"]["accuracy"]
+    assert about["low"] <= ours <= about["high"]
+
+
+def test_what_is_expected_lies_between_draws_that_know_the_class_and_draws_that_do_not():
+    true = two_groups(2000)
+    released = blur_table(true)
+    trial = try_boosting(released.take(np.arange(1500)), released.take(np.arange(1500, 2000)), draws=2)
+    expected = expect_scores([trial])["accuracy"]
+    known, blind = (np.mean([s.accuracy for s in some]) for some in (trial.with_class, trial.without_class))
+    assert expected.readings == pytest.approx((known, blind))
+    assert known >= blind
+    assert len(trial.losses) == 500
+
+
+def test_the_same_release_gives_the_same_model():
+    released = blur_table(two_groups(400))
+    first, second = fit_auto(released), fit_auto(released)
+    assert first.tree.to_dict() == second.tree.to_dict()
+    assert first.notes == second.notes
+
+
+def test_true_values_need_no_choice():
+    fitted = fit_auto(Table(two_groups(300).columns, two_groups(300).target))
+    assert "nothing is perturbed" in fitted.notes["why"]
+
+
+@pytest.mark.parametrize("rows", [1, 2, 12])
+def test_next_to_nothing_still_gives_a_model(rows):
+    true = two_groups(rows)
+    fitted = fit_auto(blur_table(Table(true.columns, true.target), key=KEY))
+    assert fitted.notes["strategy"] in ("byclass", "randomized", "boosting")
+    shares = fitted.tree.predict_proba(Table(true.columns))
+    assert shares.sum(axis=1) == pytest.approx(1.0)
+
+
+def test_a_release_without_a_class_is_refused(banded):
+    with pytest.raises(UsageError, match="needs a class"):
+        fit_auto(Table(banded.columns))

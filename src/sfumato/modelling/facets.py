@@ -158,7 +158,7 @@ class Facet:
         if not self.attribute.kind.numeric:
             return np.where(cells < self.fine.size, cells, np.nan).astype(np.float64)
         if self.column.channel is None and column is not None:
-            return np.where(np.isnan(column.values), self._spread(cells, chance), column.values)
+            return column.values
         missing = cells >= len(self.first)
         known = np.where(missing, 0, cells)
         fine = self._draw_fine(known, codes, chance) if self.grouped else known

@@ -133,6 +133,8 @@ class TableModel:
         What was chosen on the way; ``chosen["why"]`` is a sentence.
     release : str
         The name of the release.
+    settings : FitSettings
+        How it was fitted.
 
     Examples
     --------
@@ -150,6 +152,7 @@ class TableModel:
     target: str | None = None
     chosen: Mapping[str, Any] = field(default_factory=dict)
     release: str = ""
+    settings: FitSettings = FitSettings()
 
     @classmethod
     def fit(
@@ -193,7 +196,7 @@ class TableModel:
         mixture = Mixture.union(fits)
         count = sample.rows if whole else round(float(sums.arrays["weights"].sum()))
         target = source.table.target
-        return cls(facets, mixture, count, None if target is None else target.name, chosen)
+        return cls(facets, mixture, count, None if target is None else target.name, chosen, settings=settings)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -230,7 +233,7 @@ class TableModel:
         name
             Another name gives another draw.
         """
-        block = 2**13
+        block = self._block_rows
         parts = []
         for begin in range(0, max(len(rows), 1), block):
             part = slice(begin, begin + block)
@@ -238,6 +241,12 @@ class TableModel:
             parts.append(self._draw_block(held, Chance.of_rows(rows[part], name)))
         values = [np.concatenate(same) for same in zip(*parts, strict=True)]
         return self._table(values, table.target is not None)
+
+    @property
+    def _block_rows(self) -> int:
+        """Rows whose cells of the largest column are held at a time: as many as fit into tens of megabytes."""
+        most, held = 2**13, 2**22
+        return max(1, min(most, held // max(facet.size for facet in self.facets)))
 
     def _draw_block(self, table: Table, chance: Chance) -> list[FloatArray]:
         codes = locate(self.facets, table)
@@ -250,7 +259,8 @@ class TableModel:
             known = code >= 0
             weights[known] *= np.maximum(facet.kernel.rows(code[known]), TINY)
             cells = pick_rows(np.cumsum(weights, axis=1), part.heights("cell"))
-            out.append(facet.values(cells, code, column, part))
+            values = facet.values(cells, code, column, part)
+            out.append(np.where(np.isnan(column.values), np.nan, values))  # what is missing is known to be
         return out
 
     def sample(self, size: int, seed: int = 0) -> Table:
@@ -263,15 +273,32 @@ class TableModel:
         seed
             Another seed gives other rows.
         """
-        chance = Chance.of_rows(np.arange(size), f"new rows {seed}")
-        component = self.mixture.choose_components(size, chance)
-        nothing = np.full(size, -1)
-        values = []
-        for facet, own in zip(self.facets, self.mixture.tables, strict=True):
-            part = chance.derive(facet.name)
-            cells = pick_rows(np.cumsum(own, axis=1)[component], part.heights("cell"))
-            values.append(facet.values(cells, nothing, None, part))
-        return self._table(values, self.target is not None)
+        return self.sample_rows(np.arange(size), seed)
+
+    def sample_rows(self, rows: IntArray, seed: int = 0) -> Table:
+        """Draw the new rows of these numbers.
+
+        Parameters
+        ----------
+        rows
+            Their numbers: the same number gets the same row, whatever the block.
+        seed
+            Another seed gives other rows.
+        """
+        block = self._block_rows
+        upto = [np.cumsum(own, axis=1) for own in self.mixture.tables]
+        parts = []
+        for begin in range(0, max(len(rows), 1), block):
+            chance = Chance.of_rows(rows[begin : begin + block], f"new rows {seed}")
+            size = len(chance.marks)
+            component = self.mixture.choose_components(size, chance)
+            values = []
+            for facet, own in zip(self.facets, upto, strict=True):
+                part = chance.derive(facet.name)
+                cells = pick_rows(own[component], part.heights("cell"))
+                values.append(facet.values(cells, np.full(size, -1), None, part))
+            parts.append(values)
+        return self._table([np.concatenate(same) for same in zip(*parts, strict=True)], self.target is not None)
 
     def _table(self, values: Sequence[FloatArray], with_target: bool) -> Table:
         columns = [Column(f.attribute, None, v) for f, v in zip(self.facets, values, strict=True)]

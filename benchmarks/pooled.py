@@ -1,7 +1,7 @@
 """How often do pooled figures of draws hold what they speak of? The table in docs/draws.md.
 
     python benchmarks/pooled.py                                  # the made table
-    python benchmarks/pooled.py --data FOLDER --releases 100     # and 5,000 rows of adult
+    python benchmarks/pooled.py --data FOLDER                    # and 5,000 rows of adult; an hour of a core
 
 Each release has rows and a key of its own, all in memory: rows are drawn, every column but the class is blurred by gaussian noise (labels
 by substitution), the model is fitted, five tables are drawn, and means, means of groups, correlations and logistic coefficients are
@@ -18,7 +18,7 @@ import json
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -28,9 +28,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from tests.support.made_tables import blur_table, two_groups
 
 from sfumato.counts import FloatArray
-from sfumato.modelling import TableModel, resample_models
+from sfumato.modelling import TableModel
+from sfumato.modelling.bootstrap import rehearse_draws, resample_models
 from sfumato.modelling.pooling import Pooled
-from sfumato.modelling.rehearsed_draws import rehearse_draws
 from sfumato.plans import Plan
 from sfumato.randomness import SecretKey
 from sfumato.releases import read_original
@@ -111,17 +111,35 @@ def _logistic(x: FloatArray, y: FloatArray) -> tuple[list[float], list[float]]:
 
 
 @dataclass(frozen=True)
-class Held:
-    """Whether one interval held its figure, and how wide it was."""
+class Trial:
+    """One figure of one release: the truth, and what the draws made of it."""
 
+    table: str
+    privacy: float
+    seed: int
     figure: str
-    interval: str
-    inside: bool
-    width: float
+    rows: float
+    """The figure of the rows behind the release."""
+    population: float
+    estimates: list[float]
+    errors: list[float]
+    leans: list[float]
+    one_model: list[float]
+
+    def intervals(self) -> dict[str, tuple[Pooled, float]]:
+        """Return every interval with the figure that it speaks of."""
+        values, errors, leans, alike = (np.array(v) for v in (self.estimates, self.errors, self.leans, self.one_model))
+        return {
+            "rows, one model": (Pooled.of_draws(alike, None), self.rows),
+            "rows, Rubin": (Pooled.of_draws(values, None), self.rows),
+            "rows, rehearsed": (Pooled.of_draws(values, None, leans), self.rows),
+            "population, Rubin": (Pooled.of_draws(values, errors), self.population),
+            "population, rehearsed": (Pooled.of_draws(values, errors, leans), self.population),
+        }
 
 
-def measure(source: Source, privacy: float, seed: int, population: dict[str, tuple[float, float]]) -> Iterator[Held]:
-    """Yield what the intervals of one release are worth."""
+def measure(source: Source, privacy: float, seed: int, population: dict[str, tuple[float, float]]) -> Iterator[Trial]:
+    """Yield every figure of one release."""
     true = source.rows(seed)
     key = SecretKey(hashlib.sha256(f"{source.name} {privacy} {seed}".encode()).digest())
     released = blur_table(true, privacy, gamma=gamma_of(privacy), key=key)
@@ -130,48 +148,50 @@ def measure(source: Source, privacy: float, seed: int, population: dict[str, tup
     models = resample_models(common, released, labels)
     numbers = np.arange(released.rows)
     drawn = [statistics(m.draw(released, numbers, n), source) for m, n in zip(models, labels, strict=True)]
-    parts = common.mixture.parts(int(common.chosen.get("starts", 1)))
+    parts = common.mixture.parts(common.mixture.size // int(common.chosen["components"]))
     alike = [replace(common, mixture=parts[j % len(parts)]) for j in range(DRAWS)]
     single = [statistics(m.draw(released, numbers, n), source) for m, n in zip(alike, labels, strict=True)]
     pairs = rehearse_draws(common, models, released, labels, lambda _: None)
     rehearsed = [(statistics(one, source), statistics(other, source)) for one, other in pairs]
-    truth = statistics(true, source)
-    for name in truth:
-        values, errors = (np.array([d[name][part] for d in drawn]) for part in (0, 1))
-        leans = np.array([other[name][0] - one[name][0] for one, other in rehearsed])
-        one_model = np.array([d[name][0] for d in single])
-        intervals = {
-            "rows, one model": (Pooled.of_draws(one_model, None), truth),
-            "rows, Rubin": (Pooled.of_draws(values, None), truth),
-            "rows, rehearsed": (Pooled.of_draws(values, None, leans), truth),
-            "population, Rubin": (Pooled.of_draws(values, errors), population),
-            "population, rehearsed": (Pooled.of_draws(values, errors, leans), population),
-        }
-        for interval, (pooled, figures) in intervals.items():
-            inside = pooled.low <= figures[name][0] <= pooled.high
-            yield Held(name, interval, inside, pooled.high - pooled.low)
-        RAW.append(
-            (
-                source.name,
-                privacy,
-                seed,
-                name,
-                truth[name],
-                population[name][0],
-                values.tolist(),
-                errors.tolist(),
-                leans.tolist(),
-            )
+    for name, (figure, _) in statistics(true, source).items():
+        yield Trial(
+            source.name,
+            privacy,
+            seed,
+            name,
+            figure,
+            population[name][0],
+            [d[name][0] for d in drawn],
+            [d[name][1] for d in drawn],
+            [other[name][0] - one[name][0] for one, other in rehearsed],
+            [d[name][0] for d in single],
         )
-
-
-RAW: list[tuple[object, ...]] = []
-"""What every interval was made of, for --raw."""
 
 
 def gamma_of(privacy: float) -> float:
     """Return how well labels are kept beside numbers of this privacy."""
     return 9.0 if privacy < 0.75 else 4.0
+
+
+def tabulate(trials: list[Trial]) -> str:
+    """Return the table: how often each kind of interval held, and how wide the rehearsed one is."""
+    columns = ("rows, one model", "rows, Rubin", "rows, rehearsed", "population, Rubin", "population, rehearsed")
+    out = ["| table | noise | figures | releases | " + " | ".join(columns) + " | width against Rubin's |"]
+    out.append("|---|---|---|" + "---|" * (len(columns) + 2))
+    groups: dict[tuple[str, float, str], list[Trial]] = defaultdict(list)
+    for trial in trials:
+        groups[trial.table, trial.privacy, trial.figure.partition(":")[0]].append(trial)
+    for (table, privacy, kind), own in groups.items():
+        held, width = defaultdict(list), defaultdict(list)
+        for trial in own:
+            for name, (pooled, figure) in trial.intervals().items():
+                held[name].append(pooled.low <= figure <= pooled.high)
+                width[name].append(pooled.high - pooled.low)
+        shares = " | ".join(f"{np.mean(held[c]):.1%}" for c in columns)
+        wider = np.mean(width["rows, rehearsed"]) / np.mean(width["rows, Rubin"])
+        releases = len({trial.seed for trial in own})
+        out.append(f"| {table} | {privacy:.0%} | {kind}s | {releases} | {shares} | {wider:.2f} |")
+    return "\n".join(out)
 
 
 def main() -> None:
@@ -181,30 +201,25 @@ def main() -> None:
     parser.add_argument("--releases", type=int, default=200)
     parser.add_argument("--privacy", type=float, nargs="*", default=[0.5, 1.0])
     parser.add_argument("--only", default="", help="made or adult")
-    parser.add_argument("--raw", type=Path, help="also write what every interval was made of")
+    parser.add_argument("--keep", type=Path, help="keep what was measured in this file, and go on from it")
     asked = parser.parse_args()
     sources = [made()] + ([adult(asked.data)] if asked.data else [])
-    columns = ("rows, one model", "rows, Rubin", "rows, rehearsed", "population, Rubin", "population, rehearsed")
-    print("| table | noise | figures | " + " | ".join(columns) + " | width against Rubin's |")
-    print("|---|---|---|" + "---|" * (len(columns) + 1))
+    trials = []
+    if asked.keep and asked.keep.exists():
+        trials = [Trial(**entry) for entry in json.loads(asked.keep.read_text("utf-8"))]
+    done = {(t.table, t.privacy, t.seed) for t in trials}
     for source in sources:
         if not source.name.startswith(asked.only):
             continue
         population = statistics(source.population(), source)
-        for privacy in asked.privacy:
-            held: dict[tuple[str, str], list[Held]] = defaultdict(list)
-            for seed in range(asked.releases):
-                for one in measure(source, privacy, seed, population):
-                    held[one.figure.partition(":")[0], one.interval].append(one)
-                if asked.raw:
-                    asked.raw.write_text(json.dumps(RAW))
-            for kind in dict.fromkeys(figure for figure, _ in held):
-                shares = [f"{np.mean([h.inside for h in held[kind, c]]):.1%}" for c in columns]
-                wide, usual = (np.mean([h.width for h in held[kind, f"rows, {c}"]]) for c in ("rehearsed", "Rubin"))
-                print(
-                    f"| {source.name} | {privacy:.0%} | {kind} | " + " | ".join(shares) + f" | {wide / usual:.2f} |",
-                    flush=True,
-                )
+        for seed in range(asked.releases):
+            for privacy in asked.privacy:
+                if (source.name, privacy, seed) in done:
+                    continue
+                trials += measure(source, privacy, seed, population)
+                if asked.keep:
+                    asked.keep.write_text(json.dumps([asdict(t) for t in trials]))
+    print(tabulate(trials))
 
 
 if __name__ == "__main__":

@@ -552,6 +552,11 @@ WORDS = {
         "A guided method changed this column so little that the released values can be read as true.",
         "Use a method that changes this column, or add noise.",
     ),
+    "SF425": (
+        "The other columns together give it away",
+        "A model of all columns says what a value is from the person's other values, more narrowly than the noise promises.",
+        "Blur the columns that go with it more, withhold some, or state the smaller figure.",
+    ),
     # --- questions ---
     "SF501": (
         "Figures of changed values",
@@ -612,8 +617,8 @@ WORDS = {
     # --- rows drawn from the model of a table ---
     "SF601": (
         "Draws are guesses",
-        ("Each row of a draw is one guess at the true row behind a released one, by a model of the whole table. It is nobody's "
-         "true row. The tables differ by what the release does not tell: noise, and the model itself."),
+        ("Each row of a draw is one guess at the true row behind a released one, by a model of the whole table. It is not the "
+         "true row of any person. The tables differ by what the release does not tell: noise, and the model itself."),
         "Use all tables: compute the statistic on each, and pool the results with `draws.pool`, which measures its bias, too.",
     ),
     "SF602": (
@@ -628,7 +633,7 @@ WORDS = {
     ),
     "SF611": (
         "A twin is made up",
-        "The rows come from the model of a release alone. They are nobody's, and hold no more of the true rows than the model found.",
+        "The rows come from the model of a release alone. They are not those of any person, and hold no more of the true rows than the model found.",
         "Use it to develop and to teach; ask the release itself, or its draws, about the true rows.",
     ),
 }  # fmt: skip

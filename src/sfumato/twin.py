@@ -1,6 +1,6 @@
 """A synthetic twin: new rows from the model of a release alone, and a report of how close they are to it.
 
-No row of a twin is anybody's, and none depends on one released row more than the model does. The report needs nothing but the
+No row of a twin is a person's, and none depends on one released row more than the model does. The report needs nothing but the
 release: shares and pairs are compared with what the release says of the true rows, learners are scored on draws that they were not
 trained on, and an attack looks for traces of the rows that a model was fitted to.
 """
@@ -31,7 +31,7 @@ from sfumato.table import Table
 
 CAUTION = Note(
     "SF611",
-    "a twin is made up: its rows are nobody's, and it holds what the model found, no more; questions about the true rows are for the "
+    "a twin is made up: its rows are not those of any person, and it holds what the model found, no more; questions about the true rows are for the "
     "release (sf.ask) or its draws",
 )
 
@@ -153,7 +153,7 @@ def synthesise(
     opened, tell = as_release(release), progress or (lambda _: None)
     size = opened.manifest.data.rows if rows is None else rows
     if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-        raise UsageError(f"rows={size!r} is no number of rows; give a whole number from 1 on")
+        raise UsageError(f"rows={size!r} cannot be a number of rows; give a whole number from 1 on")
     fitted = model or fit_model(opened, engine, progress=progress)
     writing = Writing.of(opened.manifest).without_identifiers()
     place = None if path is None else Path(path)
@@ -342,7 +342,7 @@ def _train(table: Table) -> Any:
 
 
 def attack_twin(model: TableModel, sample: Table, drawn: Table, seed: int) -> dict[str, Any]:
-    """Guess who was among the rows that a twin was made from: whoever is nearer to one of its rows than most.
+    """Guess who was among the rows that a twin was made from: people who are nearer to one of its rows than most.
 
     A model of every second row is fitted, and a twin is made of it. People of these rows and of the others are looked for in it by
     their plausible true values; nothing but the model can tell them apart.

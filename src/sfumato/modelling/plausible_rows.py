@@ -20,9 +20,8 @@ from sfumato.engines import Engine, Local, Target
 from sfumato.errors import DataError, UsageError
 from sfumato.findings import Note, code_notes
 from sfumato.io import PLAIN, Block, Decoder, format_labels, open_new_folder, open_table, read_blocks, write_file
-from sfumato.modelling.bootstrap import resample_models
+from sfumato.modelling.bootstrap import rehearse_draws, resample_models
 from sfumato.modelling.pooling import Statistic, pool_draws
-from sfumato.modelling.rehearsed_draws import rehearse_draws
 from sfumato.modelling.release_model import model as fit_model
 from sfumato.modelling.table_model import Progress, TableModel
 from sfumato.releases import Manifest, Reader, Release, as_release, whole_outputs
@@ -301,7 +300,7 @@ def draws(
     True
     """
     if isinstance(m, bool) or not isinstance(m, int) or m < 1:
-        raise UsageError(f"m={m!r} is no number of draws; give a whole number from 1 on")
+        raise UsageError(f"m={m!r} cannot be a number of draws; give a whole number from 1 on")
     opened, tell = as_release(release), progress or (lambda _: None)
     if folder is None and not engine.gathers:
         raise UsageError("on this engine draws are written where the rows are; give a folder=")
@@ -369,7 +368,7 @@ def cautions_of(manifest: Manifest) -> tuple[Note, ...]:
     out = [
         Note(
             "SF601",
-            "every row of a draw is a guess, and nobody's true row; the tables differ by what the release does not tell, so use "
+            "every row of a draw is a guess, and not the true row of any person; the tables differ by what the release does not tell, so use "
             "all of them, and pool what they say with sf.pool",
         )
     ]

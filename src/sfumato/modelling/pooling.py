@@ -1,7 +1,7 @@
 """Rubin's rules: one figure from the figures of several draws, with an interval that knows how far the draws differ.
 
 Draws that are right on average need no more. Those of a fitted model lean, as the model does: rehearsals of the draws (see
-`rehearsed_draws`) say how far, and the interval makes room for what is corrected.
+`bootstrap.rehearse_draws`) say how far, and the interval makes room for what is corrected.
 """
 
 from __future__ import annotations

@@ -156,7 +156,12 @@ class TableModel:
 
     @classmethod
     def fit(
-        cls, rows: Rows | Table, settings: FitSettings | None = None, progress: Progress | None = None
+        cls,
+        rows: Rows | Table,
+        settings: FitSettings | None = None,
+        progress: Progress | None = None,
+        *,
+        facets: tuple[Facet, ...] | None = None,
     ) -> TableModel:
         """Fit the model of released rows.
 
@@ -168,6 +173,8 @@ class TableModel:
             How it is fitted.
         progress
             Is told what is being done.
+        facets
+            The columns as the model sees them, where they were looked at already.
         """
         settings, tell = settings or FitSettings(), progress or (lambda _: None)
         source: Rows = HeldRows(rows) if isinstance(rows, Table) else rows
@@ -176,12 +183,12 @@ class TableModel:
         if not sample.rows:
             raise DataError("the release holds no rows, so there is nothing to model")
         tell("looking at the columns")
-        facets = tuple(Facet.of(column, settings.cells) for column in sample.all_columns)
+        facets = facets or tuple(Facet.of(column, settings.cells) for column in sample.all_columns)
         bins = Bins.of(facets, locate(facets, sample))
         sketch = bins.take(np.sort(choose_rows(np.arange(bins.rows), settings.sketch)))
         tell("choosing the number of components")
         size, chosen = choose_size(facets, sketch, settings)
-        whole = sample.rows < settings.rows
+        whole, count = sample.rows < settings.rows, sample.rows
         fits = []
         for start in range(settings.starts if size > 1 else 1):
             tell(f"fitting, start {start + 1} of {settings.starts}")
@@ -191,10 +198,10 @@ class TableModel:
             for _ in range(settings.passes[1] if bins.rows > sketch.rows else 0):
                 expectation = Expectation.of(mixture, facets)
                 sums = expectation(bins) if whole else source.fold(Locating(facets, expectation))
+                count = sample.rows if whole else round(float(sums.arrays["weights"].sum()))
                 mixture = maximise(mixture, sums, facets, settings.prior)
             fits.append(mixture)
         mixture = Mixture.union(fits)
-        count = sample.rows if whole else round(float(sums.arrays["weights"].sum()))
         target = source.table.target
         return cls(facets, mixture, count, None if target is None else target.name, chosen, settings=settings)
 

@@ -633,7 +633,8 @@ WORDS = {
     ),
     "SF611": (
         "A twin is made up",
-        "The rows come from the model of a release alone. They are not those of any person, and hold no more of the true rows than the model found.",
+        ("The rows come from the model of a release alone. They are not those of any person, and hold no more of the true rows than "
+         "the model found."),
         "Use it to develop and to teach; ask the release itself, or its draws, about the true rows.",
     ),
 }  # fmt: skip

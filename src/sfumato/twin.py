@@ -31,8 +31,8 @@ from sfumato.table import Table
 
 CAUTION = Note(
     "SF611",
-    "a twin is made up: its rows are not those of any person, and it holds what the model found, no more; questions about the true rows are for the "
-    "release (sf.ask) or its draws",
+    "a twin is made up: its rows are not those of any person, and it holds what the model found, no more; questions about the true "
+    "rows are for the release (sf.ask) or its draws",
 )
 
 
@@ -368,7 +368,7 @@ def attack_twin(model: TableModel, sample: Table, drawn: Table, seed: int) -> di
     other = TableModel.fit(sample.take(inside), settings).sample_rows(np.arange(len(inside)), seed)
     near = [nearest_distances(drawn.take(rows), other) for rows in (inside[:people], np.flatnonzero(~half)[:people])]
     cut = float(np.median(np.concatenate(near)))
-    right = np.concatenate([near[0] < cut, near[1] >= cut])
+    right = np.concatenate([near[0] <= cut, near[1] > cut])
     success, se = float(right.mean()), 0.5 / math.sqrt(len(right))
     low, high = max(0.0, success - 1.96 * se), min(1.0, success + 1.96 * se)
     words = (

@@ -368,8 +368,8 @@ def cautions_of(manifest: Manifest) -> tuple[Note, ...]:
     out = [
         Note(
             "SF601",
-            "every row of a draw is a guess, and not the true row of any person; the tables differ by what the release does not tell, so use "
-            "all of them, and pool what they say with sf.pool",
+            "every row of a draw is a guess, and not the true row of any person; the tables differ by what the release does not tell, "
+            "so use all of them, and pool what they say with sf.pool",
         )
     ]
     if guided := [c.attribute.name for c in manifest.columns if c.guided is not None]:

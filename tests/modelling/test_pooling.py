@@ -86,7 +86,7 @@ def test_a_lean_that_stands_out_is_taken_off_and_one_that_does_not_is_left() -> 
     assert surely.low < 10.1
     hardly = Pooled.of_draws(values, None, np.array([-0.3, 0.3, -0.2, 0.2, 0.01]))
     assert float(hardly) == pytest.approx(10.0, abs=0.01)
-    assert hardly.high - hardly.low == pytest.approx(surely.high - surely.low - 4.0, abs=0.3)
+    assert hardly.high - hardly.low == pytest.approx(surely.high - surely.low - 8.0, abs=0.3)
 
 
 def test_draws_pool_a_statistic_in_any_form(tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -120,6 +120,8 @@ def infer_from(case: Case, name: str, source: str) -> tuple[Rate, float]:
 
 def _control_by_all(finding: Finding, outside: Mapping[str, tuple[Rate, float]]) -> Finding:
     """Return the finding with its control: people who are not in the release, and whose other true values are known."""
+    if finding.attributes[0] not in outside:
+        return finding
     right, left = outside[finding.attributes[0]]
     return replace(finding, control=right.value, control_interval=right.interval, control_left=left)
 
@@ -148,6 +150,8 @@ def infer_from_all(case: Case, names: Sequence[str]) -> dict[str, tuple[Rate, fl
         posterior /= posterior.sum(axis=1, keepdims=True)
         attribute, truth = case.attributes[name], case.truth[name][tried]
         known = ~np.isnan(truth)
+        if not known.any():
+            continue
         picks = best_guesses(belief.grid, posterior, belief.tolerance)
         widths = smallest_sets(posterior, belief.widths) @ belief.widths
         out[name] = Rate.of(hits(attribute, picks[known], truth[known])), float(widths[known].mean())

@@ -60,7 +60,7 @@ class Twin:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     release = sf.release("iris", sf.plan("iris", privacy=0.25), f"{folder}/release")
     ...     twin = sf.synthesise(release, 1000)
-    >>> twin.to_arrow().num_rows, sorted(twin.report)
+    ...     twin.to_arrow().num_rows, sorted(twin.report)
     (1000, ['attack', 'cautions', 'learner', 'marginals', 'pairs', 'release', 'rows', 'seed'])
     """
 

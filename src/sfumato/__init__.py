@@ -19,7 +19,8 @@ HOMES = (
     ("sfumato.description", ("describe",)),
     ("sfumato.certificates", ("certify",)),
     ("sfumato.mining", ("reconstruct", "mine", "predict", "evaluate", "cluster")),
-    ("sfumato.modelling", ("model",)),
+    ("sfumato.modelling", ("model", "draws", "pool")),
+    ("sfumato.twin", ("synthesise",)),
     ("sfumato.questions", ("ask", "fit", "associate", "power")),
     ("sfumato.auditing", ("compare", "audit")),
     ("sfumato.tradeoffs", ("tradeoff", "compare_plans")),
@@ -36,8 +37,9 @@ HOMES = (
     ("sfumato.randomness", ("SecretKey",)),
     ("sfumato.reconstruction", ("Distribution", "Figure")),
     ("sfumato.mining", ("Reconstruction", "Reconstructions", "Model", "Evaluation")),
-    ("sfumato.modelling", ("FitSettings", "TableModel")),
+    ("sfumato.modelling", ("FitSettings", "TableModel", "Draws", "Pooled")),
     ("sfumato.questions", ("Answer", "Estimate", "RegressionFit", "Crosstab", "Correlations", "Itemsets", "Power")),
+    ("sfumato.twin", ("Twin",)),
     ("sfumato.mining.estimators", ("PerturbedClassifier", "PerturbedRegressor", "PerturbedTreeClassifier")),
     ("sfumato.auditing", ("audit_epsilon", "Comparison", "Audit")),
     ("sfumato.tradeoffs", ("Tradeoff", "PlanComparison")),
@@ -93,7 +95,15 @@ if TYPE_CHECKING:  # `as` tells type checkers that a name is handed on
         PerturbedRegressor as PerturbedRegressor,
         PerturbedTreeClassifier as PerturbedTreeClassifier,
     )
-    from sfumato.modelling import FitSettings as FitSettings, TableModel as TableModel, model as model
+    from sfumato.modelling import (
+        Draws as Draws,
+        FitSettings as FitSettings,
+        Pooled as Pooled,
+        TableModel as TableModel,
+        draws as draws,
+        model as model,
+        pool as pool,
+    )
     from sfumato.papers import Results as Results, reproduce as reproduce
     from sfumato.plans import Plan as Plan
     from sfumato.questions import (
@@ -140,6 +150,7 @@ if TYPE_CHECKING:  # `as` tells type checkers that a name is handed on
         compare_plans as compare_plans,
         tradeoff as tradeoff,
     )
+    from sfumato.twin import Twin as Twin, synthesise as synthesise
 
 
 def __getattr__(name: str) -> Any:

@@ -7,6 +7,7 @@ SF2xx  a release: cautions for everybody (SF20x), notes of guided methods for th
 SF3xx  mining: distributions, trees, clusters, comparisons, trade-offs; drafts and the order of rows (SF31x)
 SF4xx  an audit: what is in the open (SF40x), and why a promise is narrowed or broken (SF41x, SF42x)
 SF5xx  answers to questions: what a figure rests on, and what cannot be told (SF50x); regression (SF55x)
+SF6xx  rows drawn from the model of a table: given a release (SF60x), from the model alone (SF61x)
 
 A number is never used again for something else. `docs/generate.py` writes a page for each.
 """
@@ -551,6 +552,11 @@ WORDS = {
         "A guided method changed this column so little that the released values can be read as true.",
         "Use a method that changes this column, or add noise.",
     ),
+    "SF425": (
+        "The other columns together give it away",
+        "A model of all columns says what a value is from the person's other values, more narrowly than the noise promises.",
+        "Blur the columns that go with it more, withhold some, or state the smaller figure.",
+    ),
     # --- questions ---
     "SF501": (
         "Figures of changed values",
@@ -607,6 +613,29 @@ WORDS = {
         "An error is known roughly",
         "The variance that the noise adds is itself an estimate, and on these rows it is off by a third or more.",
         "Nothing: the error is rounded up. More rows make it sharp.",
+    ),
+    # --- rows drawn from the model of a table ---
+    "SF601": (
+        "Draws are guesses",
+        ("Each row of a draw is one guess at the true row behind a released one, by a model of the whole table. It is not the "
+         "true row of any person. The tables differ by what the release does not tell: noise, and the model itself."),
+        "Use all tables: compute the statistic on each, and pool the results with `draws.pool`, which measures its bias, too.",
+    ),
+    "SF602": (
+        "Columns were drawn as released",
+        "A guided method changed the columns and states no law of single values, so nothing says how far off each value is.",
+        "Take their figures as those of the released table; their intervals do not cover what the method changed.",
+    ),
+    "SF603": (
+        "Rows of one person were drawn as if independent",
+        "An entity has several rows, and their noise goes together. The model takes rows to be independent: draws differ too little.",
+        "Use one row per entity, or read intervals as too narrow.",
+    ),
+    "SF611": (
+        "A twin is made up",
+        ("The rows come from the model of a release alone. They are not those of any person, and hold no more of the true rows than "
+         "the model found."),
+        "Use it to develop and to teach; ask the release itself, or its draws, about the true rows.",
     ),
 }  # fmt: skip
 """Of every finding its title, its meaning and the next step."""

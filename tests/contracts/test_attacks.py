@@ -41,7 +41,7 @@ SETTINGS = (tuple[str, ...], str, int, float)
 
 def test_every_attack_of_the_package_is_registered():
     own = [a for a in ATTACKS.values() if a.__module__.startswith("sfumato.")]
-    assert len(own) == 28
+    assert len(own) == 30
     text = Path(sfumato.attacks.__file__).read_text()
     assert all(f"from {attack.__module__} import" in text for attack in own)
 

@@ -20,7 +20,7 @@ from sfumato.findings import FINDINGS, Note, code_notes, explain
 @pytest.mark.parametrize("code", FINDINGS)
 def test_a_finding_says_what_it_means_and_what_to_do(code: str) -> None:
     entry = FINDINGS[code]
-    assert re.fullmatch(r"SF[1-5]\d\d", code)
+    assert re.fullmatch(r"SF[1-6]\d\d", code)
     assert entry.code == code
     assert entry.meaning.endswith(".")
     assert entry.next_step.endswith(".")

@@ -7,6 +7,7 @@ conditional_posterior   Bayes' rule with the prior of a group of rows; row_order
 linear_filters          filters over correlated columns
 careless_noise          several releases of the same rows, one release perturbed again, digits below the noise
 known_rows              attackers who know some rows
+table_posterior         a model of all columns together, and draws from it
 linkage, inference      attackers who know some people, and look for their rows or for what they do not know
 
 The import lines below are the registry, in the order in which an audit runs the attacks: a new attack is a new file and a line
@@ -31,4 +32,5 @@ from sfumato.attacks.known_rows import (
 from sfumato.attacks.linkage import (
     Assignment, LearnedAssignment, LearnedLinkage, Linkability, LikelihoodLinkage, NearestLinkage,
 )  # fmt: skip
+from sfumato.attacks.table_posterior import DrawnLinkage, OtherColumns, WholeTable, fit_beliefs
 from sfumato.attacks.inference import LearnedInference, LeafClass, LikelihoodInference, NearestInference

@@ -99,6 +99,13 @@ class View:
             raise UsageError("the release has no class of labels; a tree needs one")
         return choose_growth(table, "byclass")
 
+    @cached_property
+    def table_model(self) -> Any:
+        """The model of all columns together, as an intruder fits it in a second."""
+        from sfumato.attacks.table_posterior import fit_view
+
+        return fit_view(self)
+
     def take(self, rows: BoolArray | IntArray) -> View:
         """Some of the rows."""
         part = replace(self, columns=tuple(c.take(rows) for c in self.columns))

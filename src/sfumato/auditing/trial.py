@@ -5,6 +5,7 @@ Here is how an attack of each kind is run and scored. What is special to one att
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -13,11 +14,14 @@ import numpy as np
 from sfumato.attacks import (
     TOLERANCE,
     Attack,
+    Belief,
     LinkAttack,
+    OtherColumns,
     SecretAttack,
     ValueAttack,
     best_guesses,
     cell_widths,
+    fit_beliefs,
     group_rows,
     grouped_counts,
     smallest_sets,
@@ -26,6 +30,7 @@ from sfumato.auditing.case import Case, distribution
 from sfumato.auditing.per_person import score_per_person
 from sfumato.auditing.rates import Rate
 from sfumato.auditing.score import Finding, hits, score_people, score_values
+from sfumato.table import Table
 
 AnyAttack = TypeVar("AnyAttack", bound=Attack)
 Outcome = tuple[list[Finding], str]
@@ -62,6 +67,9 @@ def _try_values(attack: ValueAttack, case: Case) -> Outcome:
         return [], why
     findings = score_values(attack, claim, case.attributes, case.truth, seed=case.seed, together=attack.together)
     per_person = score_per_person(attack, claim, case.attributes, case.truth, case.seed)
+    if "model" in claim.notes:
+        outside = infer_from_all(case, [r.attribute for r in claim.recoveries])
+        return [_control_by_all(f, outside) for f in findings], why
     if given := claim.notes.get("given"):
         return [_control_by(f, given[f.attributes[0]], case) for f in findings], why
     shadow = attack.without_order(claim)
@@ -108,6 +116,46 @@ def infer_from(case: Case, name: str, source: str) -> tuple[Rate, float]:
         right.append(hits(attribute, picks[groups[tried]], case.truth[name][tried]))
         widths.append(sets[groups[tried]])
     return Rate.of(np.concatenate(right)), float(np.concatenate(widths).mean())
+
+
+def _control_by_all(finding: Finding, outside: Mapping[str, tuple[Rate, float]]) -> Finding:
+    """Return the finding with its control: people who are not in the release, and whose other true values are known."""
+    if finding.attributes[0] not in outside:
+        return finding
+    right, left = outside[finding.attributes[0]]
+    return replace(finding, control=right.value, control_interval=right.interval, control_left=left)
+
+
+def infer_from_all(case: Case, names: Sequence[str]) -> dict[str, tuple[Rate, float]]:
+    """Return how often columns are guessed right from the true values of all others, and the width of the 95 % set that is left.
+
+    As in `infer_from`, a model of the true values of one half of the people is tried on some of the other half.
+    """
+    max_tried = 2000
+    half = np.random.default_rng((case.seed, 2311)).random(case.view.rows) < 0.5
+    true = [replace(c, channel=None, values=case.truth[c.name]) for c in case.view.columns]
+    beliefs = []
+    for column in true:
+        grid, mass = distribution(column, column.values)
+        beliefs.append(Belief(column, column.transition(grid), mass))
+    model = fit_beliefs(Table(tuple(c.take(half) for c in true)), beliefs)
+    tried = np.flatnonzero(~half)[:max_tried]
+    others = OtherColumns.of(model, [f.codes(c.take(tried)) for f, c in zip(model.facets, true, strict=True)])
+    out = {}
+    for place, belief in enumerate(beliefs):
+        name = belief.column.name
+        if name not in names:
+            continue
+        posterior = (others.shares(place) @ others.tilts(place)) * belief.prior
+        posterior /= posterior.sum(axis=1, keepdims=True)
+        attribute, truth = case.attributes[name], case.truth[name][tried]
+        known = ~np.isnan(truth)
+        if not known.any():
+            continue
+        picks = best_guesses(belief.grid, posterior, belief.tolerance)
+        widths = smallest_sets(posterior, belief.widths) @ belief.widths
+        out[name] = Rate.of(hits(attribute, picks[known], truth[known])), float(widths[known].mean())
+    return out
 
 
 def _try_secrets(attack: SecretAttack, case: Case) -> Outcome:

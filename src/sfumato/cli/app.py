@@ -27,6 +27,8 @@ VERBS = {
     "fit": "A regression on the true values behind a release.",
     "reconstruct": "The true distributions behind a release, with their uncertainty.",
     "ask": "A question in SQL, answered from a release with error bars.",
+    "draws": "Tables of plausible true rows behind a release, to be analysed like any table.",
+    "synthesise": "A synthetic twin of the table behind a release, and how close it is.",
     "mine": "Grow a decision tree from a release.",
     "power": "Planning without data: rows for an error, or the error of rows.",
     "predict": "Apply a model to true values.",

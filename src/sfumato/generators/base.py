@@ -8,7 +8,6 @@ is public and repeatable on purpose, unlike the noise of a release.
 from __future__ import annotations
 
 import difflib
-import gzip
 import operator
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
@@ -21,7 +20,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.errors import UsageError
-from sfumato.io import check_outputs_free, open_new_file, write_file
+from sfumato.io import check_outputs_free, open_new_file, open_row_writer, write_file
 from sfumato.plans import DEFAULT_LAW, Plan, noise_for
 from sfumato.schema import Attribute, Consent, Role, Schema
 from sfumato.text import join_names
@@ -172,7 +171,7 @@ def generate(
         done, writer = 0, None
         for block in blocks:
             batch = pa.RecordBatch.from_pydict({k: pa.array(v) for k, v in block.items()})
-            writer = writer or _open_writer(path, hidden, batch.schema, files)
+            writer = writer or open_row_writer(path, hidden, batch.schema, files)
             writer.write_batch(batch)
             done += batch.num_rows
             if progress:
@@ -180,23 +179,6 @@ def generate(
     if plan:
         write_file(Path(plan), plan_for(generator).to_toml(str(path)), force=force)
     return path
-
-
-def _open_writer(path: Path, hidden: Path, schema: pa.Schema, files: ExitStack) -> Any:
-    endings = "".join(path.suffixes).lower()
-    if endings.endswith(".parquet"):
-        import pyarrow.parquet as pq
-
-        return files.enter_context(pq.ParquetWriter(hidden, schema))
-    if endings.endswith((".csv", ".csv.gz")):
-        from pyarrow import csv as pacsv
-
-        sink = files.enter_context(
-            gzip.GzipFile(hidden, "wb", mtime=0) if endings.endswith(".gz") else hidden.open("wb")
-        )
-        options = pacsv.WriteOptions(quoting_style="needed")
-        return files.enter_context(pacsv.CSVWriter(sink, schema, write_options=options))
-    raise UsageError(f"{path}: unsupported extension; use .csv, .csv.gz or .parquet")
 
 
 def plan_for(generator: Generator, noise: str = DEFAULT_LAW, privacy: float | None = None) -> Plan:

@@ -38,6 +38,7 @@ from sfumato.io.outputs import (
     find_abandoned,
     open_new_file,
     open_new_folder,
+    open_row_writer,
     open_writer,
     partial_path,
     remove_folder,

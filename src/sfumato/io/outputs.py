@@ -8,6 +8,7 @@ machine that began it. On other machines it counts as abandoned when nothing in 
 from __future__ import annotations
 
 import ctypes
+import gzip
 import hashlib
 import io
 import os
@@ -16,7 +17,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -138,7 +139,7 @@ def _is_release_folder(folder: Path) -> bool:
     with suppress(OSError, ValueError):
         if "sfumato_manifest" in (folder / "manifest.json").read_text("utf-8"):
             return True
-    made = {"report.html", "owner.key"}, {"results.json", "results.md"}
+    made = {"report.html", "owner.key"}, {"results.json", "results.md"}, {"draws.json", "draw-1.parquet"}
     inside = {path.name for path in folder.iterdir()}
     return not inside or any(names <= inside for names in made)
 
@@ -199,6 +200,24 @@ def write_file(path: Path, content: str | bytes, *, force: bool = False) -> None
     """Write one file so that it appears whole or not at all."""
     with open_new_file(Path(path), force=force) as hidden:
         hidden.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def open_row_writer(path: Path, hidden: Path, schema: pa.Schema, files: ExitStack) -> Any:
+    """Return a writer of batches to the hidden file of `path`, in the format that its ending names."""
+    endings = "".join(path.suffixes).lower()
+    if endings.endswith(".parquet"):
+        import pyarrow.parquet as pq
+
+        return files.enter_context(pq.ParquetWriter(hidden, schema))
+    if endings.endswith((".csv", ".csv.gz")):
+        from pyarrow import csv as pacsv
+
+        sink = files.enter_context(
+            gzip.GzipFile(hidden, "wb", mtime=0) if endings.endswith(".gz") else hidden.open("wb")
+        )
+        options = pacsv.WriteOptions(quoting_style="needed")
+        return files.enter_context(pacsv.CSVWriter(sink, schema, write_options=options))
+    raise UsageError(f"{path}: unsupported extension; use .csv, .csv.gz or .parquet")
 
 
 ROW_GROUP = 131_072

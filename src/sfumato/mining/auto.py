@@ -98,7 +98,7 @@ def expect_scores(trials: list[Trial]) -> dict[str, Estimate]:
     """Return what each score of boosted trees is expected to be on true values.
 
     Draws that know the class flatter the trees, since these learned from such draws. Draws that do not know it lack what the class
-    tells of the values, and blame them. The mean is stated, and what the two differ by counts as error (decision 23).
+    tells of the values, and blame them. The mean is stated, and what the two differ by counts as error (decision 25).
     """
     out = {}
     for name, own in SCORED.items():

@@ -5,6 +5,8 @@ from __future__ import annotations
 import zlib
 from dataclasses import dataclass
 
+import numpy as np
+
 from sfumato.counts import BoolArray, FloatArray, IntArray, WordArray
 from sfumato.hashing import draw_uniform, row_marks
 
@@ -48,3 +50,9 @@ class Chance:
     def heights(self, what: str) -> FloatArray:
         """Return U[0, 1) for each row."""
         return draw_uniform(self.marks, zlib.crc32(f"{self.name}/{what}".encode()))
+
+    def times(self, what: str) -> IntArray:
+        """Return how often each row is drawn where as many rows are drawn anew: Poisson counts of mean one."""
+        most = 16  # a count beyond has a chance below 1e-14
+        heights = np.cumsum(np.exp(-1.0) / np.cumprod(np.maximum(np.arange(most), 1.0)))
+        return np.searchsorted(heights, self.heights(what), side="right").astype(np.int64)

@@ -54,6 +54,12 @@ class Mixture:
         """Log π_k."""
         return np.log(np.maximum(self.weights, TINY)).astype(np.float32)
 
+    def parts(self, number: int) -> list[Mixture]:
+        """Return the mixtures that `union` joined, `number` of equal size."""
+        size = self.size // number
+        cuts = [slice(begin, begin + size) for begin in range(0, self.size, size)]
+        return [Mixture(self.weights[c] / self.weights[c].sum(), tuple(t[c] for t in self.tables)) for c in cuts]
+
     @classmethod
     def union(cls, parts: Sequence[Mixture]) -> Mixture:
         """Return the mean of several mixtures: one of them is drawn first, and then one of its components."""
@@ -125,12 +131,15 @@ class Expectation:
         """Return the pass that starts from a mixture."""
         return cls(mixture.log_bins(facets), mixture.log_weights)
 
-    def __call__(self, bins: Bins) -> Sums:
-        """Return the sums over rows.
+    def __call__(self, bins: Bins, times: IntArray | None = None) -> Sums:
+        """Return the sums over rows, each counted `times` times where that is given.
 
         Shares are rounded to 2⁻²⁰, so that sums of them are exact in float64: the same for any blocks in any order.
         """
         block, parts = 2**14, np.float32(2.0**20)
+        if times is not None:
+            drawn = np.flatnonzero(times)
+            bins, times = bins.take(drawn), times[drawn]
         counts = np.zeros((self.log_bins.shape[1], self.log_bins.shape[0]))
         weights = np.zeros(self.log_bins.shape[1])
         likelihood = 0.0
@@ -139,9 +148,13 @@ class Expectation:
             shares, logs = replace(bins, matrix=part).responsibilities(self.log_bins, self.log_weights)
             shares *= parts
             whole = np.rint(shares, out=shares).astype(np.float64)
+            heights = np.rint(logs.astype(np.float64) * float(parts))
+            if times is not None:
+                whole *= times[begin : begin + block, None]
+                heights *= times[begin : begin + block]
             counts += (part.T @ whole).T
             weights += whole.sum(axis=0)
-            likelihood += float(np.rint(logs.astype(np.float64) * float(parts)).sum())
+            likelihood += float(heights.sum())
         unit = 1 / float(parts)  # a power of two, so that these products are exact
         return Sums({"counts": counts * unit, "weights": weights * unit, "likelihood": np.array(likelihood * unit)})
 

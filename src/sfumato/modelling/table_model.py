@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -62,22 +62,33 @@ class HeldRows:
 
 @dataclass(frozen=True, eq=False)
 class Locating:
-    """A pass of EM over a block, for several mixtures at once: its values are located in the bins of the model first."""
+    """A pass of EM over a block, for several mixtures at once: its values are located in the bins of the model first.
+
+    With `names`, every mixture counts a row as often as a Poisson number of mean one says, which belongs to row and name.
+    """
 
     whitening: Whitening
     locators: tuple[Locator, ...]
     expectations: tuple[Expectation, ...]
+    names: tuple[str, ...] = ()
 
     def __call__(self, table: Table, rows: IntArray) -> Sums:
         """Return the sums over the rows of a block; their names say which mixture they are for."""
         turned = self.whitening.turn(table, Chance.of_rows(rows, "fit"))
-        return count_all(self.expectations, Bins.of(self.locators, locate(self.locators, turned)))
+        return self.count(Bins.of(self.locators, locate(self.locators, turned)), rows)
 
+    def count(self, bins: Bins, rows: IntArray) -> Sums:
+        """Return the sums over rows that were located already."""
+        if self.names:
+            times = [Chance.of_rows(rows, name).times("times") for name in self.names]
+            sums = [count(bins, often) for count, often in zip(self.expectations, times, strict=True)]
+        else:
+            sums = [count(bins) for count in self.expectations]
+        return Sums({(name, place): array for place, one in enumerate(sums) for name, array in one.arrays.items()})
 
-def count_all(expectations: Sequence[Expectation], bins: Bins) -> Sums:
-    """Return what each mixture counts of the same rows."""
-    sums = [expectation(bins) for expectation in expectations]
-    return Sums({(name, place): array for place, one in enumerate(sums) for name, array in one.arrays.items()})
+    def part(self, sums: Sums, place: int) -> Sums:
+        """Return the sums of one mixture."""
+        return Sums({name: sums.arrays[name, place] for name in Expectation.names})
 
 
 def make_facet(column: Column, max_cells: int) -> Facet:
@@ -150,6 +161,8 @@ class TableModel:
         What was chosen on the way; ``chosen["why"]`` is a sentence.
     release : str
         The name of the release.
+    settings : FitSettings
+        How it was fitted.
 
     Examples
     --------
@@ -168,10 +181,16 @@ class TableModel:
     target: str | None = None
     chosen: Mapping[str, Any] = field(default_factory=dict)
     release: str = ""
+    settings: FitSettings = FitSettings()
 
     @classmethod
     def fit(
-        cls, rows: Rows | Table, settings: FitSettings | None = None, progress: Progress | None = None
+        cls,
+        rows: Rows | Table,
+        settings: FitSettings | None = None,
+        progress: Progress | None = None,
+        *,
+        facets: tuple[Facet, ...] | None = None,
     ) -> TableModel:
         """Fit the model of released rows.
 
@@ -183,6 +202,8 @@ class TableModel:
             How it is fitted.
         progress
             Is told what is being done.
+        facets
+            The columns as the model sees them, where they were looked at already.
         """
         settings, tell = settings or FitSettings(), progress or (lambda _: None)
         source: Rows = HeldRows(rows) if isinstance(rows, Table) else rows
@@ -192,10 +213,10 @@ class TableModel:
         if not sample.rows:
             raise DataError("the release holds no rows, so there is nothing to model")
         tell("looking at the columns")
-        whitening = Whitening.of(sample)
+        whitening = Whitening.of(sample) if facets is None else replace(Whitening.of(sample), blocks=())
         whole = sample.rows < settings.rows
         sample = whitening.turn(sample, Chance.of_rows(np.arange(sample.rows), "fit"))
-        facets = tuple(make_facet(column, settings.cells) for column in sample.all_columns)
+        facets = facets or tuple(make_facet(column, settings.cells) for column in sample.all_columns)
         bins = Bins.of(facets, locate(facets, sample))
         sketch = bins.take(np.sort(choose_rows(np.arange(bins.rows), settings.sketch)))
         locators = tuple(facet.locator for facet in facets)
@@ -211,13 +232,16 @@ class TableModel:
         for turn in range(passes):
             tell(f"going over all rows, pass {turn + 1} of {passes}")
             counting = tuple(Expectation.of(mixture, facets) for mixture in fits)
-            sums = count_all(counting, bins) if whole else source.fold(Locating(whitening, locators, counting))
-            parts = [Sums({name: sums.arrays[name, i] for name in Expectation.names}) for i in range(len(fits))]
+            count_rows = Locating(whitening, locators, counting)
+            sums = count_rows.count(bins, np.arange(bins.rows)) if whole else source.fold(count_rows)
+            parts = [count_rows.part(sums, place) for place in range(len(fits))]
             fits = [maximise(m, part, facets, settings.prior) for m, part in zip(fits, parts, strict=True)]
             count = round(float(parts[0].arrays["weights"].sum()))
         mixture = Mixture.union(fits)
         target = source.table.target
-        return cls(facets, mixture, whitening, count, None if target is None else target.name, chosen)
+        return cls(
+            facets, mixture, whitening, count, None if target is None else target.name, chosen, settings=settings
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -254,7 +278,7 @@ class TableModel:
         name
             Another name gives another draw.
         """
-        block = 2**13
+        block = self._block_rows
         parts = []
         for begin in range(0, max(len(rows), 1), block):
             part = slice(begin, begin + block)
@@ -262,6 +286,12 @@ class TableModel:
             parts.append(self._draw_block(held, Chance.of_rows(rows[part], name)))
         values = [np.concatenate(same) for same in zip(*parts, strict=True)]
         return self._table(values, table.target is not None)
+
+    @property
+    def _block_rows(self) -> int:
+        """Rows whose cells of the largest column are held at a time: as many as fit into tens of megabytes."""
+        most, held = 2**13, 2**22
+        return max(1, min(most, held // max(facet.size for facet in self.facets)))
 
     def _draw_block(self, table: Table, chance: Chance) -> list[FloatArray]:
         turned = self.whitening.turn(table, chance.derive("missing"))
@@ -288,15 +318,32 @@ class TableModel:
         seed
             Another seed gives other rows.
         """
-        chance = Chance.of_rows(np.arange(size), f"new rows {seed}")
-        component = self.mixture.choose_components(size, chance)
-        nothing = np.full(size, -1)
-        values = []
-        for facet, own in zip(self.facets, self.mixture.tables, strict=True):
-            part = chance.derive(facet.name)
-            cells = pick_rows(np.cumsum(own, axis=1)[component], part.heights("cell"))
-            values.append(facet.values(cells, nothing, None, part))
-        return self._table(self.whitening.turn_back(values, None), self.target is not None)
+        return self.sample_rows(np.arange(size), seed)
+
+    def sample_rows(self, rows: IntArray, seed: int = 0) -> Table:
+        """Draw the new rows of these numbers.
+
+        Parameters
+        ----------
+        rows
+            Their numbers: the same number gets the same row, whatever the block.
+        seed
+            Another seed gives other rows.
+        """
+        block = self._block_rows
+        upto = [np.cumsum(own, axis=1) for own in self.mixture.tables]
+        parts = []
+        for begin in range(0, max(len(rows), 1), block):
+            chance = Chance.of_rows(rows[begin : begin + block], f"new rows {seed}")
+            size = len(chance.marks)
+            component = self.mixture.choose_components(size, chance)
+            values = []
+            for facet, own in zip(self.facets, upto, strict=True):
+                part = chance.derive(facet.name)
+                cells = pick_rows(own[component], part.heights("cell"))
+                values.append(facet.values(cells, np.full(size, -1), None, part))
+            parts.append(self.whitening.turn_back(values, None))
+        return self._table([np.concatenate(same) for same in zip(*parts, strict=True)], self.target is not None)
 
     def _table(self, values: Sequence[FloatArray], with_target: bool) -> Table:
         columns = [Column(a, None, v) for a, v in zip(self.attributes, values, strict=True)]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -167,6 +168,44 @@ class Release:
             if table.schema.field(place).type == pa.string() and name in self.manifest.schema.names:
                 table = table.set_column(place, name, type_cells(self.manifest[name], table[name]))
         return table
+
+    def describe(self) -> dict[str, Any]:
+        """Return what the release says of itself: `sfumato.describe`."""
+        return _verb("describe")(self)
+
+    def reconstruct(self, **asked: Any) -> Any:
+        """Estimate the distributions of the true values: `sfumato.reconstruct`."""
+        return _verb("reconstruct")(self, **asked)
+
+    def ask(self, question: str, **asked: Any) -> Any:
+        """Answer a question in SQL: `sfumato.ask`."""
+        return _verb("ask")(self, question, **asked)
+
+    def fit(self, formula: str, **asked: Any) -> Any:
+        """Fit a regression on the true values: `sfumato.fit`."""
+        return _verb("fit")(formula, self, **asked)
+
+    def mine(self, **asked: Any) -> Any:
+        """Grow a decision tree: `sfumato.mine`."""
+        return _verb("mine")(self, **asked)
+
+    def model(self, **asked: Any) -> Any:
+        """Model all columns together: `sfumato.model`."""
+        return _verb("model")(self, **asked)
+
+    def draws(self, m: int = 5, **asked: Any) -> Any:
+        """Draw tables of plausible true rows: `sfumato.draws`."""
+        return _verb("draws")(self, m, **asked)
+
+    def synthesise(self, rows: int | None = None, **asked: Any) -> Any:
+        """Make new rows from the model alone: `sfumato.synthesise`."""
+        return _verb("synthesise")(self, rows, **asked)
+
+
+def _verb(name: str) -> Callable[..., Any]:
+    """Return a verb of the package. Verbs live in rooms above this one, so they come by the front door when they are called."""
+    verb: Callable[..., Any] = getattr(importlib.import_module("sfumato"), name)
+    return verb
 
 
 def as_release(release: Release | str | Path) -> Release:

@@ -31,6 +31,7 @@ from sfumato.attacks import (
     Scope,
     Spectral,
     View,
+    WholeTable,
     cell_widths,
     smallest_sets,
 )
@@ -377,6 +378,7 @@ def judge_columns(
         BayesEstimate,
         Spectral,
         PCA,
+        WholeTable,
     )
     return judge_promises(case, [f for kind in quick for f in try_attack(kind, case)[0]], stated=stated)
 

@@ -145,7 +145,7 @@ def demo(
         say("3/4  growing trees from the release, and one from the true values to compare")
         models = {
             "true values": Model(original(truth), "original", truth.rows),
-            "release, reconstructed": mine(made),
+            "release, reconstructed": mine(made, "tree"),
             "release, naive": mine(made, "randomized"),
         }
         scores = {name: model.evaluate(TEST) for name, model in models.items()}

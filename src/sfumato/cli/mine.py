@@ -18,16 +18,16 @@ from sfumato.findings import Note
     "--strategy",
     default=None,
     show_default="auto; byclass on Spark",
-    help="auto, byclass, local, global, randomized, joint, mixture, naive-bayes, boosting or forest.",
+    help="auto, tree, byclass, local, global, randomized, joint, mixture, naive-bayes, boosting or forest.",
 )
 @click.option(
     "--score",
     default=None,
     show_default="accuracy",
-    help="What auto chooses by: accuracy, balanced_accuracy, auc, log_loss or brier.",
+    help="What auto and tree choose by: accuracy, balanced_accuracy, auc, log_loss or brier.",
 )
 @options.output("Where to write the model.")
-@click.option("--draw", type=Path, help="Draw the tree into this .svg file.")
+@click.option("--draw", type=Path, help="Draw the tree into this .svg file; of many trees, a small one that says nearly the same.")
 @click.option("--export", type=Path, help="Also write the model as code: a .py, .js or .sql file, or an .onnx graph.")
 @options.engine
 @options.force

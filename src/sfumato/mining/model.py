@@ -138,8 +138,8 @@ class Model:
         """The decision tree; a model without one raises UsageError."""
         if isinstance(self.body, Ensemble):
             raise UsageError(
-                f"a {self.strategy} model is {len(self.body.trees):,} trees, too many to draw or to write as code; "
-                "write it as ONNX, or mine with another strategy"
+                f"a {self.strategy} model is {len(self.body.trees):,} trees, too many to write as code; "
+                "write it as ONNX, or mine with strategy='tree'"
             )
         if not isinstance(self.body, Tree):
             raise UsageError(
@@ -156,7 +156,9 @@ class Model:
         return f"{text(self.body)}\n\n{rules_text(self.body, most=12)}"
 
     def to_svg(self) -> str:
-        """Return a drawing of the tree."""
+        """Return a drawing of the tree; of an ensemble, that of the small tree which says nearly the same."""
+        if isinstance(self.body, Ensemble) and self.body.surrogate is not None:
+            return svg(self.body.surrogate)
         return svg(self.tree)
 
     def to_code(self, language: str) -> str:

@@ -27,7 +27,9 @@ from sfumato.findings import Note
     help="What auto and tree choose by: accuracy, balanced_accuracy, auc, log_loss or brier.",
 )
 @options.output("Where to write the model.")
-@click.option("--draw", type=Path, help="Draw the tree into this .svg file; of many trees, a small one that says nearly the same.")
+@click.option(
+    "--draw", type=Path, help="Draw the tree into this .svg file; of many trees, a small one that says nearly the same."
+)
 @click.option("--export", type=Path, help="Also write the model as code: a .py, .js or .sql file, or an .onnx graph.")
 @options.engine
 @options.force

@@ -133,6 +133,11 @@ class Entities:
     high: WordArray
     low: WordArray
 
+    @classmethod
+    def of_numbers(cls, numbers: IntArray) -> Entities:
+        """Return addresses for numbers that say whose row it is: a person's rows have the same one."""
+        return cls(numbers.astype(np.uint64), np.zeros(len(numbers), np.uint64))
+
     @property
     def size(self) -> int:
         """The number of addresses."""

@@ -91,11 +91,13 @@ class Column:
         read = self.channel.read(self.values[present].astype(np.int64), draw).astype(np.float64)
         return replace(self, channel=None, values=scatter(len(self.values), present, read))
 
-    def through(self, channel: Channel, key: SecretKey) -> Column:
-        """Return the column of true values as it is released through a law: missing values stay missing, rows are the addresses."""
-        return replace(
-            self, channel=channel, values=perturb_present(channel, key, Rows(0, len(self.values)), self.values)
-        )
+    def through(self, channel: Channel, key: SecretKey, addresses: Addresses | None = None) -> Column:
+        """Return the column of true values as it is released through a law: missing values stay missing.
+
+        Noise belongs to the rows, or to other `addresses`.
+        """
+        owners = Rows(0, len(self.values)) if addresses is None else addresses
+        return replace(self, channel=channel, values=perturb_present(channel, key, owners, self.values))
 
 
 def _from_codes(codes: IntArray) -> FloatArray:

@@ -86,7 +86,7 @@ def test_a_named_strength_is_followed_and_a_goal_beside_it_is_refused():
 
 def test_the_plan_says_what_it_was_chosen_by_and_what_it_costs():
     note = next(n for n in sf.plan("iris").warnings if n.code == "SF111")
-    for words in ("at most 5 % of people", "in a rehearsal", "sepal_length ±", "a tree loses"):
+    for words in ("at most 5 % of people", "in a rehearsal", "petal_length ±", "a tree loses"):
         assert words in note
 
 

@@ -151,7 +151,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
             assert text != plan
             (folder / f"{name}.toml").write_text(text)
         model = (folder / "model.json").read_text()
-        (folder / "model_new.json").write_text(model.replace('"version": 1', '"version": 9'))
+        (folder / "model_new.json").write_text(json.dumps(json.loads(model) | {"version": 9}))
     for name, change in RELEASES.items():
         spoilt_release(folder, name, change)
     return folder

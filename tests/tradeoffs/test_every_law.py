@@ -199,7 +199,7 @@ def test_a_column_whose_values_all_fall_into_the_test_part_does_no_harm():
     classes = np.array([c is not None for c in table["class"].to_pylist()])
     known = np.flatnonzero(classes)
     numbers = Column(Attribute("number", Kind.REAL, Interval(0, len(known))), None, np.arange(len(known), dtype=float))
-    _, test = _split(Table((numbers,)), 0)
+    test = _split(Table((numbers,)), None, 0).test
     cells = np.full(120, None, object)
     cells[known[test["number"].values[:9].astype(int)]] = [1.5, 2.5, 3.5] * 3
     found = tradeoff(

@@ -78,7 +78,7 @@ def numbers(rows, classes):
         ("iris", {"repeats": 0}, UsageError, "repeats=0 must lie between 1 and"),
         ("iris", {"rows": 29}, UsageError, "rows=29: that is too few"),
         ("iris", {"seed": -1}, UsageError, "seed=-1 must not be negative"),
-        ("iris", {"strategy": "guess"}, UsageError, "there is no strategy 'guess'; choose auto, byclass"),
+        ("iris", {"strategy": "guess"}, UsageError, "there is no strategy 'guess'; choose auto, boosting, byclass"),
         ("iris", {"method": "leaf-swap"}, UsageError, "leaf-swap bends the noise"),
         ("iris", {"noise": "intervals", "sweep": {"privacy": (0.2, 0.6)}}, UsageError, "intervals: privacy 0.6 leaves a single interval"),
         ("iris", {"noise": "substitution", "sweep": {"gamma": (1.0,)}}, UsageError, "gamma = 1 must exceed 1"),

@@ -17,7 +17,7 @@ from sfumato.counts import FloatArray, IntArray
 from sfumato.mining import Scores, score_model
 from sfumato.plans import Plan
 from sfumato.randomness import Entities, SecretKey
-from sfumato.table import Column, Original, perturb_present
+from sfumato.table import Column, Original
 from sfumato.trees import STRATEGIES, Tree
 from sfumato.trees import original as tree_of_truth
 
@@ -25,13 +25,6 @@ from sfumato.trees import original as tree_of_truth
 def _believe(column: Column, truth: FloatArray) -> Belief:
     grid, mass = distribution(column, truth)
     return Belief(column, column.transition(grid), mass)
-
-
-def blur_column(column: Column, law: Channel, key: SecretKey, owners: Entities | None) -> Column:
-    """Return the column through a law, with noise by row, or by the person whose row it is."""
-    if owners is None:
-        return column.through(law, key)
-    return replace(column, channel=law, values=perturb_present(law, key, owners, column.values))
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +73,7 @@ class Rehearsal:
         truth = self.truth if rows is None else self.truth.take(rows)
         owners = self._owners if rows is None else None
         columns = tuple(
-            blur_column(c, laws[c.name], key.derive(c.name), owners) if c.name in laws else c
+            c.through(laws[c.name], key.derive(c.name), owners) if c.name in laws else c
             for c in truth.all_columns
             if c.name in released
         )
@@ -103,9 +96,7 @@ class Rehearsal:
     @cached_property
     def _owners(self) -> Entities | None:
         """The addresses of the noise of each row, where it belongs to people."""
-        if self.groups is None:
-            return None
-        return Entities(self.groups.person.astype(np.uint64), np.zeros(self.truth.rows, np.uint64))
+        return None if self.groups is None else Entities.of_numbers(self.groups.person)
 
     @cached_property
     def _values(self) -> dict[str, FloatArray]:

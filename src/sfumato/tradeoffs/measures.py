@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.advice import judge_strictly
-from sfumato.attacks import View
+from sfumato.attacks import RowGroups, View
 from sfumato.auditing import BROKEN, Audit, PeopleFound, Promise, find_people, judge_columns, measure_distances
 from sfumato.counts import FloatArray
 from sfumato.reconstruction import wilson
@@ -136,6 +136,7 @@ def measure(
     draws: int = 1,
     shuffled: bool = False,
     stated: Mapping[str, float] | None = None,
+    groups: RowGroups | None = None,
     seed: int = 0,
 ) -> Measures:
     """Measure a release that is made in memory, by quick attacks.
@@ -154,6 +155,8 @@ def measure(
         Whether the rows of the release stand in a random order.
     stated : mapping of str to float, optional
         Smaller figures that the owner promises in the place of the laws' own.
+    groups : RowGroups, optional
+        Which rows are one person's, where people have several.
     seed : int
         Equal seeds give equal figures.
 
@@ -172,9 +175,13 @@ def measure(
 
     rows = np.random.default_rng(seed).permutation(first.rows) if shuffled else np.arange(first.rows)
     ordered = {n: v[rows] for n, v in truth.items()}
+    theirs = None if groups is None else replace(groups, person=groups.person[rows])
     # A promise near its limit is broken by one draw of the noise and kept by the next, above all among few rows.
     trials = int(np.clip(2000 // max(first.rows, 1), 2, 6))
-    promises = [judge_columns(redraw(n).take(rows), ordered, stated=stated or {}, seed=seed) for n in range(trials)]
+    promises = [
+        judge_columns(redraw(n).take(rows), ordered, stated=stated or {}, groups=theirs, seed=seed)
+        for n in range(trials)
+    ]
     asked = range(draws if questions else 0)
     columns = [{c.name: c for c in redraw(number).columns} for number in asked]
     domains = {

@@ -19,11 +19,11 @@ from sfumato.channels import (
     JointLaw,
     Substitution,
 )
-from sfumato.counts import FloatArray
+from sfumato.counts import FloatArray, IntArray
 from sfumato.errors import UsageError
 from sfumato.plans import Plan, channel_for, noise_for
 from sfumato.privacy import figures, record_figures
-from sfumato.randomness import Rows, SecretKey
+from sfumato.randomness import Entities, Rows, SecretKey
 from sfumato.releasing import JointKernel, JointNoise, bind_laws, members, moments_of, with_joint_noise
 from sfumato.schema import Attribute, Consent
 from sfumato.table import Original, Table
@@ -156,12 +156,12 @@ class Blur:
     channels: Mapping[str, Channel]
     joint: CorrelatedGaussian | None = None
 
-    def perturb(self, truth: Original, key: SecretKey) -> Table:
-        """Return the table as it is released: missing values stay missing, rows are the addresses."""
+    def perturb(self, truth: Original, key: SecretKey, people: IntArray | None = None) -> Table:
+        """Return the table as it is released: missing values stay missing, and noise belongs to rows or to `people`."""
         own = key.derive("rehearsal", self.setting)
         values = {column.name: column.values for column in truth.columns}
-        rows = Rows(0, truth.rows)
-        together = {} if self.joint is None else JointKernel(self.joint, own.derive("joint")).perturb(values, rows)
+        owners = Rows(0, truth.rows) if people is None else Entities.of_numbers(people)
+        together = {} if self.joint is None else JointKernel(self.joint, own.derive("joint")).perturb(values, owners)
         columns = []
         for column in truth.columns:
             channel = self.channels.get(column.name)
@@ -170,7 +170,7 @@ class Blur:
             elif column.name in together:
                 columns.append(replace(column, channel=channel, values=together[column.name]))
             else:
-                columns.append(column.through(channel, own.derive(column.name)))
+                columns.append(column.through(channel, own.derive(column.name), owners))
         return Table(tuple(columns), truth.target)
 
     def promise(self, attributes: list[Attribute], gaps: Collection[str] = ()) -> dict[str, Any]:

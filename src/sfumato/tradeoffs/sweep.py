@@ -6,14 +6,17 @@ The model is judged on the true values of the rest. Nothing leaves the machine.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from sfumato.advice import Goal
-from sfumato.attacks import View
+from sfumato.attacks import RowGroups, View
+from sfumato.auditing import read_groups
 from sfumato.channels import JOINT_LAWS, Intervals, channel_class
+from sfumato.counts import IntArray
 from sfumato.engines import Progress
 from sfumato.errors import DataError, SfumatoError, UsageError
 from sfumato.findings import Note
@@ -46,7 +49,14 @@ MAX_ROWS = 30_000
 """A larger table is sampled: the choice needs no more, and an owner should not wait."""
 OR = " or "
 
-Split = tuple[Original, Original]
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Rows to learn from, with whose they are where people have several, and rows that judge."""
+
+    train: Original
+    test: Original
+    people: IntArray | None = None
 
 
 def tradeoff(
@@ -132,17 +142,27 @@ def tradeoff(
 
     attributes = modified_attributes(plan)
     chosen = sweep_for(law or law_of(plan) or DEFAULT_LAW, values, numbers=any(a.kind.numeric for a in attributes))
-    whole = _rows_with_class(read_original(table, plan, encoding=encoding), named, rows, seed)
+    whole = read_original(table, plan, encoding=encoding)
+    known = _rows_with_class(whole, named)
+    whose = base.schema.identifier
+    groups = None if whose is None else read_groups(table, whose.name, known, encoding, shared=True)
+    chosen_rows = _sample(len(known), groups, rows, seed)
+    whole = whole.take(known[chosen_rows])
+    groups = (
+        None
+        if groups is None
+        else replace(groups, person=np.unique(groups.person[chosen_rows], return_inverse=True)[1])
+    )
     blurs, notes = _bind_settings(chosen, plan, whole)
-    splits = [_split(whole, seed + i) for i in range(repeats)]
-    tested = splits[0][1].rows
-    true_scores = [_score(tree_of_truth(train), test) for train, test in splits]
+    splits = [_split(whole, groups, seed + i) for i in range(repeats)]
+    tested = splits[0].test.rows
+    true_scores = [_score(tree_of_truth(s.train), s.test) for s in splits]
     truth = [s.accuracy for s in true_scores]
     error = standard_error(float(np.mean(truth)), _spread(truth), repeats, tested)
     majority = float(np.bincount(whole.codes).max() / whole.rows)
     points = []
     for i, blur in enumerate(blurs):
-        measures = measure_setting(whole, blur, plan, asked, repeats, seed)
+        measures = measure_setting(whole, groups, blur, plan, asked, repeats, seed)
         points.append(_point(splits, blur, attributes, strategy, seed, measures))
         if progress:
             progress(i + 1, len(blurs))
@@ -232,21 +252,31 @@ def _class(plan: Plan) -> Attribute:
     return goal
 
 
-def _rows_with_class(truth: Original, goal: Attribute, most: int, seed: int) -> Original:
-    """The rows whose class is known, sampled down where there are many."""
+def _rows_with_class(truth: Original, goal: Attribute) -> IntArray:
+    """The rows whose class is known."""
     known = np.flatnonzero(truth.codes >= 0)
     if len(known) < MIN_ROWS:
         raise DataError(
             f"{goal.name}: {len(known)} rows with a class are too few to judge accuracy on; at least {MIN_ROWS} are needed"
         )
-    if len(known) > most:
-        known = np.sort(np.random.default_rng(seed).permutation(known)[:most])
     classes = np.unique(truth.codes[known])
     if len(classes) < 2:
         raise DataError(
             f"{goal.name}: every row is {truth.labels[classes[0]]!r}, so there is nothing to predict; name another target="
         )
-    return truth.take(known)
+    return known
+
+
+def _sample(size: int, groups: RowGroups | None, most: int, seed: int) -> IntArray:
+    """Choose at most so many rows, or all of as many people: half of a person's rows would hide how alike they are."""
+    if size <= most:
+        return np.arange(size)
+    chance = np.random.default_rng(seed)
+    if groups is None:
+        return np.sort(chance.permutation(size)[:most])
+    places = chance.permutation(int(groups.person.max()) + 1)[groups.person]
+    order = np.argsort(places, kind="stable")
+    return np.sort(order[:most])
 
 
 def _bind_settings(sweep: Sweep, plan: Plan, truth: Original) -> tuple[list[Blur], list[Note]]:
@@ -266,10 +296,13 @@ def _bind_settings(sweep: Sweep, plan: Plan, truth: Original) -> tuple[list[Blur
     return blurs, notes
 
 
-def _split(table: Original, seed: int) -> Split:
+def _split(table: Original, groups: RowGroups | None, seed: int) -> Split:
+    """Keep a third of the rows, or of the people, to judge by."""
     test_share = 1 / 3
-    test = np.random.default_rng(seed).permutation(table.rows) < test_share * table.rows
-    return table.take(~test), table.take(test)
+    people = np.arange(table.rows) if groups is None else groups.person
+    size = int(people.max(initial=-1)) + 1
+    test = (np.random.default_rng(seed).permutation(size) < test_share * size)[people]
+    return Split(table.take(~test), table.take(test), None if groups is None else people[~test])
 
 
 def _score(body: Any, test: Original) -> Scores:
@@ -281,18 +314,33 @@ def _spread(values: Sequence[float]) -> float:
 
 
 def measure_setting(
-    whole: Original, blur: Blur, plan: Plan, questions: Sequence[Question], draws: int, seed: int
+    whole: Original,
+    groups: RowGroups | None,
+    blur: Blur,
+    plan: Plan,
+    questions: Sequence[Question],
+    draws: int,
+    seed: int,
 ) -> Measures:
     """Attack a release of all rows at a setting, and ask it the owner's questions, in memory."""
 
     def draw(number: int) -> View:
         # Nothing is released: this noise protects no one and is thrown away.
         key = SecretKey(np.random.default_rng((seed, number)).bytes(32))
-        seen = blur.perturb(whole, key.derive("attack"))
+        seen = blur.perturb(whole, key.derive("attack"), None if groups is None else groups.person)
         return View(seen.all_columns, whole.required_target.name)
 
     truth = {c.name: c.values for c in whole.all_columns}
-    return measure(draw, truth, questions, draws=draws, shuffled=plan.shuffle, stated=plan.promises, seed=seed)
+    return measure(
+        draw,
+        truth,
+        questions,
+        draws=draws,
+        shuffled=plan.shuffle,
+        stated=plan.promises,
+        groups=groups,
+        seed=seed,
+    )
 
 
 def _point(
@@ -302,11 +350,12 @@ def _point(
         np.random.default_rng(seed).bytes(32)
     )  # nothing is released: this noise protects no one and is thrown away
     scores, naive = [], []
-    for i, (train, test) in enumerate(splits):
-        seen = blur.perturb(train, key.derive(i))
-        scores.append(_score(STRATEGIES[strategy].grow(seen)[0], test))
-        naive.append(_score(STRATEGIES["randomized"].grow(seen)[0], test).accuracy)
-    gaps = {a.name for a in attributes for part in splits[0] if np.isnan(part[a.name].values).any()}
+    for i, split in enumerate(splits):
+        seen = blur.perturb(split.train, key.derive(i), split.people)
+        scores.append(_score(STRATEGIES[strategy].grow(seen)[0], split.test))
+        naive.append(_score(STRATEGIES["randomized"].grow(seen)[0], split.test).accuracy)
+    first = splits[0]
+    gaps = {a.name for a in attributes for part in (first.train, first.test) if np.isnan(part[a.name].values).any()}
     accuracies = [s.accuracy for s in scores]
     return Point(
         setting=blur.setting,
@@ -315,8 +364,8 @@ def _point(
         naive=float(np.mean(naive)),
         error=measures.total_variation or 0.0,
         repeats=len(splits),
-        tested=splits[0][1].rows,
-        scores=average_scores(scores, splits[0][1].labels),
+        tested=first.test.rows,
+        scores=average_scores(scores, first.test.labels),
         measured=measures.to_dict(),
         **blur.promise(attributes, gaps),
     )

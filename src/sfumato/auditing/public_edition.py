@@ -110,10 +110,11 @@ def coarsen_promise(promise: Promise, rows: float) -> Promise:
 
 def coarsen_guess(guess: Guess, rows: float) -> Guess:
     """Return the guess with every share rounded."""
-    right, without, low, high = (
-        round_to_unit(share, share_unit(rows)) for share in (guess.right, guess.without_release, *guess.interval)
+    right, without, low, high, most = (
+        round_to_unit(share, share_unit(rows))
+        for share in (guess.right, guess.without_release, *guess.interval, guess.most_without)
     )
-    return Guess(guess.title, right, without, (low, high))
+    return Guess(guess.title, right, without, (low, high), most)
 
 
 def coarsen_people(people: PeopleFound) -> PeopleFound:

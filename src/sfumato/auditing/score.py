@@ -37,11 +37,13 @@ class Guess:
     right: float
     without_release: float
     interval: tuple[float, float]
+    most_without: float = 0.0
+    """What the success without the release surely does not exceed, where that was tried on some people only."""
 
     @property
     def gain(self) -> float:
-        """The share of what was unknown that the release surely gives away: the lower end of its interval."""
-        return rates.advantage(self.interval[0], self.without_release)
+        """The share of what was unknown that the release surely gives away, by the ends of both intervals."""
+        return rates.advantage(self.interval[0], max(self.without_release, self.most_without))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -115,7 +117,8 @@ class Finding:
             one = by_attribute[attribute]
             return Guess(self.title, one["success"], one["baseline"], rates.wilson(one["success"], self.trials))
         if self.unit in (NUMBERS, LABELS) and self.attributes == (attribute,):
-            return Guess(self.title, self.success, self.reference, self.interval)
+            most = 0.0 if self.control_interval is None else self.control_interval[1]
+            return Guess(self.title, self.success, self.reference, self.interval, most)
         return None
 
     @property

@@ -333,6 +333,12 @@ WORDS = {
          "together, and a changed value shows. Standard errors that count rows as independent are too small."),
         "Count people, not rows, where errors are computed. Withhold columns that never change if rows must not be put together.",
     ),
+    "SF278": (
+        "Ids are alike",
+        ("Some ids differ in blanks at their ends, in leading zeros or in their form of Unicode alone, as 007 and 7 do. Noise belongs "
+         "to an id as it is written, so a person who stands in the table in two forms has two draws of noise, which average."),
+        "Write each id in one way before the release, and in the same way in every later one. Nothing, if they are different people.",
+    ),
     # --- the verdict of an audit ---
     "SF281": (
         "People are found in the release",

@@ -46,7 +46,7 @@ class Tally:
     clipped: Mapping[str, int] = field(default_factory=dict)
     """Cells of each column that clips which were moved to an end of its domain."""
     odd_ids: tuple[WordArray, ...] = ()
-    """Of ids that are not written plainly, the words of the plain form and their own (see `alike_ids`)."""
+    """Of ids that are not written plainly, the words of the plain form and their own (see `entity_ids`)."""
 
     def __add__(self, other: Tally) -> Tally:
         missing = {name: count + other.missing[name] for name, count in self.missing.items()}

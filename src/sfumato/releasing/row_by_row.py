@@ -13,7 +13,7 @@ import pyarrow as pa
 from sfumato.channels import Channel, CorrelatedGaussian
 from sfumato.counts import FloatArray, WordArray
 from sfumato.engines import Engine, count_groups
-from sfumato.errors import CellError, DataError, UsageError
+from sfumato.errors import DataError, UsageError
 from sfumato.findings import Note
 from sfumato.io import (
     Block,
@@ -27,7 +27,7 @@ from sfumato.io import (
     released_attribute,
 )
 from sfumato.plans import Plan
-from sfumato.randomness import Addresses, Entities, Rows, SecretKey, entity_addresses
+from sfumato.randomness import Addresses, Entities, Rows, SecretKey
 from sfumato.releases import (
     Entry,
     Making,
@@ -42,8 +42,8 @@ from sfumato.releases import (
     sketch_of,
     whole_outputs,
 )
-from sfumato.releasing.alike_ids import note_alike, pair_words
 from sfumato.releasing.base import Draft, Released, Scope, Tally
+from sfumato.releasing.entity_ids import EntityWords, note_alike, pair_words
 from sfumato.releasing.joint_noise import JointKernel, joint_law
 from sfumato.schema import Attribute
 from sfumato.table import perturb_present
@@ -184,39 +184,6 @@ class OrderByKeyFile:
     def __call__(self, block: Block) -> WordArray:
         """Return the word of each row of a block."""
         return RowOrder.of(load_worker_key(self.key_file, self.fingerprint), self.salt)(block)
-
-
-@dataclass(frozen=True)
-class EntityWords:
-    """Whose rows these are, as keyed digests of their ids."""
-
-    identifier: str
-    key: SecretKey
-
-    def __call__(self, block: Block) -> WordArray:
-        """Return one word per row; equal ids have equal words."""
-        addresses = self.addresses(block)
-        return np.asarray(addresses.high ^ addresses.low)
-
-    def addresses(self, block: Block) -> Entities:
-        """Return addresses of noise that belong to the entities."""
-        ids = decode_dictionary(block.batch.column(self.identifier))
-        absent = ids.is_null().to_numpy(zero_copy_only=False).astype(bool)
-        if pa.types.is_string(ids.type):
-            absent |= np.asarray(format_labels(ids, self.identifier).fill_null("").to_pylist(), dtype=object) == ""
-        if pa.types.is_floating(ids.type):
-            ids = format_labels(ids, self.identifier)
-        if absent.any():
-            row = block.start + int(np.argmax(absent))
-            raise CellError(
-                self.identifier, row, "the id is missing; give every row one, or release without identifier="
-            )
-        try:
-            return entity_addresses(self.key, ids)
-        except pa.ArrowException:
-            raise DataError(
-                f"{self.identifier}: ids of type {ids.type} have no plain text form; convert the column first"
-            ) from None
 
 
 def key_fingerprint(owner: SecretKey) -> str:

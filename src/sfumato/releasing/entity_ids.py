@@ -1,4 +1,4 @@
-"""Ids that differ in how they are written alone, such as 007 and 7: perhaps one person, to whom noise gives two draws.
+"""Whose rows these are: ids as keyed words, and those that differ in how they are written alone, such as 007 and 7.
 
 Noise belongs to an id as it is written. A person who stands in a table as "A1" and as "A1 " has fresh noise in each, and the mean of
 the two has less. Which ids are meant as one only the owner knows, so they are counted and told, and none is changed.
@@ -7,14 +7,50 @@ the two has less. Which ids are meant as one only the owner knows, so they are c
 from __future__ import annotations
 
 import unicodedata
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.counts import WordArray
+from sfumato.errors import CellError, DataError
 from sfumato.findings import Note
-from sfumato.randomness import SecretKey, entity_addresses
+from sfumato.io import Block, decode_dictionary, format_labels
+from sfumato.randomness import Entities, SecretKey, entity_addresses
+
+
+@dataclass(frozen=True)
+class EntityWords:
+    """Whose rows these are, as keyed digests of their ids."""
+
+    identifier: str
+    key: SecretKey
+
+    def __call__(self, block: Block) -> WordArray:
+        """Return one word per row; equal ids have equal words."""
+        addresses = self.addresses(block)
+        return np.asarray(addresses.high ^ addresses.low)
+
+    def addresses(self, block: Block) -> Entities:
+        """Return addresses of noise that belong to the entities."""
+        ids = decode_dictionary(block.batch.column(self.identifier))
+        absent = ids.is_null().to_numpy(zero_copy_only=False).astype(bool)
+        if pa.types.is_string(ids.type):
+            absent |= np.asarray(format_labels(ids, self.identifier).fill_null("").to_pylist(), dtype=object) == ""
+        if pa.types.is_floating(ids.type):
+            ids = format_labels(ids, self.identifier)
+        if absent.any():
+            row = block.start + int(np.argmax(absent))
+            raise CellError(
+                self.identifier, row, "the id is missing; give every row one, or release without identifier="
+            )
+        try:
+            return entity_addresses(self.key, ids)
+        except pa.ArrowException:
+            raise DataError(
+                f"{self.identifier}: ids of type {ids.type} have no plain text form; convert the column first"
+            ) from None
 
 
 def plain_id(text: str) -> str:

@@ -276,6 +276,12 @@ WORDS = {
         "Make the state folder writable (XDG_STATE_HOME, or ~/.local/state); the next release writes the copy.",
     ),
     # --- reading ---
+    "SF233": (
+        "The name is another table's",
+        ("Under one key and one name, equal values in equal rows get equal noise. Of two tables that share both, two releases show "
+         "where the tables agree. With a key file the ledger refuses it; a key in memory has none."),
+        "Choose another name, or keep the key in a file.",
+    ),
     "SF261": (
         "How the table was read",
         ("The file is not a plain one (commas between fields, decimal points, days as 2024-12-31, UTF-8, nothing before the "

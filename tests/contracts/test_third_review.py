@@ -307,3 +307,13 @@ def test_review_l2_a_draft_that_is_withdrawn_by_a_link_is_gone(tmp_path: Path) -
     (tmp_path / "link").symlink_to(tmp_path / "draft")
     sf.withdraw(tmp_path / "link", tmp_path / "k")
     assert not (tmp_path / "draft").exists()
+
+
+def test_review_l3_one_name_for_two_tables_is_told_where_no_ledger_refuses_it(tmp_path: Path) -> None:
+    """With a key in memory, two tables of one name shared their noise: released cells agreed wherever the true ones did."""
+    key, plan = sf.SecretKey.generate(), replace(on_scale(Log(100.0), sf.Gaussian(privacy=0.5)), name="spring")
+    first = sf.release(incomes(1), plan, tmp_path / "1", key=key)
+    again = sf.release(incomes(1), plan, tmp_path / "2", key=key)
+    other = sf.release(incomes(2), plan, tmp_path / "3", key=key)
+    told = [[getattr(note, "code", "") for note in made.making.notes].count("SF233") for made in (first, again, other)]
+    assert told == [0, 0, 1]

@@ -183,12 +183,18 @@ def cautions(manifest: Manifest) -> list[Note]:
         fixed = (
             "Noise belongs to the entity: one that turns up in other releases with the same value has the same noise."
         )
-        out.append(Note("SF210", fixed))
+        together = (
+            f" Noise drawn together is the same where all of {join_names(manifest.joint.names, 30)} are."
+            if manifest.joint
+            else ""
+        )
+        out.append(Note("SF210", fixed + together))
     if manifest.entities is not None:
         out.append(Note("SF275", _person_words(manifest)))
+        alike = f"values of {join_names(manifest.joint.names, 30)}" if manifest.joint else "value"
         seen = (
-            "Rows of one person with the same value have the same released value, so rows of a person can be put together, and it is "
-            "seen where a value changes. They are not independent: errors computed from the number of rows are too small."
+            f"Rows of one person with the same {alike} have the same released value, so rows of a person can be put together, and it "
+            "is seen where a value changes. They are not independent: errors computed from the number of rows are too small."
         )
         out.append(Note("SF276", seen))
     return out
@@ -224,6 +230,11 @@ def _person_words(manifest: Manifest) -> str:
         f"Per person: {entities.number:,} people have {manifest.data.rows / entities.number:.1f} rows on average and up to "
         f"{entities.most_rows:,}. Equal values of a person share their noise, different ones do not."
     )
+    if manifest.joint is not None:
+        words += (
+            f" Noise drawn together is fresh in every row where one of {join_names(manifest.joint.names, 30)} changes, even for "
+            "the values that stay: each row may be another draw."
+        )
     if means:
         words += f" The mean of that many different values is left within (one value): {join_names(means, 12)}."
     if sums:

@@ -276,6 +276,12 @@ WORDS = {
         "Make the state folder writable (XDG_STATE_HOME, or ~/.local/state); the next release writes the copy.",
     ),
     # --- reading ---
+    "SF233": (
+        "The name is another table's",
+        ("Under one key and one name, equal values in equal rows get equal noise. Of two tables that share both, two releases show "
+         "where the tables agree. With a key file the ledger refuses it; a key in memory has none."),
+        "Choose another name, or keep the key in a file.",
+    ),
     "SF261": (
         "How the table was read",
         ("The file is not a plain one (commas between fields, decimal points, days as 2024-12-31, UTF-8, nothing before the "
@@ -332,6 +338,12 @@ WORDS = {
         ("Noise belongs to person and value. Two rows of a person with the same value are released alike, so rows can be put "
          "together, and a changed value shows. Standard errors that count rows as independent are too small."),
         "Count people, not rows, where errors are computed. Withhold columns that never change if rows must not be put together.",
+    ),
+    "SF278": (
+        "Ids are alike",
+        ("Some ids differ in blanks at their ends, in leading zeros or in their form of Unicode alone, as 007 and 7 do. Noise belongs "
+         "to an id as it is written, so a person who stands in the table in two forms has two draws of noise, which average."),
+        "Write each id in one way before the release, and in the same way in every later one. Nothing, if they are different people.",
     ),
     # --- the verdict of an audit ---
     "SF281": (

@@ -24,7 +24,8 @@ from sfumato.randomness import SecretKey
 from sfumato.releases import Release
 from sfumato.releasing import release
 from sfumato.releasing.base import Scope
-from sfumato.releasing.row_by_row import EntityWords, kernel_for
+from sfumato.releasing.entity_ids import EntityWords
+from sfumato.releasing.row_by_row import kernel_for
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from tests.support.owner_files import MAKERS, OwnerFile, csv_text, number_text
 from tests.support.spreadsheet import write_workbook
 
 import sfumato as sf
-from sfumato.errors import DataError, UsageError
+from sfumato.errors import DataError, SfumatoError, UsageError
 from sfumato.io import open_table, read_blocks
 from sfumato.io.formats.streams import spool
 
@@ -265,7 +265,7 @@ def test_a_database_needs_a_query_and_cannot_be_written(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="a database with the tables t; say with query= what to read"):
             open_table(table)
         assert cells(table, query="SELECT max(age) AS oldest, 5 % 3 AS rest FROM t") == {"oldest": [77], "rest": [2]}
-        with pytest.raises(DataError, match=r"the query fails: .*readonly"):
+        with pytest.raises(DataError, match=r"the query fails: not authorized"):
             open_table(table, query="DELETE FROM t")
     with pytest.raises(DataError, match="there is no database"):
         open_table(f"sqlite:///{tmp_path / 'absent.db'}?query=SELECT 1")
@@ -315,7 +315,20 @@ def test_postgresql_answers_a_query_and_keeps_its_password(server: str) -> None:
         open_table(server, query="SELECT no")
     assert "secret" not in str(caught.value)
     with pytest.raises(DataError, match="read-only"):
+        open_table(server, query="WITH gone AS (DELETE FROM pg_description RETURNING 1 AS a) SELECT a FROM gone")
+    with pytest.raises(UsageError, match="begin it with SELECT"):
         open_table(server, query="CREATE TABLE t (a int)")
+
+
+def test_review_h2_postgresql_runs_no_program_for_a_query(server: str) -> None:
+    """The server's user may run programs, and a read-only transaction does not stop COPY."""
+    trace = Path(tempfile.mkdtemp(prefix="pg-trace-"))
+    trace.chmod(0o777)
+    with pytest.raises(SfumatoError):
+        open_table(server, query=f"COPY (SELECT 1 AS a) TO PROGRAM 'cat > {trace}/stolen'")
+    stolen = (trace / "stolen").exists()
+    shutil.rmtree(trace)
+    assert not stolen
 
 
 def test_a_driver_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -398,10 +398,11 @@ def check_column(column: dict[str, Any], shared: dict[str, Any]) -> None:
 
 
 def check_domain(attribute: dict[str, Any], law: dict[str, Any]) -> None:
-    """Raise Wrong unless a law is bound to the labels, or the ends (days as numbers), that the manifest states of its column."""
+    """Raise Wrong unless a law is bound to the labels, or the ends (days as numbers, 0 and 1 on a scale), that the manifest states."""
     labels = len(attribute.get("categories", ())) + (attribute.get("missing") == "category")
     demand("categories" not in attribute or law.get("size", labels) == labels, "the labels are others")
     ends = [date.fromisoformat(e).toordinal() - EPOCH if isinstance(e, str) else e for e in attribute.get("domain", ())]
+    ends = [0, 1] if "scale" in attribute else ends  # the law acts on places
     demand("high" not in law or ends == [law["low"], law["high"]], "the domain is another one")
 
 

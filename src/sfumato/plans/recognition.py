@@ -65,8 +65,9 @@ class Sample:
 
     @classmethod
     def of(cls, seen: ColumnProfile) -> Sample:
-        """Return the sample of a profile."""
-        texts = sorted(t for t in (text.strip() for text in seen.sample) if t and t not in seen.words)
+        """Return the sample of a profile; what points at people shows in the first signs of a value, however long it is."""
+        max_signs = 512  # some patterns take quadratic time
+        texts = sorted(t for t in (text[:max_signs].strip() for text in seen.sample) if t and t not in seen.words)
         digits = sorted(map(values.count_digits, texts))
         return cls(words.fold_header(seen.name), texts, digits[len(digits) // 2] if digits else 0, seen)
 

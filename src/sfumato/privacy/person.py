@@ -3,6 +3,9 @@
 Equal values of a person have the same noise, so a value that stands in many rows is told once. Different values have independent
 noise: their ε adds up, and the noise in their mean is smaller. Which rows of a person differ is seen, since equal values stay equal;
 so the sum of ε holds between people whose values repeat in the same rows.
+
+Noise that is drawn together for several columns belongs to all of their values at once. Where one of them changes, the others are
+blurred afresh, though they stay as they are: each row may be another draw.
 """
 
 from __future__ import annotations
@@ -43,10 +46,13 @@ def different_values(attribute: Attribute, rows: int) -> int:
 
 
 def person_figures(columns: Mapping[str, tuple[Channel, Attribute]], most_rows: int) -> dict[str, Any]:
-    """Return for each column the ε of all different values of a person, and the width left for their mean; and ε over all columns."""
+    """Return for each column the ε of all different values of a person, and the width left for their mean; and ε over all columns.
+
+    `different_values` counts draws of noise: with noise drawn together for several columns, one for each row.
+    """
     attributes: dict[str, dict[str, Any]] = {}
     for name, (channel, attribute) in columns.items():
-        draws = different_values(attribute, most_rows)
+        draws = most_rows if channel.joint is not None else different_values(attribute, most_rows)
         epsilon = channel.guarantee().epsilon
         mean = averaged_width(channel, draws) if isinstance(channel, Additive) else None
         attributes[name] = {

@@ -155,8 +155,8 @@ def power(
         raise UsageError("give exactly one of rows and error: the other is the answer")
     if rows is not None and not 1 <= rows <= max_rows:
         raise UsageError(f"rows = {rows} must be a positive number")
-    if error is not None and not 0 < error < math.inf:
-        raise UsageError(f"error = {error:g} must be a positive number")
+    if error is not None and not 1e-100 < error < math.inf:
+        raise UsageError(f"error = {error:g} must be a positive number that rows can reach")
     if not 0 < share < 1 or not -1 < rho < 1 or not 2 <= labels <= 10_000:
         raise UsageError(
             "share lies between 0 and 1, rho between -1 and 1, and there are from 2 to 10,000 labels; correct it"

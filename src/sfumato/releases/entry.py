@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
+from sfumato.findings import Note
 from sfumato.randomness import SecretKey
 from sfumato.releases.fingerprint import MIN_DISTINCT_ROWS, Sketch
 
@@ -129,6 +130,12 @@ class Entry:
         return (alike.get(name) or 0.0) - record >= MIN_COMMON_ROWS
 
 
+def find_namesake(known: Sequence[Entry], entry: Entry) -> Entry | None:
+    """Return another table's release with the noise of this one; None where the noise is its own, or belongs to entities."""
+    same_noise = [e for e in known if e.salt == entry.salt and not entry.by_entity]
+    return same_noise[-1] if same_noise and not any(e.is_same_table(entry) for e in same_noise) else None
+
+
 class Memory:
     """What this process released under keys that are not files, and so have no ledger.
 
@@ -143,6 +150,16 @@ class Memory:
     def entries(self, key: SecretKey) -> list[Entry]:
         """Return the releases under a key, oldest first."""
         return self._known.get(key.fingerprint("memory"), [])
+
+    def notes(self, key: SecretKey, entry: Entry) -> tuple[Note, ...]:
+        """Return a warning where the name of a release is that of another table."""
+        if find_namesake(self.entries(key), entry) is None:
+            return ()
+        words = (
+            f"the name {entry.name!r} was given to another table under this key: equal values in equal rows get equal noise, and so "
+            "are seen to be equal; choose another name"
+        )
+        return (Note("SF233", words),)
 
     def record(self, key: SecretKey, entry: Entry) -> None:
         """Remember a release, and forget the oldest of very many."""

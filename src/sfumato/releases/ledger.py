@@ -28,7 +28,7 @@ from typing import Any
 from sfumato.errors import LedgerError, UsageError
 from sfumato.findings import Note
 from sfumato.randomness import SecretKey, canonical, random_salt
-from sfumato.releases.entry import Entry, Standing, now
+from sfumato.releases.entry import Entry, Standing, find_namesake, now
 from sfumato.releases.keys import KeyFile, ledger_beside, read_key_file, write_key_file
 from sfumato.text import join_names
 
@@ -196,11 +196,9 @@ class Ledger:
         Raise LedgerError where the name is that of another table: under one name two tables would share their noise.
         """
         known = self.entries()
-        seen = [e for e in known if e.standing is not Standing.WITHDRAWN]
-        same_noise = [e for e in seen if e.salt == entry.salt and not entry.by_entity]
-        if same_noise and not any(e.is_same_table(entry) for e in same_noise):
+        if other := find_namesake([e for e in known if e.standing is not Standing.WITHDRAWN], entry):
             raise LedgerError(
-                f"the name {entry.name!r} belongs to another table, released on {same_noise[-1].when}: under one name equal "
+                f"the name {entry.name!r} belongs to another table, released on {other.when}: under one name equal "
                 "values in equal rows would get equal noise, and so be seen to be equal; choose another name"
             )
         return [e for e in known if e.published and e.columns_redrawn_by(entry)]

@@ -45,12 +45,15 @@ class Tally:
     """Cells of each column that a guided method changed."""
     clipped: Mapping[str, int] = field(default_factory=dict)
     """Cells of each column that clips which were moved to an end of its domain."""
+    odd_ids: tuple[WordArray, ...] = ()
+    """Of ids that are not written plainly, the words of the plain form and their own (see `entity_ids`)."""
 
     def __add__(self, other: Tally) -> Tally:
         missing = {name: count + other.missing[name] for name, count in self.missing.items()}
         changed = {name: count + other.changed[name] for name, count in self.changed.items()}
         clipped = {name: count + other.clipped[name] for name, count in self.clipped.items()}
-        return Tally(self.sketch + other.sketch, missing, self.entities + other.entities, changed, clipped)
+        entities, odd_ids = self.entities + other.entities, self.odd_ids + other.odd_ids
+        return Tally(self.sketch + other.sketch, missing, entities, changed, clipped, odd_ids)
 
 
 @dataclass(frozen=True, eq=False)

@@ -248,6 +248,7 @@ def release(
         manifest = _record(hidden, prepared.entry(tally), ledger, manifest_of, again=again, lost=lost)
         making = prepared.making(written, tally)
         if isinstance(key, SecretKey):
+            notes += MEMORY.notes(key, prepared.entry(tally))
             MEMORY.record(key, prepared.entry(tally))
     notes += making.notes
     return Release(folder, manifest, replace(making, plan=followed, notes=notes, cautions=tuple(cautions(manifest))))

@@ -92,7 +92,7 @@ def withdraw(release: Release | str | Path, key: str | Path) -> Path:
                 f"{draft.folder} was published on {entry.when}, and what is published is final; finish it with sfumato.publish"
             )
         ledger.withdraw(entry)
-        remove_folder(draft.folder)
+        remove_folder(draft.folder.resolve())  # not a link to it, which would leave the draft where it is
     return draft.folder
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 from sfumato.channels import Channel, CorrelatedGaussian
 from sfumato.counts import FloatArray, WordArray
 from sfumato.engines import Engine, count_groups
-from sfumato.errors import CellError, DataError, UsageError
+from sfumato.errors import DataError, UsageError
 from sfumato.findings import Note
 from sfumato.io import (
     Block,
@@ -27,7 +27,7 @@ from sfumato.io import (
     released_attribute,
 )
 from sfumato.plans import Plan
-from sfumato.randomness import Addresses, Entities, Rows, SecretKey, entity_addresses
+from sfumato.randomness import Addresses, Entities, Rows, SecretKey
 from sfumato.releases import (
     Entry,
     Making,
@@ -43,6 +43,7 @@ from sfumato.releases import (
     whole_outputs,
 )
 from sfumato.releasing.base import Draft, Released, Scope, Tally
+from sfumato.releasing.entity_ids import EntityWords, note_alike, pair_words
 from sfumato.releasing.joint_noise import JointKernel, joint_law
 from sfumato.schema import Attribute
 from sfumato.table import perturb_present
@@ -98,7 +99,11 @@ class ReleaseKernel:
             else:
                 arrays.append(column.decoder(column.perturb(seen[column.name], addresses)))
         batch = pa.RecordBatch.from_arrays(arrays, schema=self.schema)
-        entities = (addresses.high ^ addresses.low,) if self.identifier and self.gathers else ()
+        entities: tuple[WordArray, ...] = ()
+        odd_ids: tuple[WordArray, ...] = ()
+        if self.identifier and self.gathers:
+            entities = (addresses.high ^ addresses.low,)
+            odd_ids = (pair_words(self.entity_key, decode_dictionary(block.batch.column(self.identifier))),)
         content = {c.name: content_values(c.encoder.attribute, seen[c.name]) for c in self.columns if c.name in seen}
         clipped = {
             c.name: c.encoder.count_clipped(block.batch.column(c.name))
@@ -106,7 +111,7 @@ class ReleaseKernel:
             if c.encoder.attribute.clip
         }
         sketch = sketch_of(self.sketch_key, content, addresses)
-        return Released(batch, Tally(sketch, missing, entities, clipped=clipped))
+        return Released(batch, Tally(sketch, missing, entities, clipped=clipped, odd_ids=odd_ids))
 
     @staticmethod
     def _read(column: ColumnKernel, block: Block) -> FloatArray:
@@ -179,39 +184,6 @@ class OrderByKeyFile:
     def __call__(self, block: Block) -> WordArray:
         """Return the word of each row of a block."""
         return RowOrder.of(load_worker_key(self.key_file, self.fingerprint), self.salt)(block)
-
-
-@dataclass(frozen=True)
-class EntityWords:
-    """Whose rows these are, as keyed digests of their ids."""
-
-    identifier: str
-    key: SecretKey
-
-    def __call__(self, block: Block) -> WordArray:
-        """Return one word per row; equal ids have equal words."""
-        addresses = self.addresses(block)
-        return np.asarray(addresses.high ^ addresses.low)
-
-    def addresses(self, block: Block) -> Entities:
-        """Return addresses of noise that belong to the entities."""
-        ids = decode_dictionary(block.batch.column(self.identifier))
-        absent = ids.is_null().to_numpy(zero_copy_only=False).astype(bool)
-        if pa.types.is_string(ids.type):
-            absent |= np.asarray(format_labels(ids, self.identifier).fill_null("").to_pylist(), dtype=object) == ""
-        if pa.types.is_floating(ids.type):
-            ids = format_labels(ids, self.identifier)
-        if absent.any():
-            row = block.start + int(np.argmax(absent))
-            raise CellError(
-                self.identifier, row, "the id is missing; give every row one, or release without identifier="
-            )
-        try:
-            return entity_addresses(self.key, ids)
-        except pa.ArrowException:
-            raise DataError(
-                f"{self.identifier}: ids of type {ids.type} have no plain text form; convert the column first"
-            ) from None
 
 
 def key_fingerprint(owner: SecretKey) -> str:
@@ -326,11 +298,23 @@ def noise_labels(
 
 
 def noise_names(plan: Plan, owner: SecretKey, scope: Scope, joint: CorrelatedGaussian | None = None) -> dict[str, str]:
-    """Return a public name for the noise of each modified column; equal names mean equal noise."""
+    """Return a public name for the noise of each modified column; equal names mean equal noise.
+
+    Noise is a function of the place on a column's scale, which the key need not know. On another scale, or between other ends, the
+    same value has another place and so fresh noise: that is another name.
+    """
     return {
-        name: owner.fingerprint(*noise_labels(plan, scope, plan.schema[name], channel, joint))
+        name: owner.fingerprint(
+            *noise_labels(plan, scope, plan.schema[name], channel, joint), *_place_labels(plan, name)
+        )
         for name, channel in bind_laws(plan, joint).items()
     }
+
+
+def _place_labels(plan: Plan, name: str) -> list[object]:
+    """Return what the place of a value depends on; nothing for a column without a scale."""
+    ruler = plan.schema[name].ruler
+    return [] if ruler is None else [ruler.scale.to_dict(), ruler.low, ruler.high]
 
 
 @dataclass(frozen=True, eq=False)
@@ -411,6 +395,9 @@ class RowDraft(Draft):
             for name, count in tally.clipped.items()
             if count
         ]
+        if self.own.identifier and tally.odd_ids:
+            words_of, pairs = np.concatenate(tally.entities), np.concatenate(tally.odd_ids)
+            warnings += [n for n in (note_alike(self.own.identifier, words_of, pairs),) if n is not None]
         if self.has_ledger and not self.own.identifier and not self.entry(tally).rows_distinct:
             words = (
                 "Most rows look like others in what is released, so the ledger cannot know them again in another order or "

@@ -1,4 +1,8 @@
-"""The answer of a SQL query as a table, held in memory: a database may answer in another order when asked again."""
+"""The answer of a SQL query as a table, held in memory: a database may answer in another order when asked again.
+
+A plan may bring its query, and its author may be somebody else. So a query reads the database that the owner named and nothing
+else: it writes no file, opens none, and changes no setting.
+"""
 
 from __future__ import annotations
 
@@ -58,12 +62,30 @@ def _check_file(path: str, name: str) -> None:
         raise DataError(f"there is no database {path or name}; name its file as sqlite:///folder/file.db")
 
 
+def _authorise(action: int, *_: object) -> int:
+    """Let SQLite read, and do nothing else: VACUUM INTO and ATTACH would write files even where the database is read-only."""
+    import sqlite3
+
+    reading = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE)
+    return sqlite3.SQLITE_OK if action in reading else sqlite3.SQLITE_DENY
+
+
+def check_question(query: str, name: str) -> None:
+    """Raise UsageError for a statement that does not begin as a question: COPY would write files on the server, or run programs."""
+    bare = re.sub(r"(?s)^(\s|\(|--[^\n]*(\n|$)|/\*.*?\*/)*", "", query)
+    if re.match(r"(?i)(select|with|values|table)\b", bare) is None:
+        raise UsageError(
+            f"{name}: the query begins with {bare.split(maxsplit=1)[:1]}, and only questions are asked; begin it with SELECT"
+        )
+
+
 def _ask_sqlite(path: str, name: str, query: str | None) -> pa.Table:
     import sqlite3
 
     _check_file(path, name)
     try:
         with closing(sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True)) as database:
+            database.set_authorizer(_authorise)
             if query is None:
                 raise _lacking_query(
                     name, [n for (n,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
@@ -84,7 +106,9 @@ def _ask_duckdb(path: str, name: str, query: str | None) -> pa.Table:
 
     _check_file(path, name)
     try:
-        with duckdb.connect(path, read_only=True) as database:
+        with duckdb.connect(
+            path, read_only=True, config={"enable_external_access": False, "lock_configuration": True}
+        ) as database:
             if query is None:
                 raise _lacking_query(
                     name, [str(n) for (n,) in database.execute("SELECT table_name FROM duckdb_tables()").fetchall()]
@@ -101,6 +125,7 @@ def _ask_postgresql(address: str, name: str, query: str | None) -> pa.Table:
         raise _lacking_driver("adbc-driver-postgresql") from None
 
     listing = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'"
+    check_question(query or listing, name)
     try:
         with dbapi.connect(address, autocommit=True) as database, database.cursor() as cursor:
             cursor.execute("SET default_transaction_read_only = on")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import zipfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import time, timedelta
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pyarrow as pa
 
@@ -53,6 +56,7 @@ def _read_sheet(path: Path, name: str, sheet: str | None) -> tuple[str, list[lis
     """Return the name of a sheet, its cells, and whether there are others with cells; None is the first that has any."""
     from python_calamine import CalamineError, load_workbook
 
+    _check_extent(path, name)
     try:
         book = load_workbook(path)
         names = list(book.sheet_names)
@@ -73,6 +77,49 @@ def _read_sheet(path: Path, name: str, sheet: str | None) -> tuple[str, list[lis
     if not filled:
         raise DataError(f"{name} is empty; a table needs a header and at least one row")
     return *filled[0], len(filled) > 1
+
+
+def _check_extent(path: Path, name: str) -> None:
+    """Raise DataError where a sheet spans more cells than memory holds: a reader lays out all of them for one in a far corner."""
+    max_cells = 50_000_000
+    if path.suffix.lower() not in (".xlsx", ".xlsm"):
+        return
+    try:
+        with zipfile.ZipFile(path) as book:
+            for part in book.namelist():
+                with book.open(part) as sheet:
+                    rows, columns = _extent(sheet)
+                if rows * columns > max_cells:
+                    raise DataError(
+                        f"{name}: {part} spans {rows:,} rows and {columns:,} columns, more than {max_cells:,} cells; delete what "
+                        "stands far from the table, or save the sheet as CSV"
+                    )
+    except (zipfile.BadZipFile, OSError, EOFError, zlib.error, NotImplementedError, RuntimeError, ValueError):
+        return  # the reader of workbooks says what is wrong
+
+
+def _extent(sheet: IO[bytes]) -> tuple[int, int]:
+    """Return the last row of a sheet's XML and its last column, at least 26: those before AA are not looked for."""
+    rows, columns, rest = 0, 26, b""
+    while chunk := sheet.read(1 << 20):
+        text = rest + chunk
+        places = re.findall(rb"""\br\s*=\s*["']([A-Z]{0,3})(\d{1,7})["']""", text) if b"<row" in text or rows else []
+        rows = max([rows, *(int(row) for _, row in places)])
+        columns = max([columns, *(_column_number(letters) for letters in {letters for letters, _ in places})])
+        rest = text[-64:]
+    return rows, columns
+
+
+def _column_number(letters: bytes) -> int:
+    """Return the number of a column by its letters.
+
+    >>> _column_number(b"A"), _column_number(b"AA"), _column_number(b"XFD")
+    (1, 27, 16384)
+    """
+    number = 0
+    for letter in letters:
+        number = 26 * number + letter - 64
+    return number
 
 
 def _count_title_rows(rows: list[list[Any]]) -> int:

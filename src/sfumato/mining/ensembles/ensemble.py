@@ -303,6 +303,10 @@ class Ensemble:
             tuple(Branches.from_dict(tree, sizes, sums, width) for tree in member["trees"])
             for member in data["members"]
         )
+        listed = {cut for member in members for tree in member for cut in tree.cuts if isinstance(cut, tuple)}
+        max_marks = 2**28  # what `Walk` lays out: a mark for each label of each list
+        if len(listed) * max([n for n in sizes if n is not None], default=0) > max_marks:
+            raise ValueError(f"{len(listed):,} lists of labels are more than a model of that size may have")
         if link == "mean" and any((tree.leaves < 0).any() for member in members for tree in member):
             raise ValueError("a share is negative")
         gains = _finite_numbers("gains", data["gains"])

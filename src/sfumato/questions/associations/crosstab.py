@@ -158,6 +158,7 @@ def cross(source: Source, one: Column, other: Column) -> Crosstab:
     """Return the table of two columns."""
     if one.name == other.name:
         raise UsageError(f"{one.name} is named twice; name two columns")
+    _check_cells(one, other)
     a, b = states_of(one), states_of(other)
     missing = _first_missing(one), _first_missing(other)
     sums = source.rows([one.name, other.name]).fold(PairCounts(a, b, missing)).arrays
@@ -178,6 +179,20 @@ def cross(source: Source, one: Column, other: Column) -> Crosstab:
     test = chi_square(observed, a.table, b.table, factor)
     v = cramers_v(observed, a.table, b.table, factor, exact=exact)
     return Crosstab((one.name, other.name), labels, figures, test, v, n, exact)
+
+
+def _check_cells(one: Column, other: Column) -> None:
+    """Raise UsageError for a table of more cells than can be tested; numbers without levels are refused later, by their name."""
+    max_cells = 10_000
+    sizes = [
+        len(level_names(c)) if isinstance(c.channel, Discrete) or not c.attribute.kind.numeric else 1
+        for c in (one, other)
+    ]
+    if math.prod(sizes) > max_cells:
+        raise UsageError(
+            f"{one.name} and {other.name} have {sizes[0]:,} and {sizes[1]:,} labels, and a table of at most {max_cells:,} cells is "
+            "tested; name a column of fewer labels"
+        )
 
 
 def _count(count: float, se: float, n: float) -> Figure:

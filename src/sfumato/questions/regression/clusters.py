@@ -151,6 +151,11 @@ class Powers:
             attribute = self.column.attribute
             low, width = unit_of(attribute)
             return np.asarray(((attribute.to_values(values) - low) / width) ** power)
+        if power > len(self.weights):
+            raise UsageError(
+                f"{self.column.name}: its noise leaves no weight of the power {power}, which this formula needs; "
+                "leave its highest power out"
+            )
         return self.weights[power - 1](values)
 
     def to_unit(self, values: FloatArray) -> FloatArray:

@@ -6,7 +6,9 @@ table of a few made-up rows, never data: what it says of the columns of the desi
 
 from __future__ import annotations
 
+import ast
 import keyword
+import math
 import re
 import warnings
 from collections.abc import Mapping, Sequence
@@ -101,6 +103,7 @@ class Design:
             )
         for term in right:
             _check_term(term, factors)
+        _check_size(right, factors)
         terms = _code(right, factors)
         if not terms:
             raise UsageError(f"{formula!r} has nothing to fit; {SUBSET}")
@@ -127,6 +130,7 @@ def _parse(formula: str) -> tuple[Any, Any]:
         raise UsageError(
             f"{formula!r} is not a formula; write RESPONSE ~ TERM + TERM, such as 'salary ~ age + C(region)'"
         )
+    _check_length(formula)
     # A name such as class is a word of Python, which formulaic cannot read inside of C( ). Labels are coded without it, too.
     words = "|".join(keyword.kwlist)
     try:
@@ -137,6 +141,40 @@ def _parse(formula: str) -> tuple[Any, Any]:
     if not all(hasattr(term, "factors") for term in (*left, *right)):
         raise UsageError(f"{formula!r} has several parts; {SUBSET}")
     return left, right
+
+
+def _check_length(formula: str) -> None:
+    """Raise UsageError for a formula of more terms than anybody reads, before a parser writes them all down."""
+    max_signs, max_terms = 20_000, 10_000
+    if len(formula) > max_signs:
+        raise UsageError(f"the formula has {len(formula):,} characters; write one of at most {max_signs:,}")
+    plain = re.sub(r"`[^`]*`", "x", formula.partition("~")[2]).replace(":", "@")
+    try:
+        terms = _count_terms(ast.parse(plain.strip(), mode="eval").body)
+    except (
+        SyntaxError,
+        ValueError,
+        RecursionError,
+        MemoryError,
+    ):  # what is not Python's has no powers and few products
+        terms = math.inf if re.search(r"\*\*|\^", plain) else 2.0 ** min(plain.count("*"), 1000)
+    if terms > max_terms:
+        raise UsageError(f"the formula has more than {max_terms:,} terms; write fewer interactions")
+
+
+def _count_terms(node: ast.AST) -> float:
+    """Return at most how many terms a parser writes down: a + b has those of both, a*b their products too, a**n n-fold ones."""
+    if not isinstance(node, ast.BinOp):
+        return 1.0
+    left, right = _count_terms(node.left), _count_terms(node.right)
+    if isinstance(node.op, ast.Pow | ast.BitXor):
+        try:
+            return left ** float(ast.literal_eval(node.right)) if left > 1 else float(ast.literal_eval(node.right))
+        except (ValueError, TypeError, OverflowError, SyntaxError):
+            return math.inf
+    if isinstance(node.op, ast.Add | ast.Sub):
+        return left + right
+    return left + right + left * right
 
 
 def _one_response(formula: str, left: Sequence[Any], columns: Mapping[str, Column]) -> str:
@@ -236,6 +274,18 @@ def _check_term(term: Any, factors: Mapping[str, _Read]) -> None:
     if twice := {n for n in names if names.count(n) > 1}:
         name = min(twice)
         raise UsageError(f"{term}: {name} stands twice in one term; write I({name}**2) for a power of it")
+
+
+def _check_size(right: Sequence[Any], factors: Mapping[str, _Read]) -> None:
+    """Raise UsageError for a design of more columns than can be fitted; a label has one for each of its levels."""
+    max_columns = 1000
+    levels = {expr: max(len(read.labels), 1) for expr, read in factors.items()}
+    columns = sum(math.prod(levels.get(f.expr, 1) for f in term.factors) for term in right)
+    if columns > max_columns:
+        raise UsageError(
+            f"the formula asks for {columns:,} coefficients, and at most {max_columns:,} are fitted; leave out an interaction, or a "
+            "column of many labels"
+        )
 
 
 def _code(right: Sequence[Any], factors: Mapping[str, _Read]) -> tuple[Term, ...]:

@@ -41,7 +41,8 @@ class Products:
         table = table.take(self.clusters.present(table))
         size = self.clusters.size + 1
         out, rested, total = np.zeros((size, size)), 0, 0.0
-        for part in parts(table.rows):
+        most = max((len(c.places) * (len(c.places) + 1) // 2 for c in self.clusters.clusters), default=1)
+        for part in parts(table.rows, min(4096, max(64, 2**24 // most))):  # the products of a part within 128 MiB
             whole = self._weigh(table, part, out)
             total += float(whole.sum())
             rested += part.stop - part.start

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from sfumato.errors import UsageError
-from sfumato.questions.conditions import Always, Key, NumberKey
+from sfumato.questions.conditions import Always, Key, LabelKey, NumberKey
 from sfumato.questions.query import Asked, Order, Question
 from sfumato.questions.sql.figure_reader import FIGURES, FigureReader
 from sfumato.questions.sql.group_reader import MAX_GROUPS, GroupReader
@@ -194,6 +194,14 @@ class _Select(GroupReader, FigureReader):
         return place - 1
 
     def _check_keys(self, keys: Sequence[Key]) -> None:
+        max_noisy = 3000  # a label through noise has a weight for each label that may be released
+        for key in keys:
+            noisy = isinstance(key, LabelKey) and self.columns[key.column].channel is not None
+            if noisy and len(key.groups()) > max_noisy:
+                raise UsageError(
+                    f"GROUP BY makes {len(key.groups()):,} groups of labels that were blurred, and at most {max_noisy:,} of these are "
+                    "answered; group by CASE WHEN, with some of them"
+                )
         sizes = [len(k.groups()) for k in keys if not isinstance(k, NumberKey)]
         if math.prod(sizes) > MAX_GROUPS:
             raise UsageError(

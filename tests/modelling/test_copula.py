@@ -84,6 +84,11 @@ def test_a_covariance_that_no_correlation_has_is_cut():
     assert latent_correlation(coin, coin, -1.0)[0] == -MAX_CORRELATION
 
 
+def test_a_column_with_one_value_is_tied_to_nothing():
+    coin, rock = (hermite_terms(np.array(mass), np.array([0.0, 1.0])) for mass in ([0.5, 0.5], [1.0, 0.0]))
+    assert latent_correlation(coin, rock, 0.1) == (0.0, 0.0)
+
+
 def test_correlations_that_contradict_each_other_become_some_that_do_not():
     made = nearest_correlation(np.array([[1, 0.9, -0.9], [0.9, 1, 0.9], [-0.9, 0.9, 1]]))
     assert np.linalg.eigvalsh(made).min() > 0.01

@@ -134,6 +134,19 @@ def test_a_column_on_a_scale_is_tied_like_any_other():
         assert row[name].low <= figure.value <= row[name].high
 
 
+def test_blocks_make_no_difference_to_several_columns():
+    table = through(LAWS["gaussian"], 2, sf.Substitution(gamma=19.0))
+    columns, rows = {c.name: c for c in table.columns}, np.arange(N)
+    whole = ask_table(table, QUESTION)[0]
+
+    def fold(count):
+        return count(table.take(rows[:700]), rows[:700]) + count(table.take(rows[700:]), rows[700:])
+
+    parts = reply(parse_question(QUESTION, columns), QUESTION, fold, columns)[0]
+    for name, figure in whole.items():
+        np.testing.assert_allclose((parts[name].value, parts[name].se), (figure.value, figure.se), rtol=1e-6)
+
+
 def test_later_questions_fold_no_row_again():
     table = through(LAWS["gaussian"], 1)
     columns, rows, memory, folds = {c.name: c for c in table.columns}, np.arange(table.rows), Memory(), []

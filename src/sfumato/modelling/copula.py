@@ -56,10 +56,11 @@ def hermite_terms(mass: FloatArray, values: FloatArray, terms: int = 40) -> Floa
         How many.
     """
     ends = cut_normal(mass)[1:-1]
+    kept = np.isfinite(ends)  # beyond it lies nothing
+    ends, jumps = ends[kept], np.diff(values)[kept]
     density = np.exp(-0.5 * ends**2) / math.sqrt(2 * math.pi)
     before, now = np.zeros_like(ends), np.ones_like(ends)
     out = np.empty(terms)
-    jumps = np.diff(values)
     for k in range(1, terms + 1):
         out[k - 1] = float(jumps @ (now * density)) / math.sqrt(k)
         before, now = now, (ends * now - math.sqrt(k - 1) * before) / math.sqrt(k)
@@ -85,7 +86,9 @@ def latent_correlation(one: FloatArray, other: FloatArray, covariance: float) ->
     grid = np.linspace(-MAX_CORRELATION, MAX_CORRELATION, 393)
     powers = np.power.outer(grid, np.arange(1, len(one) + 1))
     rising = np.maximum.accumulate(powers @ (one * other))
-    rising += np.arange(len(grid)) * 1e-12 * max(float(rising[-1] - rising[0]), 1e-300)
+    if not rising[-1] > rising[0]:  # a column with one value goes with nothing
+        return 0.0, 0.0
+    rising += np.arange(len(grid)) * 1e-12 * (rising[-1] - rising[0])
     rho = float(np.interp(covariance, rising, grid))
     place = int(np.clip(np.searchsorted(grid, rho), 1, len(grid) - 1))
     slope = float((grid[place] - grid[place - 1]) / max(rising[place] - rising[place - 1], 1e-300))

@@ -32,6 +32,10 @@ from sfumato.reconstruction import Distribution, observed_grid
 from sfumato.table import Column
 
 
+MIN_BOTTOM = 2.0
+"""Standard errors from 0 of the rows that a ratio is among. Of fits, top and bottom err together, so fewer do than of weights."""
+
+
 @dataclass(frozen=True, eq=False)
 class Part:
     """Rows that agree in all but the numbers: how many, the fit of their numbers, and a functional for each total."""
@@ -117,7 +121,7 @@ class SeveralLayout:
             value, gradient = float(totals[0]), np.ones(1)
         else:
             unit = np.eye(len(totals))[1 if statistic is Statistic.SHARE else 0]
-            if not bottom > 4 * math.sqrt(sum(part.variance(unit) for part in parts)):
+            if not bottom > MIN_BOTTOM * math.sqrt(sum(part.variance(unit) for part in parts)):
                 return Estimate.untold(TOO_FEW)
             value, gradient = float(function(totals)), slope_of(function, totals)
         se = math.sqrt(sum(part.variance(gradient) for part in parts) + (left_out * float(gradient[0]) / 2) ** 2)
@@ -170,7 +174,7 @@ class SeveralLayout:
         place = present.index(self.asked.columns[0])
         counts = part.fit.columns[place]
         total = part.fit.share(chosen, part.classes)
-        if not total > 4 * math.sqrt(part.fit.variance([chosen], np.ones(1), part.classes)):
+        if not total > MIN_BOTTOM * math.sqrt(part.fit.variance([chosen], np.ones(1), part.classes)):
             return Estimate.untold(TOO_FEW)
         given = np.maximum(part.fit.shares_by_cell(chosen, part.classes, place), 0.0) * part.fit.masses[place]
         own = counts.distribution

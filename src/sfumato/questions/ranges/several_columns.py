@@ -31,7 +31,6 @@ from sfumato.questions.sums import CellSums, Monomial, Numbers
 from sfumato.reconstruction import Distribution, observed_grid
 from sfumato.table import Column
 
-
 MIN_BOTTOM = 2.0
 """Standard errors from 0 of the rows that a ratio is among. Of fits, top and bottom err together, so fewer do than of weights."""
 

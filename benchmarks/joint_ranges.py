@@ -1,14 +1,15 @@
-"""How far off are counts of rectangles, asked of the joint distribution of two columns?
+"""How far off are counts of boxes of two and four columns, asked of a release?
 
-    python benchmarks/joint_ranges.py                  # 1,000,000 rows × 6 columns × 64 values, all 15 pairs
-    python benchmarks/joint_ranges.py --data FOLDER    # and pairs of real columns: 500 rows, 5,000 and all of them
+    python benchmarks/joint_ranges.py                  # 1,000,000 rows × 6 columns × 64 values
+    python benchmarks/joint_ranges.py --data FOLDER    # and real columns: how often intervals hold, and pairs of them
 
 The table is that of the papers on range queries under local privacy: normal columns with correlation 0.8, cut into 64 cells of
 equal width over 3, 5 or 9.5 standard deviations to each side, what lies beyond in the end cells. Nobody wrote down the table
 for which errors of 0.055 (s = 0.02) and 0.019 (s = 0.001, 3,000 steps) were first reported; of the widths tried, 3, 5, 7, 9, 9.5
 and 10, it is 9.5 that gives them back (0.057 and 0.019, one pair, on the 52 cells of that time). Both sides of a rectangle are half
 of their domain. The error is the mean absolute difference between the estimated and the true share of the rows.
-Beside the default, which chooses its smoothing from the release, stand the released values themselves, the product of the two
+`ask` answers SELECT COUNT(*) … WHERE a BETWEEN … AND b BETWEEN …, 200 boxes of two columns and 200 of four. `reconstruct_joint` has the
+joint distribution of each of the 15 pairs. Beside its default, which chooses its smoothing from the release, stand the released values themselves, the product of the two
 columns as `reconstruct` has each, and one smoothing for all: s = 0.02, 300 steps, as it was before there was a choice.
 """
 
@@ -17,28 +18,58 @@ from __future__ import annotations
 import argparse
 import hashlib
 import itertools
+import math
 import time
 import warnings
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.csv as pacsv
 from measure import Ratio, ratios
 
 import sfumato as sf
-from sfumato.channels import Gaussian
+from sfumato.channels import Channel, Gaussian, Laplace, SquareWave, Substitution, Uniform
 from sfumato.counts import FloatArray, Grid
+from sfumato.questions import Memory, parse_question, reply
 from sfumato.randomness import SecretKey
 from sfumato.reconstruction import JointDistribution, fit_separable, reconstruct, reconstruct_joint
 from sfumato.reconstruction.joint import OBSERVED_CELLS, JointAxis
-from sfumato.schema import Attribute, Interval, Kind
+from sfumato.releases import read_original
+from sfumato.schema import Attribute, Interval, Kind, Role
 from sfumato.table import Column, Table
 
 VALUES, COLUMNS, CORRELATION = 64, 6, 0.8
 GOALS = {0.5: 0.005, 1.0: 0.019, 2.0: 0.05}
+SPLIT_GOAL = 0.0135
+"""Asked of square-wave reports whose ε of 6 is split over the columns."""
 WAYS = ("released", "product", "s = 0.02", "chosen")
+REAL_COLUMNS = {
+    "adult": ("age", "hours_per_week", "education_num", "sex"),
+    "boston_housing": ("crim", "nox", "rm", "lstat", "medv"),
+    "breast_cancer_wisconsin": ("clump_thickness", "cell_size_uniformity", "bare_nuclei", "class"),
+    "german_credit": ("duration_months", "credit_amount", "age", "purpose"),
+    "sdc_census": ("afnlwgt", "agi", "fedtax", "ptotval"),
+    "bank_marketing": ("age", "balance", "duration", "marital"),
+    "credit_approval": ("A2", "A3", "A8", "A6"),
+    "glass": ("RI", "Na", "Mg", "Al"),
+    "pima_diabetes": ("plasma_glucose", "bmi", "age", "class"),
+    "sdc_tarragona": ("fixed_assets", "sales", "labor_costs", "net_profit"),
+    "yeast": ("mcg", "gvh", "alm", "class"),
+}
+"""Columns of real tables. What no correlation tells (`TiedColumns`) was set on the first five, so that figures of the others speak."""
+SEEN = 5
+REAL_LAWS = {
+    "gaussian 25 %": Gaussian(privacy=0.25),
+    "gaussian 50 %": Gaussian(privacy=0.5),
+    "gaussian 100 %": Gaussian(privacy=1.0),
+    "uniform 50 %": Uniform(privacy=0.5),
+    "laplace 50 %": Laplace(privacy=0.5),
+    "square wave ε 4": SquareWave(epsilon=4.0),
+}
 REAL_PAIRS = (
     ("adult", "age", "hours_per_week"),
     ("adult", "age", "education_num"),
@@ -56,13 +87,53 @@ def normal_rows(rows: int, reach: float, seed: int) -> FloatArray:
     return np.asarray(np.floor((normal / reach + 1) / 2 * VALUES).clip(0, VALUES - 1))
 
 
-def release(attributes: list[Attribute], x: FloatArray, privacy: float, seed: int) -> Table:
-    """Return the table that a miner holds."""
+def release(attributes: list[Attribute], x: FloatArray, privacy: float, seed: int, law: Channel | None = None) -> Table:
+    """Return the table that a miner holds, under gaussian noise unless a law is given."""
     columns = []
     for attribute, values in zip(attributes, x.T, strict=True):
         key = SecretKey(hashlib.sha256(f"{attribute.name} {privacy} {seed}".encode()).digest())
-        columns.append(Column(attribute, None, values).through(Gaussian(privacy=privacy).on(attribute), key))
+        columns.append(Column(attribute, None, values).through((law or Gaussian(privacy=privacy)).on(attribute), key))
     return Table(tuple(columns))
+
+
+Box = tuple[tuple[int, int, int], ...]
+"""Columns, each with the first and the last value of a range."""
+
+
+def random_boxes(queries: int, columns: int, seed: int) -> list[Box]:
+    """Return boxes of some columns of the normal table, half of the domain along each."""
+    rng = np.random.default_rng([seed, columns])
+    out = []
+    for _ in range(queries):
+        places = np.sort(rng.choice(COLUMNS, columns, replace=False))
+        first = rng.integers(0, VALUES // 2 + 1, columns)
+        out.append(tuple((int(p), int(a), int(a) + VALUES // 2 - 1) for p, a in zip(places, first, strict=True)))
+    return out
+
+
+def count_inside(x: FloatArray, boxes: list[Box]) -> FloatArray:
+    """Return the share of the rows in each box."""
+    values = x.astype(np.int8).T.copy()
+    return np.array(
+        [np.mean(np.logical_and.reduce([(values[p] >= a) & (values[p] <= b) for p, a, b in box])) for box in boxes]
+    )
+
+
+def ask_boxes(table: Table, boxes: list[Box], memory: Memory) -> tuple[FloatArray, FloatArray, FloatArray, float]:
+    """Return the estimated share of each box, both ends of its interval, and the seconds of all questions."""
+    columns = {c.name: c for c in table.columns}
+    rows = np.arange(table.rows)
+    begin, found = time.process_time(), []
+    for box in boxes:
+        inside = " AND ".join(f"c{p} BETWEEN {a} AND {b}" for p, a, b in box)
+        text = f"SELECT COUNT(*) AS n FROM release WHERE {inside}"
+        answer = reply(parse_question(text, columns), text, lambda count: count(table, rows), columns, memory=memory)
+        found.append(answer[0]["n"])
+    seconds = time.process_time() - begin
+    value, low, high = (
+        np.array([getattr(f, end) for f in found], dtype=float) / table.rows for end in ("value", "low", "high")
+    )
+    return value, low, high, seconds
 
 
 def estimates(table: Table) -> Iterator[tuple[str, JointDistribution, float]]:
@@ -160,6 +231,45 @@ def measure_normal(options: argparse.Namespace) -> list[Ratio]:
     return lines
 
 
+def measure_questions(options: argparse.Namespace) -> list[Ratio]:
+    """Print the errors of `ask` on the table of normal columns, two and four at a time."""
+    print(
+        f"\n{options.rows:,} rows × {COLUMNS} columns × {VALUES} values, {options.queries} boxes of two and of four columns, by `ask`\n"
+    )
+    print(
+        "| table | noise | 2 columns | 4 columns | intervals hold | mean half-width | first questions, s | as many more, s |\n"
+        "|---|---|---:|---:|---:|---:|---:|---:|"
+    )
+    attributes = [Attribute(f"c{i}", Kind.INTEGER, Interval(0, VALUES - 1)) for i in range(COLUMNS)]
+    laws: list[tuple[str, float, Channel, float]] = [
+        (f"gaussian {p:.0%}", p, Gaussian(privacy=p), GOALS.get(p, math.nan)) for p in options.privacy
+    ]
+    laws += [
+        (f"ε {e:g}, split", e, SquareWave(epsilon=e / COLUMNS), SPLIT_GOAL if e == 6 else math.nan)
+        for e in options.epsilon
+    ]
+    lines = []
+    for reach, seed in itertools.product(options.reach, range(options.seed, options.seed + options.tables)):
+        x = normal_rows(options.rows, reach, seed)
+        asked, more = ([b for d in (2, 4) for b in random_boxes(options.queries, d, s)] for s in (seed, seed + 1000))
+        truths = count_inside(x, asked)
+        for name, strength, law, goal in laws:
+            table, memory = release(attributes, x, strength, seed, law), Memory()
+            value, low, high, first = ask_boxes(table, asked, memory)
+            *_, then = ask_boxes(table, more, memory)
+            two, four = np.abs(value - truths).reshape(2, -1).mean(axis=1)
+            held = np.mean((low <= truths) & (truths <= high))
+            print(
+                f"| normal, ± {reach:g}, {seed} | {name} | {two:.4f} | {four:.4f} | {held:.0%} | {np.mean(high - low) / 2:.4f} | {first:.1f} | {then / 2:.2f} |",
+                flush=True,
+            )
+            if math.isfinite(goal):
+                for columns, error in ((2, two), (4, four)):
+                    what = f"ask, boxes of {columns} columns over what was asked, normal ± {reach:g}, {name}"
+                    lines.append(Ratio(what, f"{error:.4f}", f"{goal:g}", error / goal, "≤ 1"))
+    return lines
+
+
 def measure_real(options: argparse.Namespace) -> None:
     """Print the errors on pairs of real columns, as means over the keys, and over what they were with one smoothing for all."""
     print(
@@ -201,12 +311,103 @@ def measure_real(options: argparse.Namespace) -> None:
         print(f"| {size} |" + "".join(means))
 
 
+def real_figures(table: Table, rng: np.random.Generator) -> list[tuple[str, str]]:
+    """Return figures that need several columns, each with its kind; ranges begin or end at quantiles of the true values."""
+    numbers = [c for c in table.columns if c.attribute.kind.numeric]
+    labels = [c for c in table.columns if not c.attribute.kind.numeric]
+
+    def cut(column: Column) -> str:
+        present = column.values[~np.isnan(column.values)]
+        end = float(np.quantile(present, rng.choice([0.1, 0.25, 0.5, 0.75, 0.9]), method="lower"))
+        return f"{column.name} {rng.choice(['>=', '<'])} {end!r}"
+
+    out = []
+    for one, other in itertools.combinations(numbers, 2):
+        out += [
+            ("range of two", f"SHARE({cut(one)} AND {cut(other)})"),
+            ("range of two", f"SHARE({cut(one)} OR {cut(other)})"),
+        ]
+        out += [("share among a range", f"SHARE({cut(one)}) FILTER (WHERE {cut(other)})")]
+        for kind, figure in (("mean", "AVG"), ("median", "MEDIAN"), ("deviation", "STDDEV")):
+            out += [(f"{kind} in a range", f"{figure}({one.name}) FILTER (WHERE {cut(other)})")]
+            out += [(f"{kind} in a range", f"{figure}({other.name}) FILTER (WHERE {cut(one)})")]
+    for three in itertools.combinations(numbers, 3):
+        out.append(("range of three", f"SHARE({' AND '.join(map(cut, three))})"))
+    for label in labels:
+        commonest = label.attribute.categories[int(np.bincount(label.codes[label.codes >= 0]).argmax())]
+        for one in numbers:
+            out.append(("label in a range", f"SHARE({label.name} = '{commonest}') FILTER (WHERE {cut(one)})"))
+        for one, other in itertools.combinations(numbers, 2):
+            out.append(("range and label", f"SHARE({cut(one)} AND {cut(other)} AND {label.name} = '{commonest}')"))
+    return out
+
+
+def measure_answers(options: argparse.Namespace) -> None:
+    """Print how often intervals of figures of several columns hold on real tables."""
+    outcomes: dict[str, list[tuple[bool, bool, float]]] = defaultdict(list)
+    for number, (name, wanted) in enumerate(REAL_COLUMNS.items()):
+        path = next(iter(sorted(options.data.glob(f"{name}.csv*"))), None)
+        if path is None:
+            continue
+        original = read_original(str(path), sf.Plan.propose(str(path)))
+        for size in (500, 2000, 20_000):
+            if size > 500 and original.rows <= size / 4:
+                continue
+            rng = np.random.default_rng([number, size])
+            kept = np.sort(rng.permutation(original.rows)[:size])
+            known = {c.name: c for c in original.all_columns}
+            true = Table(tuple(plain_column(known[c]).take(kept) for c in wanted))
+            figures = real_figures(true, rng)
+            text = f"SELECT {', '.join(f'{figure} AS f{i}' for i, (_, figure) in enumerate(figures))} FROM release"
+            truth = ask_once(true, text)
+            for (law, channel), key in itertools.product(REAL_LAWS.items(), range(options.keys)):
+                laws = [channel if c.attribute.kind.numeric else Substitution(gamma=19.0) for c in true.columns]
+                keys = [
+                    SecretKey(hashlib.sha256(f"{name} {size} {law} {key} {c.name}".encode()).digest())
+                    for c in true.columns
+                ]
+                released = Table(
+                    tuple(c.through(w.on(c.attribute), k) for c, w, k in zip(true.columns, laws, keys, strict=True))
+                )
+                row = ask_once(released, text)
+                for i, (kind, _) in enumerate(figures):
+                    right, told = truth[f"f{i}"].value, row[f"f{i}"]
+                    if right is None:
+                        continue
+                    held = told.value is not None and told.low - 1e-9 <= right <= told.high + 1e-9
+                    error = 0.0 if told.value is None else abs(told.value - right) / max(told.se, 1e-12)
+                    for about in (kind, law, name, "the five tables" if number < SEEN else "the six others"):
+                        outcomes[about].append((told.value is not None, held, error))
+    print(f"\nFigures of several columns of real tables, {options.keys} releases of each\n")
+    print("| figures | asked | told | intervals hold | median error in standard errors |\n|---|---:|---:|---:|---:|")
+    for about, cases in outcomes.items():
+        told = [(held, error) for known, held, error in cases if known]
+        print(
+            f"| {about} | {len(cases):,} | {len(told) / len(cases):.0%} | {np.mean([h for h, _ in told]):.1%} | {np.median([e for _, e in told]):.2f} |"
+        )
+
+
+def plain_column(column: Column) -> Column:
+    """Return a column without a proposed scale, so that noise acts on the numbers themselves."""
+    attribute = column.attribute
+    values = attribute.to_values(column.values) if attribute.kind.numeric else column.values
+    return replace(column, attribute=replace(attribute, role=Role.ATTRIBUTE, scale=None), values=values)
+
+
+def ask_once(table: Table, text: str) -> Mapping[str, Any]:
+    """Return the only row of an answer."""
+    columns, rows = {c.name: c for c in table.columns}, np.arange(table.rows)
+    return reply(parse_question(text, columns), text, lambda count: count(table, rows), columns)[0]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--pairs", type=int, default=15, help="how many of the 15 pairs of columns")
     parser.add_argument("--queries", type=int, default=200, help="in all, or for each pair of real columns")
     parser.add_argument("--privacy", type=float, nargs="+", default=list(GOALS))
+    parser.add_argument("--epsilon", type=float, nargs="*", default=[6.0], help="of a record, split over its columns")
+    parser.add_argument("--tables", type=int, default=1, help="tables of each kind that `ask` is asked of")
     parser.add_argument(
         "--reach", type=float, nargs="*", default=[3.0, 5.0, 9.5], help="standard deviations to each side"
     )
@@ -215,8 +416,10 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1, help="of the normal table and its noise")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    lines = measure_normal(options) if options.reach else []
+    lines = measure_questions(options) if options.reach else []
+    lines += measure_normal(options) if options.reach and options.pairs else []
     if options.data is not None:
+        measure_answers(options)
         measure_real(options)
     ratios(lines)
 

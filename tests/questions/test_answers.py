@@ -171,15 +171,6 @@ def test_small_groups_cannot_be_told():
     assert "SF503" in {note.code for note in answer.notes}
 
 
-def test_two_columns_under_smooth_noise_cannot_be_cut_together():
-    row = ask_table(
-        through(*LAWS["gaussian"], 1),
-        "SELECT COUNT(*) AS n, AVG(pay) AS paid FROM release WHERE age > 30 AND pay > 100",
-    )[0]
-    assert row["n"].kind is Certainty.UNTOLD
-    assert "age and pay together" in row["n"].why
-
-
 def test_blocks_make_no_difference():
     table = through(*LAWS["gaussian"], 1)
     question = QUESTION.replace(" FROM", ", COUNT_IF(age > 30) AS older, MEDIAN(age) AS m FROM")

@@ -84,8 +84,9 @@ def merge_alike(slices: IntArray, *, apart: bool = False) -> IntArray:
     >>> merge_alike(np.array([[1, 0], [0, 0], [1, 0]])).tolist()
     [1, 0, 1]
     """
-    _, merged = np.unique(slices, axis=0, return_inverse=True)
-    out = merged.reshape(-1)
+    slices = np.ascontiguousarray(slices)
+    known = {row: place for place, row in enumerate(sorted({row.tobytes() for row in slices}))}
+    out = np.array([known[row.tobytes()] for row in slices], dtype=np.int64)
     if apart and np.count_nonzero(out == out[-1]) > 1:
         out = out.copy()
         out[-1] = out.max() + 1

@@ -19,8 +19,9 @@ from sfumato.questions.answer import Answer
 from sfumato.questions.conditions import BucketKey, Condition, IsMissing, Key, NumberKey, merge_ends
 from sfumato.questions.estimate import Certainty, Estimate
 from sfumato.questions.layout import Layout, days_of, lay_out_figure, needs_fit
+from sfumato.questions.memory import Memory, identify
 from sfumato.questions.query import Asked, Question, Statistic
-from sfumato.questions.ranges import RangeLayout, lay_out_range
+from sfumato.questions.ranges import RangeLayout, SeveralLayout, lay_out_range, lay_out_several
 from sfumato.questions.sql import MAX_GROUPS, parse_question
 from sfumato.questions.statistics import estimate
 from sfumato.questions.sums import Folded
@@ -36,7 +37,7 @@ def ask(release: Release | str | Path, question: str, *, engine: Engine = Local(
     Parameters
     ----------
     release : Release or path
-        A release, or its folder.
+        A release, or its folder. An opened release keeps what was counted and fitted, so that later questions take less.
     question : str
         One SELECT: group columns, and figures among COUNT, SHARE, SUM, AVG, VARIANCE, STDDEV, MEDIAN, QUANTILE, COVAR_SAMP
         and CORR; WHERE; GROUP BY up to three columns, CASE or FLOOR(x/w)*w; ORDER BY and LIMIT.
@@ -63,7 +64,7 @@ def ask(release: Release | str | Path, question: str, *, engine: Engine = Local(
     columns = {c.name: c for c in opened.count_table(engine).table.all_columns}
     parsed = parse_question(question, columns)
     counted = opened.count_table(engine, parsed.names)
-    return reply(parsed, question, counted.fold, columns, opened.manifest)
+    return reply(parsed, question, counted.fold, columns, opened.manifest, Memory.of(opened))
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,17 +94,24 @@ class Pass:
     """One pass over the rows, for whatever has asked for a count; the same count is made once."""
 
     fold: Callable[[Any], Any]
-    counts: list[Any] = field(default_factory=list)
+    memory: Memory = field(default_factory=Memory)
+    counts: dict[bytes, Any] = field(default_factory=dict)
     results: tuple[Any, ...] = ()
 
     def add(self, count: Any) -> int:
         """Ask for a count; return where its result will be."""
-        self.counts.append(count)
-        return len(self.counts) - 1
+        key = identify(count)
+        self.counts.setdefault(key, count)
+        return list(self.counts).index(key)
 
     def run(self) -> None:
-        """Make all counts that were asked for."""
-        self.results = self.fold(Together(tuple(self.counts))).parts if self.counts else ()
+        """Make all counts that were asked for, and were not made for an earlier question."""
+        wanted = {key: count for key, count in self.counts.items() if key not in self.memory.counts}
+        made = self.fold(Together(tuple(wanted.values()))).parts if wanted else ()
+        new = dict(zip(wanted, made, strict=True))
+        self.results = tuple(new[key] if key in new else self.memory.counts[key] for key in self.counts)
+        for key, result in new.items():
+            self.memory.remember(key, result)
 
 
 def reply(
@@ -112,6 +120,7 @@ def reply(
     fold: Callable[[Any], Any],
     columns: Mapping[str, Column],
     manifest: Manifest | None = None,
+    memory: Memory | None = None,
 ) -> Answer:
     """Answer a parsed question from a fold over the rows.
 
@@ -127,10 +136,12 @@ def reply(
         The columns of the release by name, with their laws; their values are not used.
     manifest
         What else the release states: guided methods, and people with several rows.
+    memory
+        What earlier questions about the same rows have counted and fitted.
     """
     question = _name_groups(question, fold, columns)
     keys = question.groups
-    visit = Pass(fold)
+    visit = Pass(fold, memory or Memory())
     base = _Base.of(question, columns, visit)
     workers = [_worker(asked, question, columns, visit) for asked in question.figures]
     visit.run()
@@ -321,6 +332,20 @@ class _ByFit:
         return self.layout.estimate(group, arrays["sums"][0], float(arrays["rows"]), shared)
 
 
+@dataclass(frozen=True, eq=False)
+class _BySeveralFits:
+    """A figure that needs several columns of numbers through their noise."""
+
+    layout: SeveralLayout
+    places: tuple[int, ...]
+
+    def estimate(self, group: int, visit: Pass, shared: float) -> Estimate:
+        """Return the figure of one group."""
+        results = [visit.results[place].arrays["sums"] for place in self.places]
+        rows = float(visit.results[self.places[0]].arrays["rows"])
+        return self.layout.estimate(group, results, rows, shared, visit.memory)
+
+
 @dataclass(frozen=True)
 class _Untold:
     """A figure that no estimator here can give."""
@@ -341,7 +366,12 @@ def _worker(asked: Asked, question: Question, columns: Mapping[str, Column], vis
     if (layout_or_none := _lay_out_or_none(asked, question, columns)) is not None:
         return _ByWeights(layout_or_none, visit.add(layout_or_none.count), columns)
     made = lay_out_range(asked, question.where, question.groups, columns)
-    return _Untold(made) if isinstance(made, str) else _ByFit(made, visit.add(made.count))
+    if isinstance(made, RangeLayout):
+        return _ByFit(made, visit.add(made.count))
+    several = made or lay_out_several(asked, question.where, question.groups, columns)
+    if isinstance(several, str):
+        return _Untold(several)
+    return _BySeveralFits(several, tuple(visit.add(count) for count in (*several.counts, several.cross)))
 
 
 def _group_value(key: Key, value: Any, columns: Mapping[str, Column]) -> Any:

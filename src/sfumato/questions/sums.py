@@ -72,6 +72,14 @@ def _noise_variance(weights: ColumnWeights) -> float:
     return float((first(low) ** 2 - first.square(low))[0])
 
 
+def code_rows(axes: Sequence[Axis], table: Table, rows: int) -> IntArray:
+    """Return the combination of codes of each row."""
+    flat = np.zeros(rows, dtype=np.int64)
+    for axis in axes:
+        flat = flat * axis.size + axis.codes(table[axis.name].values)
+    return flat
+
+
 @dataclass(frozen=True, eq=False)
 class CellSums:
     """Sums by combination of codes: of monomials, and of products of two of them."""
@@ -88,10 +96,7 @@ class CellSums:
 
     def codes(self, table: Table, rows: int) -> IntArray:
         """Return the combination of codes of each row."""
-        flat = np.zeros(rows, dtype=np.int64)
-        for axis in self.axes:
-            flat = flat * axis.size + axis.codes(table[axis.name].values)
-        return flat
+        return code_rows(self.axes, table, rows)
 
     def __call__(self, table: Table, rows: IntArray) -> Sums:
         """Return the sums of some rows."""

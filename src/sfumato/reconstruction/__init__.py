@@ -33,6 +33,7 @@ from sfumato.reconstruction.columns import (
     reconstruct_by_class,
     true_grid,
     weighted_column,
+    weights_of,
 )
 from sfumato.reconstruction.dataset import reconstruct_dataset
 from sfumato.reconstruction.distribution import Distribution, wilson

@@ -311,8 +311,6 @@ class RangeLayout:
 
     def _ratio(self, top: Sequence[Part], bottom: Sequence[Part]) -> Estimate:
         above = self._count(top)
-        if any(part.inside is not None for part in bottom):
-            return Estimate.untold("the share is among rows that a blurred column chooses; ask for both counts")
         below = self._count(bottom)
         rows, doubt = below.value or 0.0, below.se or 0.0
         if not rows > 4 * doubt or above.value is None or above.se is None or above.guaranteed is None:
@@ -329,7 +327,7 @@ class RangeLayout:
     def _quantile(self, parts: Sequence[Part]) -> Estimate:
         if len(parts) != 1 or parts[0].inside is not None:
             return Estimate.untold(
-                "the quantile is of rows that a range of a blurred column chooses; ask for shares of ranges"
+                "it is a quantile of rows that noisy labels or missing values divide; ask for shares"
             )
         figure = parts[0].blurred.distribution.quantile(self.asked.level)
         if not is_binned(self.column):
@@ -411,21 +409,23 @@ def _both(value: float, se: float, likely: tuple[float, float], guaranteed: tupl
 
 def lay_out_range(
     asked: Asked, where: Condition, keys: Sequence[Key], columns: Mapping[str, Column]
-) -> RangeLayout | str:
-    """Return the layout of a figure that asks for a range or a quantile of a blurred column; in words, why there is none."""
+) -> RangeLayout | str | None:
+    """Return the layout of a figure that asks for a range or a quantile of one blurred column and of nothing else that is fitted.
+
+    None where several columns have to be fitted together, or a group as well as what is asked of it; in words, what the law hides.
+    """
     among = Both(where, asked.among or Always())
     rows = Both(where, asked.rows)
     ranged = [name for name, ends in _merge(where, keys, asked) if ends and is_smooth(columns[name])]
     own = [name for name in asked.columns if columns[name].channel is not None]
     blurred = list(dict.fromkeys([*ranged, *own]))
-    if not blurred or (asked.statistic is Statistic.QUANTILE and columns[asked.columns[0]].channel is None):
-        return "it is a quantile for rows that noisy labels choose; ask for shares of ranges"
-    if len(blurred) > 1 or (asked.columns and set(asked.columns) != set(blurred)):
-        both = " and ".join(dict.fromkeys([*blurred, *asked.columns]))
-        return f"it needs {both} together through smooth noise; ask for ranges of one of them"
+    if len(blurred) != 1 or (asked.columns and set(asked.columns) != set(blurred)):
+        return None
     column = columns[blurred[0]]
     cut = Cut.of(columns, keys, (rows, among), [column.name])
     place = [c.name for c in cut.columns].index(column.name)
+    if asked.statistic in (Statistic.QUANTILE, Statistic.SHARE) and _chooses_group(cut, place):
+        return None
     grid = observed_grid(column)
     axes = []
     for i, (other, cells, classes) in enumerate(zip(cut.columns, cut.cells, cut.classes, strict=True)):
@@ -439,6 +439,13 @@ def lay_out_range(
         return "it needs the place of a value inside its bin, beside a blurred column; cut at the edges of bins"
     count = CellSums(tuple(axes), Numbers.of([], []), ((),), ())
     return RangeLayout(asked, column, grid, count, cut, place)
+
+
+def _chooses_group(cut: Cut, place: int) -> bool:
+    """Whether a range of the column says which rows a figure is among."""
+    present = [k for k in range(int(cut.classes[place].max()) + 1) if k != cut.classes[place][-1]]
+    groups, _, among = (np.take(np.asarray(array), present, axis=place) for array in cut.arrays)
+    return any(bool((array != np.take(array, [0], axis=place)).any()) for array in (groups, among == TRUE))
 
 
 def _merge(where: Condition, keys: Sequence[Key], asked: Asked) -> Sequence[tuple[str, tuple[float, ...]]]:

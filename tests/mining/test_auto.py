@@ -10,9 +10,10 @@ from tests.support.made_tables import KEY, blur_table, two_groups
 import sfumato as sf
 from sfumato.channels import Gaussian
 from sfumato.errors import UsageError
-from sfumato.mining.auto import expect_scores, fit_auto, try_boosting
+from sfumato.mining.auto import can_map, expect_scores, fit_auto, try_boosting
 from sfumato.mining.ensembles import Ensemble
 from sfumato.mining.scores import score_model
+from sfumato.modelling import TableModel
 from sfumato.table import Column, Table
 from sfumato.trees import Tree
 
@@ -34,13 +35,33 @@ def additive(rows: int, seed: int) -> Table:
     return Table(tuple(columns), Column.of_codes("class", ("no", "yes"), codes))
 
 
-def test_sharp_borders_on_many_rows_are_left_to_a_single_tree(banded):
+def test_sharp_borders_on_many_rows_are_left_to_the_tree_of_a_map(banded):
     fitted = fit_auto(banded)
     assert isinstance(fitted.tree, Tree)
-    assert "boosted trees predict held-out released rows surely worse" in fitted.notes["why"]
-    assert "boosting" in fitted.notes["scores"]
-    alone = sf.mine(banded, "tree")
-    assert fitted.tree == alone.body
+    assert fitted.notes["strategy"] == fitted.tree.strategy == "joint"
+    assert "predicts held-out released rows surely better" in fitted.notes["why"]
+    scores = fitted.notes["scores"]
+    assert scores["joint"]["log_loss"] < scores["boosting"]["log_loss"] < np.log(2)
+    fresh = tables.truth(20_000, 2)
+    assert fitted.tree.accuracy(fresh, tables.bands(fresh)) > 0.9
+
+
+def test_losses_of_the_model_are_those_of_its_shares_of_the_class():
+    true = two_groups(3000)
+    released = blur_table(Table(true.columns, true.target))
+    model = TableModel.fit(released, sf.FitSettings(components=(1,)))
+    shares = np.bincount(released.codes) / released.rows
+    assert model.target_losses(released) == pytest.approx(-np.log(shares)[released.codes], rel=0.01)
+    told = TableModel.fit(released, sf.FitSettings(components=(16,))).target_losses(released)
+    assert told.mean() < -np.log(shares)[released.codes].mean() - 0.05
+
+
+def test_a_class_that_was_blurred_too_is_never_left_to_a_map():
+    true = two_groups(1200)
+    released = blur_table(true)
+    assert can_map(released) is (released.required_target.channel is None)
+    law = sf.Substitution(gamma=9.0).on(true.required_target.attribute)
+    assert not can_map(Table(released.columns, true.required_target.through(law, KEY)))
 
 
 def test_a_class_that_leans_on_many_columns_is_left_to_boosted_trees():
@@ -83,7 +104,7 @@ def test_true_values_need_no_choice():
 def test_next_to_nothing_still_gives_a_model(rows):
     true = two_groups(rows)
     fitted = fit_auto(blur_table(Table(true.columns, true.target), key=KEY))
-    assert fitted.notes["strategy"] in ("byclass", "randomized", "boosting")
+    assert fitted.notes["strategy"] == "boosting"
     shares = fitted.tree.predict_proba(Table(true.columns))
     assert shares.sum(axis=1) == pytest.approx(1.0)
 

@@ -263,6 +263,21 @@ class TableModel:
         shares, _ = bins.responsibilities(self._expectation.log_bins, self._expectation.log_weights)
         return np.asarray(shares, dtype=np.float64)
 
+    def target_losses(self, table: Table) -> FloatArray:
+        """Return −ln P(released target | the other released values) of each row: how well the model tells a target it has not seen.
+
+        Parameters
+        ----------
+        table
+            Released rows with their target, none of them missing.
+        """
+        least = 1e-9  # so that one surprising row cannot decide a comparison
+        turned = self.whitening.turn(table, Chance.of_rows(np.arange(table.rows), "target"))
+        codes = locate(self.facets, turned)
+        shares = self.responsibilities([*codes[:-1], np.full(table.rows, -1)])
+        released = self.mixture.released_shares(self.facets)[-1]
+        return np.asarray(-np.log(np.maximum((shares * released[:, codes[-1]].T).sum(axis=1), least)))
+
     def draw(self, table: Table, rows: IntArray, name: str = "0") -> Table:
         """Draw a plausible true row for each released one.
 

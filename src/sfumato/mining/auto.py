@@ -120,7 +120,6 @@ def fit_auto(
     *,
     limits: Limits | None = None,
     seed: int = 0,
-    score: str = "accuracy",
     progress: Any = quiet,
 ) -> Fitted:
     """Take boosted trees on draws of plausible true rows, or the tree of a joint map where held-out released rows surely prefer it.
@@ -133,8 +132,6 @@ def fit_auto(
         Where a single tree ends at the latest.
     seed
         Chance in draws and in strategies.
-    score
-        The score that is stated of a single tree first: accuracy, balanced_accuracy, auc, log_loss or brier.
     progress
         Is told what is being done.
 
@@ -159,7 +156,7 @@ def fit_auto(
     if losses:
         tried["joint"] = {"log_loss": float(np.concatenate(losses).mean())}
         if is_surely_lower(np.concatenate(losses), np.concatenate([t.losses for t in trials])):
-            fitted = choose_tree(table, limits=limits, seed=seed, score=score, only=("joint",), progress=progress)
+            fitted = choose_tree(table, limits=limits, seed=seed, only=("joint",), progress=progress)
             why = f"{fitted.notes['why']}; its map predicts held-out released rows surely better than the model of all columns"
             return replace(fitted, notes={**fitted.notes, "scores": tried, "why": why})
     progress("fitting boosting to all rows")

@@ -77,6 +77,17 @@ def test_a_class_that_leans_on_many_columns_is_left_to_boosted_trees():
     assert about["low"] <= ours <= about["high"]
 
 
+def test_as_noise_goes_to_zero_it_becomes_the_learner_on_true_values():
+    true, fresh = additive(3000, 6), additive(5000, 7)
+    clean = fit_auto(true)
+    assert "nothing is perturbed" in clean.notes["why"]
+    nearly = fit_auto(blur_table(true, privacy=0.001))
+    one, other = (score_model(fitted.tree, fresh, fresh.codes) for fitted in (clean, nearly))
+    assert nearly.notes["strategy"] == clean.notes["strategy"] == "boosting"
+    assert one.accuracy == pytest.approx(other.accuracy, abs=0.01)
+    assert one.auc == pytest.approx(other.auc, abs=0.005)
+
+
 def test_what_is_expected_lies_between_draws_that_know_the_class_and_draws_that_do_not():
     true = two_groups(2000)
     released = blur_table(true)
@@ -93,11 +104,6 @@ def test_the_same_release_gives_the_same_model():
     first, second = fit_auto(released), fit_auto(released)
     assert first.tree.to_dict() == second.tree.to_dict()
     assert first.notes == second.notes
-
-
-def test_true_values_need_no_choice():
-    fitted = fit_auto(Table(two_groups(300).columns, two_groups(300).target))
-    assert "nothing is perturbed" in fitted.notes["why"]
 
 
 @pytest.mark.parametrize("rows", [1, 2, 12])

@@ -81,13 +81,13 @@ def release(columns: dict[str, np.ndarray], classes: np.ndarray, law: str | None
     return Table(tuple(out), Column.of_codes("class", ("A", "B"), classes))
 
 
-def mined(strategy: str, table: Table, seed: int) -> tuple[Any, str]:
-    """The model, and what was chosen where there was a choice."""
+def mined(strategy: str, table: Table, seed: int) -> tuple[Any, dict[str, Any]]:
+    """The model, and where there was a choice what was chosen and which accuracy was stated."""
     if strategy == "original":
-        return STRATEGIES["original"].grow(Original(table.columns, table.target))[0], ""
+        return STRATEGIES["original"].grow(Original(table.columns, table.target))[0], {}
     seeded = {"seed": seed} if strategy in ("joint", "mixture", "boosting", *CHOOSE) else {}
     body, notes = STRATEGIES[strategy].grow(table, **seeded)
-    return body, str(notes["strategy"]) if strategy in CHOOSE else ""
+    return body, {"chose": notes["strategy"], "stated": notes["expected"]["accuracy"]} if strategy in CHOOSE else {}
 
 
 def measure(function: int, law: str, privacy: float, seed: int, options: argparse.Namespace) -> dict[str, Any]:
@@ -100,12 +100,12 @@ def measure(function: int, law: str, privacy: float, seed: int, options: argpars
     for strategy in options.strategies:
         table = release(columns, classes, None, privacy, seed) if strategy == "original" else noisy
         begin = time.process_time()
-        body, choice = mined(strategy, table, seed)
+        body, about = mined(strategy, table, seed)
         seconds = time.process_time() - begin
         out[strategy] = {
             "accuracy": 100 * score_model(body, fresh, answers).accuracy,
             "seconds": seconds,
-            "chose": choice,
+            **about,
         }
     return out
 
@@ -147,6 +147,10 @@ def show(cell: list[dict[str, Any]], strategies: list[str]) -> None:
         if strategy in CHOOSE:
             chosen = Counter(one[strategy]["chose"] for one in cell)
             line += f"   chose {', '.join(f'{name} {times}×' for name, times in chosen.items())}"
+            held = [
+                o["stated"]["low"] <= o["accuracy"] / 100 <= o["stated"]["high"] for o in (c[strategy] for c in cell)
+            ]
+            line += f", interval held {sum(held)}×"
         if strategy in (*CHOOSE, "boosting"):
             rivals = [r for r in ("original", "local", "tree") if r in found and r != strategy]
             line += "".join(f"   {(found[strategy] - found[r]).mean():+.1f} on {r}" for r in rivals)

@@ -161,6 +161,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--noise", nargs="+", default=["gaussian"])
     parser.add_argument("--privacy", type=float, nargs="+", default=[0.25, 0.5, 1.0])
     parser.add_argument("--keys", type=int, default=5)
+    parser.add_argument("--first-key", type=int, default=0)
     parser.add_argument("--plain", action="store_true", help="noise on the plain range, without the scales of `plan`")
     parser.add_argument("--max-rows", type=int, default=200_000, help="release at most so many rows of a table")
     parser.add_argument("--workers", type=int, default=2)
@@ -173,12 +174,14 @@ def main(arguments: list[str] | None = None) -> None:
         for source in tables
         for law in options.noise
         for privacy in options.privacy
-        for key in range(options.keys)
+        for key in range(options.first_key, options.first_key + options.keys)
     ]
+    results: list[dict[str, Any]] = []
     with ProcessPoolExecutor(options.workers) as pool:
-        results = list(pool.map(measure, cells))
-    if options.json:
-        options.json.write_text(json.dumps(results))
+        for result in pool.map(measure, cells):
+            results.append(result)
+            if options.json:
+                options.json.write_text(json.dumps(results))
     print("\n".join(lines(results, learners)))
 
 

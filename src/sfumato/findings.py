@@ -404,7 +404,7 @@ WORDS = {
     ),
     "SF302": (
         "How the strategy was chosen",
-        "`auto` grows trees by several strategies and compares them through the noise, by held-out rows and by their own.",
+        "`auto` compares boosted trees and a joint map by held-out released rows, `tree` compares ways to grow one tree.",
         "Nothing. Leads smaller than half of the interval are within the noise: this release cannot tell these strategies apart.",
     ),
     "SF303": (

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 from pyarrow import csv
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from tests.support.made_tables import blur_table, two_groups
 
 import sfumato as sf
 from sfumato.cli.app import cli
@@ -24,6 +26,7 @@ from sfumato.papers import as2000 as loans
 from sfumato.randomness import SecretKey
 from sfumato.schema import Missing
 from sfumato.table import Column, Table
+from sfumato.trees import STRATEGIES
 
 KEY = SecretKey(bytes(range(32)))
 WARD = sf.Categories(tuple("abcdefghijk"))
@@ -280,3 +283,14 @@ def test_one_class_is_no_trouble():
     fitted = fit_boosting(as_table(matrix, np.zeros(200, np.int64), ("only", "never"))).tree
     assert fitted.predict_proba(as_table(matrix[:3])).tolist() == [[1.0, 0.0]] * 3
     assert Ensemble.from_dict(json.loads(json.dumps(fitted.to_dict()))).predict_proba(as_table(matrix[:3]))[0, 0] == 1.0
+
+
+@pytest.mark.parametrize("strategy", ["boosting", "forest"])
+def test_a_column_without_values_is_learned_from_like_no_column(strategy):
+    true = two_groups(300)
+    released = blur_table(true)
+    gone = replace(released.columns[0], values=np.full(300, np.nan))
+    fitted = STRATEGIES[strategy].fit(Table((gone, *released.columns[1:]), released.target), draws=2)
+    assert fitted.tree.gains[0] == 0
+    ours = score_model(fitted.tree, true, true.codes).accuracy
+    assert ours > np.bincount(true.codes).max() / 300

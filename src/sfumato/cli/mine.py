@@ -24,7 +24,7 @@ from sfumato.findings import Note
     "--score",
     default=None,
     show_default="accuracy",
-    help="What auto and tree choose by: accuracy, balanced_accuracy, auc, log_loss or brier.",
+    help="What the strategy tree chooses by: accuracy, balanced_accuracy, auc, log_loss or brier.",
 )
 @options.output("Where to write the model.")
 @click.option(

@@ -2,7 +2,7 @@
 
 model.py          mine: choose a strategy, grow a model; its file, its predictions, its accuracy on true values
 scores.py         what predictions are worth: one function per score; evaluation.py: the same in words and tables
-auto.py           the strategy auto: boosted trees, or the best single tree
+auto.py           the strategy auto: boosted trees, or the tree of a joint map
 naive_bayes.py    the model without any tree
 ensembles/        boosted trees and forests, from draws of plausible true rows
 plausible_tables  those draws

@@ -1,32 +1,33 @@
-"""The strategy `auto`: boosted trees behind the noise, or the best single tree where released rows surely bear it out.
+"""The strategy `auto`: boosted trees behind the noise, or a tree of a joint map where released rows surely bear it out.
 
-Boosted trees on plausible rows predict better than one tree on nearly every real table. Where borders are sharp and rows are many, a
-tree from a joint reconstruction may know better. What both say of the classes of held-out *released* rows tells them apart: that
-needs no true value, and no model of the other kind.
+Boosted trees on plausible rows predict better than one tree on nearly every real table. Where a few columns with sharp borders
+decide and rows are many, a map of these columns knows better. Both rest on a model of true values, and what each model says of the
+classes of held-out *released* rows tells them apart: that needs no true value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from sfumato.counts import FloatArray, IntArray
-from sfumato.mining.ensembles import Ensemble, boost_tables, fit_boosting
-from sfumato.mining.scores import Scores, log_losses
+from sfumato.counts import FloatArray
+from sfumato.hashing import choose_rows, draw_uniform, row_marks
+from sfumato.mining.ensembles import boost_tables, fit_boosting
+from sfumato.mining.scores import Scores
 from sfumato.modelling import FitSettings, TableModel
 from sfumato.table import Table
 from sfumato.trees import (
-    QUICK,
+    MAX_JUDGED_ROWS,
     Estimate,
     Fitted,
     Limits,
-    TreeChoice,
     choose_tree,
+    eligible_strategies,
+    fit_joint_map,
     is_surely_lower,
+    keep_classified_rows,
     strategy,
     tell_scores,
 )
@@ -47,12 +48,12 @@ def quiet(_: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """Boosted trees of part of the rows, judged by the other rows.
+    """A model of the whole table and boosted trees on its draws, fitted to part of the rows, judged by the other rows.
 
     Attributes
     ----------
     losses
-        −ln P(class | released values) of the held-out rows.
+        −ln P(class | released values) of the held-out rows, by the model of the whole table.
     with_class, without_class
         Scores on drawn true values of these rows, where the draw knew the class, and where it did not.
     """
@@ -79,19 +80,14 @@ def try_boosting(grown: Table, held: Table, *, draws: int = 4, seed: int = 0) ->
     model = TableModel.fit(grown, FitSettings(seed=seed))
     rows, places = np.arange(grown.rows), np.arange(held.rows)
     ensemble = boost_tables([model.draw(grown, rows, f"to learn from {d}") for d in range(draws)], seed=seed)
-    target = held.required_target
-    hidden = replace(held, target=replace(target, values=np.full(held.rows, np.nan)))
-    known, blind, mean = [], [], np.zeros((held.rows, len(held.labels)))
-    for d in range(draws):
-        known.append(_score(ensemble, model.draw(held, places, f"to judge by {d}"), held.codes))
-        drawn = model.draw(hidden, places, f"to judge by {d}")
-        mean += ensemble.predict_proba(drawn) / draws
-        blind.append(_score(ensemble, drawn, held.codes))
-    return Trial(log_losses(mean, held.codes), tuple(known), tuple(blind))
+    hidden = replace(held, target=replace(held.required_target, values=np.full(held.rows, np.nan)))
 
+    def score(seen: Table, draw: int) -> Scores:
+        drawn = model.draw(seen, places, f"to judge by {draw}")
+        return Scores.of(ensemble.predict_proba(drawn), held.codes)
 
-def _score(ensemble: Ensemble, drawn: Table, codes: IntArray) -> Scores:
-    return Scores.of(ensemble.predict_proba(drawn), codes)
+    known, blind = (tuple(score(seen, d) for d in range(draws)) for seen in (held, hidden))
+    return Trial(model.target_losses(held), known, blind)
 
 
 def expect_scores(trials: list[Trial]) -> dict[str, Estimate]:
@@ -124,21 +120,18 @@ def fit_auto(
     *,
     limits: Limits | None = None,
     seed: int = 0,
-    score: str = "accuracy",
     progress: Any = quiet,
 ) -> Fitted:
-    """Take boosted trees on draws of plausible true rows, or a single tree where held-out released rows surely prefer it.
+    """Take boosted trees on draws of plausible true rows, or the tree of a joint map where held-out released rows surely prefer it.
 
     Parameters
     ----------
     table
         The released columns with their laws.
     limits
-        Where single trees end at the latest.
+        Where a single tree ends at the latest.
     seed
         Chance in draws and in strategies.
-    score
-        What single trees are chosen by, as expected on true values: accuracy, balanced_accuracy, auc, log_loss or brier.
     progress
         Is told what is being done.
 
@@ -148,24 +141,30 @@ def fit_auto(
         The model; ``notes`` holds the `strategy` that was chosen, the `scores` of all that were tried (`log_loss` of held-out released
         rows), what each score is `expected` to be on true values, with standard error and 95 % interval, and `why`.
     """
-    grow = partial(choose_tree, table, limits=limits, seed=seed, score=score, progress=progress)
-    choice = grow(only=QUICK)
-    if choice.verdict is None:
-        return choice.fitted
-    progress("trying boosting")
-    trials = list(_try_folds(choice, seed))
-    losses = np.concatenate([trial.losses for trial in trials])
-    if not _is_surely_lower(losses, choice):
-        choice = grow()
-    tried = {**choice.fitted.notes["scores"], "boosting": {"log_loss": float(losses.mean())}}
-    name = choice.fitted.notes["strategy"]
-    if _is_surely_lower(losses, choice, by_tree=True):
-        why = f"{choice.fitted.notes['why']}; boosted trees predict held-out released rows surely worse"
-        return replace(choice.fitted, notes={**choice.fitted.notes, "scores": tried, "why": why})
+    table = keep_classified_rows(table)
+    trials, losses = [], []
+    if any(column.channel is not None for column in table.all_columns):
+        for grown, held in _split(table):
+            progress("trying boosting")
+            trials.append(try_boosting(grown, held, seed=seed))
+            if can_map(table):
+                progress("trying joint")
+                losses.append(fit_joint_map(grown, seed=seed)[0].class_log_loss(held))
+    tried = {}
+    if trials:
+        tried["boosting"] = {"log_loss": float(np.concatenate([t.losses for t in trials]).mean())}
+    if losses:
+        tried["joint"] = {"log_loss": float(np.concatenate(losses).mean())}
+        if is_surely_lower(np.concatenate(losses), np.concatenate([t.losses for t in trials])):
+            fitted = choose_tree(table, limits=limits, seed=seed, only=("joint",), progress=progress)
+            why = f"{fitted.notes['why']}; its map predicts held-out released rows surely better than the model of all columns"
+            return replace(fitted, notes={**fitted.notes, "scores": tried, "why": why})
     progress("fitting boosting to all rows")
     fitted = fit_boosting(table, seed=seed)
     stated = tell_scores(expect_scores(trials))
-    parts = [f"boosting, since no single tree predicts held-out released rows surely better (the best is {name})"]
+    parts = ["boosting"]
+    if losses:
+        parts = ["boosting, since no map of a few columns predicts held-out released rows surely better"]
     if about := stated.get("accuracy"):
         parts.append(
             f"expected to be right on {about['estimate']:.1%} of true rows ({about['low']:.1%} to {about['high']:.1%})"
@@ -174,14 +173,15 @@ def fit_auto(
     return Fitted(fitted.tree, {**notes, "why": "; ".join([*parts, fitted.notes["why"]])})
 
 
-def _is_surely_lower(losses: FloatArray, choice: TreeChoice, *, by_tree: bool = False) -> bool:
-    """Return whether boosted trees lose surely less than the chosen tree on the rows that judged both, or the tree less than they."""
-    trees = np.empty(0) if choice.verdict is None else choice.verdict.losses
-    size = min(len(trees), len(losses))  # the first folds of the judge
-    return is_surely_lower(trees[:size], losses[:size]) if by_tree else is_surely_lower(losses[:size], trees[:size])
+def can_map(table: Table) -> bool:
+    """Whether a joint map may be fitted: enough rows, independent noise, and a class that was released as it is."""
+    return "joint" in eligible_strategies(table) and table.required_target.channel is None
 
 
-def _try_folds(choice: TreeChoice, seed: int) -> Iterator[Trial]:
-    max_folds = 3  # the judge holds out every row once where there are few, which costs more than it tells here
-    for grown, held in choice.judge.splits[:max_folds]:
-        yield try_boosting(choice.judge.table.take(grown), choice.judge.table.take(held), seed=seed)
+def _split(table: Table) -> list[tuple[Table, Table]]:
+    """Return rows to learn from and a fifth to judge by, three times; of many rows a sample, by hashes of their numbers."""
+    parts, folds = 5, 3  # five folds would cost more than they tell
+    few = table.take(np.sort(choose_rows(np.arange(table.rows), MAX_JUDGED_ROWS)))
+    part = (parts * draw_uniform(row_marks(np.arange(few.rows)), 11)).astype(np.int64)
+    splits = [(np.flatnonzero(part != fold), np.flatnonzero(part == fold)) for fold in range(folds)]
+    return [(few.take(grown), few.take(held)) for grown, held in splits if len(grown) and len(held)]

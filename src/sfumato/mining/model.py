@@ -382,19 +382,19 @@ def mine(
         A release, its folder, or released columns in memory.
     strategy : str, optional
         auto, tree, byclass, local, global, randomized, joint, mixture, naive-bayes, boosting or forest. By default auto: boosted
-        trees, or a single tree where released rows surely prefer it; on an engine that does not gather rows byclass, since auto
-        needs all of them. tree is the best single tree.
+        trees, or the tree of a joint map where released rows surely prefer it; on an engine that does not gather rows byclass,
+        since auto needs all of them. tree is the best single tree.
     engine : Engine
         Where the work is done. An engine that gathers reads all rows; any other adds up counts, level by level (byclass,
         local, global and randomized), and gives the same tree.
     score : str, optional
-        What auto chooses by: accuracy (the default), balanced_accuracy, auc, log_loss or brier.
+        What tree chooses by: accuracy (the default), balanced_accuracy, auc, log_loss or brier.
 
     Returns
     -------
     Model
-        The model, which predicts for true values. ``notes["expected"]`` of auto holds what each score is expected to be on true
-        values, from the rows of the release alone, with a 95 % interval.
+        The model, which predicts for true values. ``notes["expected"]`` of auto and tree holds what each score is expected to be on
+        true values, from the rows of the release alone, with a 95 % interval.
 
     Examples
     --------
@@ -408,9 +408,9 @@ def mine(
     """
     chosen = strategy_for_release(strategy or ("auto" if engine.gathers else "byclass"))
     options = {} if score is None else {"score": score}
-    if options and chosen.name not in ("auto", "tree"):
+    if options and chosen.name != "tree":
         raise UsageError(
-            f"score: {chosen.name} does not choose between strategies; leave it out, or mine with auto or tree"
+            f"score: {chosen.name} does not choose by a score; leave it out, or mine with the strategy tree"
         )
     if isinstance(release, Table):
         if not engine.gathers:

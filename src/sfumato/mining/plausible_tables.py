@@ -50,6 +50,20 @@ def stack_columns(table: Table) -> FloatArray:
     return np.column_stack([c.attribute.to_values(c.values) for c in table.columns])
 
 
+def fill_empty(matrix: Any) -> Any:
+    """Return a matrix to learn from, its columns without a value set to 0: scikit-learn cannot bin them, and they tell nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> fill_empty(np.array([[1.0, np.nan], [np.nan, np.nan]])).tolist()
+    [[1.0, 0.0], [nan, 0.0]]
+    """
+    if not isinstance(matrix, np.ndarray) or matrix.dtype.kind != "f":
+        return matrix
+    return np.where(np.isnan(matrix).all(axis=0), 0.0, matrix)
+
+
 def spread_labels(matrix: FloatArray, sizes: Sizes) -> tuple[FloatArray, list[tuple[int, int | None]]]:
     """Return a matrix with one column per label, 1 where a row has it, and for each column its attribute and label.
 

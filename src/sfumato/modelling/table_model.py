@@ -108,7 +108,7 @@ class FitSettings:
     Parameters
     ----------
     components : sequence of int
-        Numbers of components to choose from by held-out rows.
+        Numbers of components to choose from by held-out rows. A table with many more rows than the choice sees takes more.
     starts : int
         Fits from random starts, whose mean is the model.
     sketch : int
@@ -221,7 +221,7 @@ class TableModel:
         sketch = bins.take(np.sort(choose_rows(np.arange(bins.rows), settings.sketch)))
         locators = tuple(facet.locator for facet in facets)
         tell("choosing the number of components")
-        size, chosen = choose_size(facets, sketch, settings)
+        size, chosen = choose_size(facets, sketch, bins.rows, settings)
         fits = []
         for start in range(settings.starts if size > 1 else 1):
             tell(f"fitting, start {start + 1} of {settings.starts}")
@@ -262,6 +262,21 @@ class TableModel:
         bins = Bins.of(self.facets, codes)
         shares, _ = bins.responsibilities(self._expectation.log_bins, self._expectation.log_weights)
         return np.asarray(shares, dtype=np.float64)
+
+    def target_losses(self, table: Table) -> FloatArray:
+        """Return −ln P(released target | the other released values) of each row: how well the model tells a target it has not seen.
+
+        Parameters
+        ----------
+        table
+            Released rows with their target, none of them missing.
+        """
+        least = 1e-9  # so that one surprising row cannot decide a comparison
+        turned = self.whitening.turn(table, Chance.of_rows(np.arange(table.rows), "target"))
+        codes = locate(self.facets, turned)
+        shares = self.responsibilities([*codes[:-1], np.full(table.rows, -1)])
+        released = self.mixture.released_shares(self.facets)[-1]
+        return np.asarray(-np.log(np.maximum((shares * released[:, codes[-1]].T).sum(axis=1), least)))
 
     def draw(self, table: Table, rows: IntArray, name: str = "0") -> Table:
         """Draw a plausible true row for each released one.
@@ -357,7 +372,30 @@ def run_passes(mixture: Mixture, facets: Sequence[Facet], bins: Bins, passes: in
     return mixture
 
 
-def choose_size(facets: Sequence[Facet], bins: Bins, settings: FitSettings) -> tuple[int, dict[str, Any]]:
+def grow_size(size: int, rows: int, learned: int) -> int:
+    """Return the number of components for more rows than it was chosen by: doubled with the rows, up to 128.
+
+    Parameters
+    ----------
+    size
+        What was chosen.
+    rows
+        The rows to fit to.
+    learned
+        The rows that it was chosen by.
+
+    Examples
+    --------
+    >>> grow_size(64, 30_000, 11_250), grow_size(16, 100_000, 11_250), grow_size(1, 100_000, 11_250)
+    (128, 128, 1)
+    """
+    max_size = 128
+    if size == 1 or rows < 2 * learned:
+        return size
+    return max(size, min(max_size, size * 2 ** int(math.log2(rows / learned))))
+
+
+def choose_size(facets: Sequence[Facet], bins: Bins, rows: int, settings: FitSettings) -> tuple[int, dict[str, Any]]:
     """Choose the number of components by the log-likelihood of held-out rows; of equals, within one standard error, the fewest.
 
     Parameters
@@ -366,6 +404,8 @@ def choose_size(facets: Sequence[Facet], bins: Bins, settings: FitSettings) -> t
         The columns.
     bins
         The rows to choose by; every fourth is held out.
+    rows
+        The rows that the model will be fitted to; where they are many more, so are the components.
     settings
         The numbers to choose from, and how fits are made.
     """
@@ -389,7 +429,11 @@ def choose_size(facets: Sequence[Facet], bins: Bins, settings: FitSettings) -> t
             break
     gains = {str(k): float((log - logs[0]).mean()) for k, log in zip(sizes, logs, strict=True)}
     tried = join_names([str(k) for k in sizes])
-    why = f"{sizes[place]} components explain held-out rows best, or as well as more would (tried: {tried})"
-    if sizes[place] == 1:
+    chosen = sizes[place]
+    why = f"{chosen} components explain held-out rows best, or as well as more would (tried: {tried})"
+    if chosen == 1:
         why = "held-out rows do not show that columns depend on each other"
-    return sizes[place], {"components": sizes[place], "starts": settings.starts, "held_out_gain": gains, "why": why}
+    size = grow_size(chosen, rows, train.rows)
+    if size > chosen:
+        why += f"; {size} are taken, since there are {rows / train.rows:.0f} times as many rows as they were chosen by"
+    return size, {"components": size, "starts": settings.starts, "held_out_gain": gains, "why": why}

@@ -37,17 +37,18 @@ from sfumato.trees.inputs import Columns, encode, is_absent
 from sfumato.trees.rules import Condition, Rule, rules, rules_text, text
 from sfumato.trees.similarity import Similarity, compare_trees, row_similarities
 from sfumato.trees.strategies import (
-    QUICK,
+    MAX_JUDGED_ROWS,
     STRATEGIES,
     Estimate,
     Fitted,
     Strategy,
-    TreeChoice,
     as_released,
     byclass,
     choose_growth,
     choose_tree,
     draft_published,
+    eligible_strategies,
+    fit_joint_map,
     is_surely_lower,
     keep_classified_rows,
     local,

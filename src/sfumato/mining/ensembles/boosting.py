@@ -16,6 +16,7 @@ from sfumato.mining.plausible_tables import (
     MAX_GROUPS,
     Sizes,
     draw_tables,
+    fill_empty,
     label_counts,
     limit_threads,
     spread_labels,
@@ -143,7 +144,7 @@ def _learn(
             base.append(np.zeros(1))
             members.append(())
             continue
-        matrix, codes = _with_every_class(stack_columns(drawn), drawn.codes, classes)
+        matrix, codes = _with_every_class(fill_empty(stack_columns(drawn)), drawn.codes, classes)
         with limit_threads(len(matrix)):
             start, trees, gain = learn(matrix, codes, sizes, seed + number)
         base.append(start)

@@ -20,7 +20,7 @@ from sfumato.errors import UsageError
 from sfumato.mining.estimators.base import CHECKS, PerturbedEstimator, Released, release_laws
 from sfumato.mining.estimators.learner_inputs import LearnerInput
 from sfumato.mining.estimators.released_columns import infer_attribute, read_released
-from sfumato.mining.plausible_tables import draw_tables, limit_threads
+from sfumato.mining.plausible_tables import draw_tables, fill_empty, limit_threads
 from sfumato.releases import Release
 from sfumato.schema import Attribute, Role
 from sfumato.table import Column, Table
@@ -100,7 +100,7 @@ class PerturbedLearner(PerturbedEstimator):
         for number, (drawn, target) in enumerate(zip(rows, targets, strict=True)):
             learner = self.input_.prepare(_seed_randomness(clone(template), int(seed) + number))
             with limit_threads(drawn.rows):
-                self.estimators_.append(learner.fit(self.input_.rows(drawn), target))
+                self.estimators_.append(learner.fit(fill_empty(self.input_.rows(drawn)), target))
         return self
 
 

@@ -32,8 +32,8 @@ from sfumato.trees.strategies.base import (
     strategy,
     strategy_for_release,
 )
-from sfumato.trees.strategies.best_tree import QUICK, TreeChoice, choose_tree, fit_tree
-from sfumato.trees.strategies.joint_map import fit_joint
+from sfumato.trees.strategies.best_tree import choose_tree, eligible_strategies, fit_tree
+from sfumato.trees.strategies.joint_map import fit_joint, fit_joint_map
 from sfumato.trees.strategies.judge import MAX_JUDGED_ROWS, is_surely_lower, tell_scores
 from sfumato.trees.strategies.leaf_counts import Leaves, shown_cells, tally
 from sfumato.trees.strategies.leaf_model import Estimate, smooth_shares

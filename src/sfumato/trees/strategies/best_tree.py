@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from sfumato.errors import UsageError
@@ -20,30 +20,9 @@ from sfumato.trees.strategies.published import published_drafts
 
 SIMPLEST_FIRST = ("byclass", "randomized", "local", "joint", "mixture")
 """What is chosen from; of equals the first is taken."""
-QUICK = SIMPLEST_FIRST[:3]
-"""Those that take a second where joint and mixture take ten."""
 MIN_ROWS_TO_EXPLORE = 1000
 """Below this many, strategies with many parameters are not tried: chance would choose between them. Local is then by class."""
 HIGHER_IS_BETTER = {"accuracy": True, "balanced_accuracy": True, "auc": True, "log_loss": False, "brier": False}
-
-
-@dataclass(frozen=True, eq=False)
-class TreeChoice:
-    """The best tree, and how it was judged.
-
-    Attributes
-    ----------
-    fitted
-        The tree with its notes.
-    judge
-        The rows that judged.
-    verdict
-        How the chosen strategy did on held-out rows; None where nothing was to be chosen.
-    """
-
-    fitted: Fitted
-    judge: Judge
-    verdict: Verdict | None = None
 
 
 @strategy("tree")
@@ -76,7 +55,7 @@ def fit_tree(
         The tree; ``notes`` holds the `strategy` that was chosen, the `scores` of all that were tried (`log_loss` of held-out released
         rows), what each score is `expected` to be on true values, with standard error and 95 % interval, and `why`.
     """
-    return choose_tree(table, limits=limits, seed=seed, score=score, progress=progress).fitted
+    return choose_tree(table, limits=limits, seed=seed, score=score, progress=progress)
 
 
 def choose_tree(
@@ -87,8 +66,8 @@ def choose_tree(
     score: str = "accuracy",
     only: Sequence[str] = SIMPLEST_FIRST,
     progress: Progress = quiet,
-) -> TreeChoice:
-    """Choose a tree as `fit_tree` does, but among `only` these strategies, and return what judged it as well."""
+) -> Fitted:
+    """Choose a tree as `fit_tree` does, but among `only` these strategies."""
     if score not in HIGHER_IS_BETTER:
         raise UsageError(f"score: {score!r} is not one of them; choose {join_names(HIGHER_IS_BETTER)}")
     table = keep_classified_rows(table)
@@ -96,7 +75,7 @@ def choose_tree(
     judge = Judge(table)
     if reason := _reason_not_to_choose(table, judge):
         draft = drafters["byclass"][0](table)
-        return TreeChoice(Fitted(draft.cut(MDL()), _notes("byclass", draft, 1.0, {}, reason)), judge)
+        return Fitted(draft.cut(MDL()), _notes("byclass", draft, 1.0, {}, reason))
     verdicts, drafts = {}, {}
     for name in (name for name in eligible_strategies(table) if name in only):
         progress(f"trying {name}")
@@ -117,7 +96,7 @@ def choose_tree(
         )
     notes = _notes(best, draft, verdict.discount, losses, *reasons)
     stated = {} if correlated else tell_scores(scores[best])
-    return TreeChoice(Fitted(draft.cut(verdict.pruner), {**notes, "expected": stated}), judge, verdict)
+    return Fitted(draft.cut(verdict.pruner), {**notes, "expected": stated})
 
 
 def _reason_not_to_choose(table: Table, judge: Judge) -> str:

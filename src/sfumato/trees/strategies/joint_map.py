@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -70,12 +71,37 @@ def draft_joint(
     progress: Progress = quiet,
 ) -> Draft:
     """Fit the map of the attributes and grow its tree; see `fit_joint`."""
+    table = keep_classified_rows(table)
+    joint, notes = fit_joint_map(table, seed=seed, attributes=attributes, progress=progress)
+    return replace(draft_map(joint, table, limits), notes=notes)
+
+
+def fit_joint_map(
+    table: Table, *, seed: int = 0, attributes: Sequence[str] | None = None, progress: Progress = quiet
+) -> tuple[JointMap, dict[str, Any]]:
+    """Choose up to four attributes and reconstruct their joint distribution for each class.
+
+    Parameters
+    ----------
+    table
+        The release; every row has a class.
+    seed
+        Which rows are held out while attributes are chosen.
+    attributes
+        The attributes, if they are chosen already.
+    progress
+        Is told what is being done.
+
+    Returns
+    -------
+    tuple
+        The map, and notes on the attributes and why they were chosen.
+    """
     # EM steps for maps of one to four attributes: fewer axes can be had sharper before chance shows; a long list of labels
     # gets as few as any, since it has few rows per cell.
     em_steps = (4000, 1000, 400, 200)
     smoothing = 0.005
     refuse_correlated_noise("the strategy joint", table.columns)
-    table = keep_classified_rows(table)
     why = "as asked"
     if attributes is None:
         progress("choosing attributes")
@@ -85,8 +111,7 @@ def draft_joint(
     axes = map_axes([table[name] for name in attributes])
     steps = em_steps[-1 if any(a.many_labels for a in axes) else min(max(len(axes), 1), len(em_steps)) - 1]
     joint = fit_map(axes, table, iterations=steps, smoothing=smoothing)
-    notes = {"attributes": list(attributes), "cells": [axis.size for axis in axes], "why": why}
-    return replace(draft_map(joint, table, limits), notes=notes)
+    return joint, {"attributes": list(attributes), "cells": [axis.size for axis in axes], "why": why}
 
 
 def draft_map(joint: JointMap, table: Table, limits: Limits | None = None) -> Draft:

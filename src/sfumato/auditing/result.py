@@ -261,7 +261,7 @@ class Audit:
         return {k: about[k] for k in kept} | {"findings": findings}
 
     def to_dict(self, edition: str = "owner") -> dict[str, Any]:
-        """Return the content of the report as plain data; the public edition says nothing about single people."""
+        """Return the content of the report as plain data; the public edition has no exact counts and no single rows."""
         if edition not in EDITIONS:
             raise UsageError(f"there is no edition {edition!r}; choose owner or public")
         is_public = edition == "public"

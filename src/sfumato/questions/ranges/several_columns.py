@@ -129,11 +129,9 @@ class SeveralLayout:
         low, high = self._limits(sum(part.rows + Z * part.rows_error for part in parts) + left_out)
         ends = (value - Z * se, value + Z * se)
         if statistic is Statistic.DEVIATION:
-            if not value > 2 * se:
-                return Estimate.untold("the noise hides how far the values spread")
-            ends = (math.sqrt(max(ends[0], 0.0)), math.sqrt(ends[1]))
-            value = math.sqrt(value)
-            se /= 2 * value
+            ends = (math.sqrt(max(ends[0], 0.0)), math.sqrt(max(ends[1], 0.0)))
+            value = math.sqrt(max(value, 0.0))
+            se /= 2 * max(value, math.sqrt(se), 1e-300)
         value = min(max(value, low), high)
         return Estimate(value, se, max(ends[0], low), min(ends[1], high), by=self._how(parts))
 

@@ -27,7 +27,11 @@ from sfumato.text import format_number
 @click.argument("original", metavar="ORIGINAL")
 @options.release
 @options.output("A report to write: a .html page, or the same content as .json.")
-@click.option("--public", type=Path, help="Also write an edition without exact counts and single rows, to publish (see SECURITY.md).")
+@click.option(
+    "--public",
+    type=Path,
+    help="Also write an edition without exact counts and single rows, to publish (see SECURITY.md).",
+)
 @click.option(
     "--also", "others", multiple=True, type=Path, metavar="DIR", help="Another release of the same rows; may repeat."
 )

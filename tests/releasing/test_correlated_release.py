@@ -135,7 +135,7 @@ def test_a_column_by_itself_is_reconstructed_as_through_any_gaussian(people, mad
     assert spread == pytest.approx(truth.std(), rel=0.08)
 
 
-def test_what_multiplies_laws_of_columns_refuses_and_auto_says_why_it_does_not(made):
+def test_what_multiplies_laws_of_columns_refuses_and_tree_says_why_it_does_not(made):
     table = made.read_table()
     assert correlated_columns(table.columns) == NUMBERS
     assert correlated_columns([table["height"], table["town"]]) == ()
@@ -145,9 +145,10 @@ def test_what_multiplies_laws_of_columns_refuses_and_auto_says_why_it_does_not(m
     with pytest.raises(UsageError, match="correlated"):
         reconstruct_joint(table, ["height", "weight", "shoe"])
     assert reconstruct_joint(table, ["height", "town"]).mass.sum() == pytest.approx(1)
-    model = mine(made)
+    model = mine(made, "tree")
     assert model.notes["strategy"] == "byclass"
     assert "correlated" in model.notes["why"]
+    assert mine(made).notes["strategy"] == "boosting"
 
 
 def test_a_tree_grown_from_correlated_noise_is_better_than_guessing(people, made):

@@ -107,7 +107,7 @@ def _correlation(covariance: FloatArray) -> FloatArray:
 
 def compare_grown_trees(view: View, truth: Mapping[str, FloatArray], seed: int) -> dict[str, Any] | None:
     """Return the scores on true rows that no tree was grown from, and how alike the trees' rules are."""
-    from sfumato.trees import as_released, byclass, compare_trees, original
+    from sfumato.trees import as_released, compare_trees, draft_published, original
 
     table = view.classes()
     if table is None or table.rows < MIN_ROWS:
@@ -118,9 +118,10 @@ def compare_grown_trees(view: View, truth: Mapping[str, FloatArray], seed: int) 
     if len(np.unique(codes[~held & (codes >= 0)])) < 2 or not (codes[held] >= 0).any():
         return None
     judge = true.take(np.flatnonzero(held & (codes >= 0)))
+    common_start, pruner = view.tree_growth
     grown = {
         "original": original(true.take(~held)),
-        "reconstructed": byclass(table.take(~held)),
+        "reconstructed": draft_published(table.take(~held), "byclass", common_start=common_start).cut(pruner),
         "naive": as_released(table.take(~held)),
     }
     scores = {name: score_model(tree, judge, judge.codes) for name, tree in grown.items()}

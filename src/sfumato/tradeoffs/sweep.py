@@ -268,7 +268,7 @@ def _rows_with_class(truth: Original, goal: Attribute) -> IntArray:
 
 
 def _sample(size: int, groups: RowGroups | None, most: int, seed: int) -> IntArray:
-    """Choose at most so many rows, or all of as many people: half of a person's rows would hide how alike they are."""
+    """Choose at most `most` rows, by people where these have several: some of a person's rows would hide how alike they are."""
     if size <= most:
         return np.arange(size)
     chance = np.random.default_rng(seed)

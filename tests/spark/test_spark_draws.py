@@ -17,6 +17,8 @@ pytestmark = pytest.mark.usefixtures("cluster")
 QUICK = sf.FitSettings(components=(4,), starts=1, passes=(10, 2), sketch=4000)
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+# PySpark sends a task above a megabyte through a socket that it leaves to the garbage collector.
 def test_draws_are_the_same_to_the_last_value(session: Any, table: Path, plan: Plan, tmp_path: Path) -> None:
     from sfumato.engines import Spark
 

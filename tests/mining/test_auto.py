@@ -118,3 +118,12 @@ def test_next_to_nothing_still_gives_a_model(rows):
 def test_a_release_without_a_class_is_refused(banded):
     with pytest.raises(UsageError, match="needs a class"):
         fit_auto(Table(banded.columns))
+
+
+def test_a_score_asks_for_the_tree_that_is_best_by_it():
+    table = two_groups(400)
+    released = blur_table(table, 0.5)
+    assert sf.mine(released, score="log_loss").strategy == "tree"
+    assert sf.mine(released, "auto", score="auc").strategy == "tree"
+    with pytest.raises(UsageError, match="byclass does not choose by a score"):
+        sf.mine(released, "byclass", score="auc")

@@ -24,7 +24,7 @@ from sfumato.findings import Note
     "--score",
     default=None,
     show_default="accuracy",
-    help="What the strategy tree chooses by: accuracy, balanced_accuracy, auc, log_loss or brier.",
+    help="Take the best tree by this: accuracy, balanced_accuracy, auc, log_loss or brier.",
 )
 @options.output("Where to write the model.")
 @click.option(

@@ -388,7 +388,7 @@ def mine(
         Where the work is done. An engine that gathers reads all rows; any other adds up counts, level by level (byclass,
         local, global and randomized), and gives the same tree.
     score : str, optional
-        What tree chooses by: accuracy (the default), balanced_accuracy, auc, log_loss or brier.
+        What tree chooses by: accuracy (the default), balanced_accuracy, auc, log_loss or brier. With a score, auto means tree.
 
     Returns
     -------
@@ -408,6 +408,8 @@ def mine(
     """
     chosen = strategy_for_release(strategy or ("auto" if engine.gathers else "byclass"))
     options = {} if score is None else {"score": score}
+    if options and chosen.name == "auto":
+        chosen = strategy_for_release("tree")
     if options and chosen.name != "tree":
         raise UsageError(
             f"score: {chosen.name} does not choose by a score; leave it out, or mine with the strategy tree"
